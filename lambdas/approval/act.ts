@@ -1,4 +1,5 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
+import type { Failure } from '../contracts/problem.ts';
 import {
   type ApprovalCondition,
   getSigningRequest,
@@ -7,19 +8,23 @@ import {
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { charged, inTurns } from '../processor-time.ts';
-import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
+import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
-import type { ApprovalPolicy } from './policy.ts';
+import type { EnginePolicy } from './policy.ts';
 import type { Verdict } from './verdict.ts';
 import { createWriteLimiter } from './write-limiter.ts';
 
 /** The reason on the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows it. */
-export const CONDITION_REASONS = { approve: 'CertMarshalApproved', deny: 'CertMarshalDenied' } as const;
+export const CONDITION_REASONS = {
+  approve: 'CertMarshalApproved',
+  recover: 'CertMarshalRecovered',
+  deny: 'CertMarshalDenied',
+} as const;
 
 /**
  * What became of a decision.
@@ -34,7 +39,7 @@ export const CONDITION_REASONS = { approve: 'CertMarshalApproved', deny: 'CertMa
  */
 export type Outcome =
   | { readonly kind: 'none' | 'written' | 'observed' | 'overtaken' | 'unfinished' }
-  | { readonly kind: 'failed'; readonly error: KubernetesError }
+  | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'unknown'; readonly error?: KubernetesError };
 
 /** A decision that was carried out: what a report needs of it. After a conflict the verdict is that of the second look. */
@@ -48,10 +53,14 @@ export interface Acted {
 interface Context {
   readonly client: KubernetesClient;
   readonly evidence: Evidence;
-  readonly policies: readonly ApprovalPolicy[];
+  readonly policies: readonly EnginePolicy[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly signal: AbortSignal;
+  /** Asked before each write, also that of a second look: what becomes of the decision instead, where it may not be written. @default each may */
+  readonly instead?: (decision: Decision) => Promise<Outcome | undefined>;
+  /** Writes at once. @default as many as the server takes */
+  readonly atOnce?: number;
   readonly onActed?: (acted: Acted) => void;
   /** Told of the first bug, once all writes have ended: what was done has to be told all the same. @default it is thrown then */
   readonly onBug?: (error: unknown) => void;
@@ -87,7 +96,7 @@ interface UnderWay {
 
 /** Ends when every write has begun. */
 async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
-  const limiter = createWriteLimiter(() => context.client.stats.throttled);
+  const limiter = createWriteLimiter(() => context.client.stats.throttled, context.atOnce);
   for await (const decision of inTurns(decisions, (decided) => decided)) {
     if (context.signal.aborted) break;
     const unwritten = outcomeWithoutWrite(decision.verdict);
@@ -125,32 +134,32 @@ function withoutNames({ verdict: { names: _names, ...verdict }, ...entry }: Acte
 }
 
 async function writeDecision(decision: Decision, context: Context): Promise<Acted> {
-  const { subject } = decision;
-  // `decide` never approves what it cannot write.
-  if (context.signal.aborted || subject === undefined) return actedOn(decision, { kind: 'unfinished' });
-  const written = await write(context, subject, decision.verdict);
-  if (written.kind === 'conflict') return secondLook(decision, written, context);
-  return actedOn(decision, outcomeOf(written));
+  const written = await write(decision, context);
+  return written.kind === 'conflict' ? secondLook(decision, written, context) : actedOn(decision, written);
 }
 
 /** The object changed since it was listed: read it again, judge it again, and write only if it is still the same object. */
 async function secondLook(decision: Decision, first: Conflict, context: Context): Promise<Acted> {
-  const { evidence, policies, signal } = context;
+  const { evidence, policies } = context;
   const look = await lookAgain(decision, first, context);
   if ('outcome' in look) return actedOn(decision, look.outcome);
   const { object } = look;
   const read = readSigningRequest(object);
   const subject = approvalSubjectOf(object);
-  if (!read.ok || subject === undefined || read.csr.uid !== decision.csr.uid || gateReason(read.csr) !== undefined)
+  if (
+    !read.ok ||
+    subject === undefined ||
+    read.csr.uid !== decision.csr.uid ||
+    gateReason(read.csr, decision.csr.signerName)
+  )
     return actedOn(decision, { kind: 'overtaken' });
   const request = { ...decision.request, csr: read.csr };
   const verdict = charged(() => decideApproval(request, evidence, policies, context.now()));
   const again: Decision = { csr: read.csr, subject, request, verdict };
   const unwritten = outcomeWithoutWrite(verdict);
   if (unwritten !== undefined) return actedOn(again, unwritten);
-  if (signal.aborted) return actedOn(again, { kind: 'unfinished' });
-  const written = await write(context, subject, verdict);
-  if (written.kind !== 'conflict') return actedOn(again, outcomeOf(written));
+  const written = await write(again, context);
+  if (written.kind !== 'conflict') return actedOn(again, written);
   // Somebody is busy with the object, and the next sweep sees what they made of it; unless it was our own write.
   const last = await lookAgain(again, written, context);
   return actedOn(again, 'outcome' in last ? last.outcome : { kind: 'overtaken' });
@@ -191,9 +200,12 @@ interface Conflict {
   readonly isRetried: boolean;
 }
 
-type Written = { readonly kind: 'written' } | Conflict | { readonly kind: 'error'; readonly error: KubernetesError };
-
-async function write({ client, signal }: Context, subject: ApprovalSubject, verdict: Verdict): Promise<Written> {
+async function write(decision: Decision, { client, signal, instead }: Context): Promise<Outcome | Conflict> {
+  const { subject, verdict } = decision;
+  // `decide` never approves what it cannot write.
+  if (signal.aborted || subject === undefined) return { kind: 'unfinished' };
+  const kept = await instead?.(decision);
+  if (kept !== undefined) return kept;
   const { retries } = client.stats;
   try {
     await updateApproval(client, subject, conditionOf(verdict), signal);
@@ -202,24 +214,20 @@ async function write({ client, signal }: Context, subject: ApprovalSubject, verd
     if (!(error instanceof KubernetesError)) throw error;
     // The client counts for all writes together: one retry makes each of those that end meanwhile doubtful.
     if (error.kind === 'conflict') return { kind: 'conflict', isRetried: client.stats.retries !== retries };
-    return { kind: 'error', error };
+    if (error.kind === 'not-found') return { kind: 'overtaken' };
+    return { kind: isRefused(error) ? 'failed' : 'unknown', error };
   }
 }
 
 function conditionOf(verdict: Verdict): ApprovalCondition {
+  if (verdict.reason === 'Recovered')
+    return { type: 'Approved', reason: CONDITION_REASONS.recover, message: verdict.message };
   const approve = verdict.verdict === 'approve';
   return {
     type: approve ? 'Approved' : 'Denied',
     reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
     message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
   };
-}
-
-function outcomeOf(written: Exclude<Written, Conflict>): Outcome {
-  if (written.kind === 'written') return { kind: 'written' };
-  const { error } = written;
-  if (error.kind === 'not-found') return { kind: 'overtaken' };
-  return isRefused(error) ? { kind: 'failed', error } : { kind: 'unknown', error };
 }
 
 /** No connection was made. */

@@ -5,7 +5,7 @@ import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
 import type { Evidence } from './evidence/evidence.ts';
-import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
+import { type EnginePolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
 import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
@@ -26,7 +26,7 @@ const CLOCK_TOLERANCE_MS = 5 * 60_000;
 export function decideApproval(
   request: ApprovalRequest,
   evidence: Evidence,
-  policies: readonly ApprovalPolicy[],
+  policies: readonly EnginePolicy[],
   now: number,
 ): Verdict {
   try {
@@ -40,17 +40,16 @@ export function decideApproval(
   }
 }
 
-function judge(
-  request: ApprovalRequest,
-  evidence: Evidence,
-  policies: readonly ApprovalPolicy[],
-  now: number,
-): Verdict {
+function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly EnginePolicy[], now: number): Verdict {
   const { csr, cluster } = request;
-  const gate = gateReason(csr);
+  const own = policies.find(({ signerRules }) => signerRules?.signer === csr.signerName)?.signerRules;
+  const gate = gateReason(csr, own?.signer);
   if (gate !== undefined) return unjudged(gate.reason, gate.message);
 
-  const selected = policies.filter((policy) => policy.signers.includes(csr.signerName) && isFor(policy, cluster));
+  const selected = policies.filter(
+    (policy) =>
+      policy.signerRules?.signer === own?.signer && policy.signers.includes(csr.signerName) && isFor(policy, cluster),
+  );
   if (selected.length === 0)
     return unjudged(
       'NoPolicySelected',
@@ -83,16 +82,23 @@ function judge(
 
   // A policy that judges at another age keeps a say: what it would leave, no other policy denies.
   const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
-  return combine(judgeByEach(request, evidence, inTime), mayDeny);
+  return combine(judgeByEach(request, evidence, inTime, now), mayDeny);
 }
 
 /**
- * What needs neither policy nor evidence: undefined for an open serving request of a node, else why it is none of ours.
+ * What needs neither policy nor evidence: undefined for an open request that the signer is asked for, and for a serving certificate by a node; else why it is none of ours.
  * A sweep asks this first and keeps nothing of a request that is not open.
  */
-export function gateReason(csr: SigningRequest): { readonly reason: Reason; readonly message: string } | undefined {
-  if (csr.signerName !== KUBELET_SERVING_SIGNER)
-    return { reason: 'NotKubeletServing', message: `signer is ${printable(csr.signerName, 100)}` };
+export function gateReason(
+  csr: SigningRequest,
+  signer: string = KUBELET_SERVING_SIGNER,
+): { readonly reason: Reason; readonly message: string } | undefined {
+  const isServing = signer === KUBELET_SERVING_SIGNER;
+  if (csr.signerName !== signer)
+    return {
+      reason: isServing ? 'NotKubeletServing' : 'NotKubeletClient',
+      message: `signer is ${printable(csr.signerName, 100)}`,
+    };
   if (csr.deleting) return { reason: 'Deleting', message: 'the request is being deleted' };
   if (csr.issued) return { reason: 'AlreadyIssued', message: 'the certificate is issued' };
   for (const [type, reason] of DECIDED) {
@@ -100,7 +106,7 @@ export function gateReason(csr: SigningRequest): { readonly reason: Reason; read
     if (condition !== undefined)
       return { reason, message: `condition ${type}, reason ${printable(condition.reason, 100) || 'none'}` };
   }
-  if (!csr.username.startsWith(NODE_PREFIX))
+  if (isServing && !csr.username.startsWith(NODE_PREFIX))
     return { reason: 'RequesterNotNode', message: `requester is ${printable(csr.username, 100)}` };
   return undefined;
 }
@@ -112,14 +118,14 @@ const DECIDED: readonly (readonly [type: string, reason: Reason])[] = [
   ['Approved', 'AlreadyApproved'],
 ];
 
-function ageReason(ageMs: number, policy: ApprovalPolicy, cluster: ClusterContext): Reason | undefined {
+function ageReason(ageMs: number, policy: EnginePolicy, cluster: ClusterContext): Reason | undefined {
   const { minSeconds, maxSeconds } = policy.age[cluster.provider];
   if (Math.max(0, ageMs) < minSeconds * 1000) return 'TooYoung';
   return ageMs > maxSeconds * 1000 ? 'Orphaned' : undefined;
 }
 
 interface Judgement {
-  readonly policy: ApprovalPolicy;
+  readonly policy: EnginePolicy;
   readonly checks: readonly Check[];
   readonly names: readonly NameProof[];
 }
@@ -127,22 +133,41 @@ interface Judgement {
 function judgeByEach(
   { csr, cluster }: ApprovalRequest,
   evidence: Evidence,
-  policies: readonly ApprovalPolicy[],
+  policies: readonly EnginePolicy[],
+  now: number,
 ): readonly Judgement[] {
-  const node = csr.username.slice(NODE_PREFIX.length);
-  const decoded = decode(csr);
-  const signature = decoded.ok ? verifyRequestSignature(decoded.request) : undefined;
-  const maybe = mayBeControlPlane(node, evidence);
+  const decoded = decodeRequest(csr);
+  let verified: Judged['signature'];
   return policies.map((policy) => {
-    const ownership = decoded.ok
-      ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy, cluster)
-      : undefined;
-    const judged: Judged = { csr, cluster, policy, node, decoded, signature, ownership, mayBeControlPlane: maybe };
-    return { policy, checks: evaluateRules(judged), names: ownership?.proofs ?? [] };
+    const { signerRules } = policy;
+    const node =
+      signerRules === undefined ? csr.username.slice(NODE_PREFIX.length) : (signerRules.nodeOf(decoded) ?? '');
+    const ownership =
+      decoded.ok && signerRules === undefined
+        ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy, cluster)
+        : undefined;
+    const judged: Judged = {
+      csr,
+      cluster,
+      policy,
+      node,
+      decoded,
+      evidence,
+      now,
+      ownership,
+      mayBeControlPlane: mayBeControlPlane(node, evidence),
+      // Once, and only where a rule asks: it takes the longest of all.
+      get signature() {
+        if (decoded.ok) verified ??= verifyRequestSignature(decoded.request);
+        return verified;
+      },
+    };
+    return { policy, checks: evaluateRules(judged, signerRules?.rules), names: ownership?.proofs ?? [] };
   });
 }
 
-function decode(csr: SigningRequest): DecodedRequest {
+/** The PKCS#10 request in a request. */
+export function decodeRequest(csr: SigningRequest): DecodedRequest {
   if (csr.request !== undefined) return decodeCertificateRequest(csr.request);
   return { ok: false, refusal: { code: 'NotPem', message: 'spec.request is missing, not base64, or too large' } };
 }
@@ -153,8 +178,10 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
   if (approving !== undefined)
     return {
       verdict: 'approve',
-      reason: 'Proven',
-      message: proof(approving.names),
+      ...(approving.policy.signerRules?.approval(approving.checks) ?? {
+        reason: 'Proven',
+        message: proof(approving.names),
+      }),
       policy: approving.policy.name,
       mode: approving.policy.mode,
       hostile: false,
@@ -200,7 +227,7 @@ function sentence({ rule, expected, found }: Check): string {
   return rule === 'san-proven' ? found : `${rule}: ${found}; expected ${expected}`;
 }
 
-function unjudged(reason: Reason, message: string, policy?: ApprovalPolicy): Verdict {
+function unjudged(reason: Reason, message: string, policy?: EnginePolicy): Verdict {
   const verdict = REASONS[reason].verdict;
   return {
     verdict,

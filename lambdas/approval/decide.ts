@@ -2,7 +2,7 @@ import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Observed } from './observe.ts';
-import type { ApprovalPolicy } from './policy.ts';
+import type { EnginePolicy } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -23,7 +23,7 @@ export interface Decision {
 export function* decide(
   cluster: ClusterContext,
   { open, evidence }: Pick<Observed, 'open' | 'evidence'>,
-  policies: readonly ApprovalPolicy[],
+  policies: readonly EnginePolicy[],
   now: number,
 ): Generator<Decision> {
   const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;

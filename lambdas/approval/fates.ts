@@ -8,7 +8,7 @@ import { type Acted, CONDITION_REASONS } from './act.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import type { OpenRequest } from './open-requests.ts';
-import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
+import { ANY_AGE, type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
@@ -122,8 +122,6 @@ async function addUndecided(
     }
   });
 }
-
-const ANY_AGE = { minSeconds: 0, maxSeconds: Number.POSITIVE_INFINITY };
 
 /** The policies that promise something to the nodes of a cluster, for requests of any age. */
 function promisedBy(policies: readonly ApprovalPolicy[], cluster: ClusterContext): readonly ApprovalPolicy[] {

@@ -9,7 +9,7 @@ import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import { readSigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
+import { readSigningRequest, type SigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCES, needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
@@ -24,7 +24,7 @@ import {
 import { ownerFromMachine } from './evidence/machine.ts';
 import { ownerFromNode } from './evidence/node.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
-import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
+import { collectOpenRequests, type OpenRequest, type OpenRequests } from './open-requests.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
@@ -51,15 +51,19 @@ export interface SweepTarget {
   readonly handshake?: Handshake;
 }
 
-/** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
-export interface Observed {
-  /** The target's, with what was learned of its endpoints and its service CIDRs. */
-  readonly cluster: ClusterContext;
+/** The requests for one signer. Those that are not open are only counted, so that memory follows the open ones. */
+export interface ListedRequests {
   readonly open: readonly OpenRequest[];
   readonly ignored: ReadonlyMap<Reason, number>;
   /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
+}
+
+/** Everything one sweep read. */
+export interface Observed extends ListedRequests {
+  /** The target's, with what was learned of its endpoints and its service CIDRs. */
+  readonly cluster: ClusterContext;
   readonly evidence: Evidence;
   /** What nodes asked for, 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
@@ -80,7 +84,50 @@ export async function observe(
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
-  const open = collectOpenRequests();
+  let reading: Promise<ReadEvidence> | undefined;
+  const listed = await listRequests(target.workload, {
+    signerName: KUBELET_SERVING_SIGNER,
+    signal,
+    seen: (csr) => asked.add(csr),
+    // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
+    opened: () => {
+      reading ??= readEvidence(target, selecting, signal);
+    },
+  });
+  const requests = listed.open;
+  const { object, readings } = (await reading) ?? { readings: [] };
+  const cluster = withLearned(target, object);
+  const evidence = [...readings, ...(await readInstances(target, requests, selecting, signal))];
+  evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
+  return {
+    cluster,
+    ...listed,
+    // Many Machines take a while to index.
+    evidence: await stepsInTurns(indexInSteps(evidence)),
+    asked: asked.all(),
+  };
+}
+
+export interface Listing {
+  readonly signerName: string;
+  readonly signal: AbortSignal;
+  /** @default the newest of each requester, as many as a sweep has memory for */
+  readonly open?: OpenRequests;
+  /** Bytes of `spec.request` that a kubelet's never has more of. @default what the decoder takes */
+  readonly maxRequestBytes?: number;
+  /** Told of every request that can be read, open or not. */
+  readonly seen?: (csr: SigningRequest) => void;
+  /** Told of every request that is open. */
+  readonly opened?: () => void;
+}
+
+/**
+ * All requests for one signer, in one paged LIST. What cannot be read or held is part of the result.
+ *
+ * @throws KubernetesError when they cannot be listed
+ */
+export async function listRequests(client: KubernetesClient, listing: Listing): Promise<ListedRequests> {
+  const { signerName, signal, open = collectOpenRequests(), maxRequestBytes = Infinity, seen, opened } = listing;
   const ignored = new Map<Reason, number>();
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
@@ -89,7 +136,6 @@ export async function observe(
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
   };
-  let reading: Promise<ReadEvidence> | undefined;
   const look = (item: unknown): void => {
     const read = readSigningRequest(item);
     if (!read.ok) {
@@ -97,36 +143,24 @@ export async function observe(
       return;
     }
     const { csr } = read;
-    asked.add(csr);
-    const gate = gateReason(csr);
+    seen?.(csr);
+    const gate = gateReason(csr, signerName);
     if (gate !== undefined) {
       ignore(gate.reason);
       return;
     }
-    // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
-    reading ??= readEvidence(target, selecting, signal);
+    if ((csr.request?.length ?? 0) > maxRequestBytes) {
+      unread({ name: csr.name, problem: 'spec.request is no kubelet’s: too large' });
+      return;
+    }
+    opened?.();
     const added = open.add(csr, approvalSubjectOf(item));
     if (added === 'superseded') ignore('Superseded');
     if (added === 'refused')
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
-  for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal }))
-    await eachInTurns(page, look);
-  const requests = open.all();
-  const { object, readings } = (await reading) ?? { readings: [] };
-  const cluster = withLearned(target, object);
-  const evidence = [...readings, ...(await readInstances(target, requests, selecting, signal))];
-  evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
-  return {
-    cluster,
-    open: requests,
-    ignored,
-    unreadable,
-    unreadableCount,
-    // Many Machines take a while to index.
-    evidence: await stepsInTurns(indexInSteps(evidence)),
-    asked: asked.all(),
-  };
+  for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
+  return { open: open.all(), ignored, unreadable, unreadableCount };
 }
 
 /** What is reserved is never too much: what fleet.yaml says, what the Cluster says, and where connections led. */
@@ -304,7 +338,8 @@ const MIB = 1024 * 1024;
 /** What a name takes beside its characters: the string, and its entry in the index. */
 const NAME_OVERHEAD = 100;
 
-async function readSource(
+/** What one source says of a cluster. One that cannot be read, or has too much to say, is part of the result. */
+export async function readSource(
   source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,
   ownerOf: (item: unknown) => Owner | undefined,

@@ -28,11 +28,12 @@ const ROOM = { ordinary: 32 * 1024 * 1024, large: 4 * 1024 * 1024 } as const;
 /** What an entry costs besides its texts. */
 const OVERHEAD_BYTES = 2 * 1024;
 
-export function collectOpenRequests(room: { readonly ordinary: number; readonly large: number } = ROOM): OpenRequests {
-  const byRequester = new Map<
-    string,
-    { csr: SigningRequest; subject: ApprovalSubject | undefined; askedAt: number[] }
-  >();
+/** @param keyOf of requests of which only the newest counts */
+export function collectOpenRequests(
+  room: { readonly ordinary: number; readonly large: number } = ROOM,
+  keyOf: (csr: SigningRequest) => string = ({ username }) => username,
+): OpenRequests {
+  const newest = new Map<string, { csr: SigningRequest; subject: ApprovalSubject | undefined; askedAt: number[] }>();
   const used = { ordinary: 0, large: 0 };
 
   const take = (size: number): boolean => {
@@ -49,10 +50,10 @@ export function collectOpenRequests(room: { readonly ordinary: number; readonly 
     add(csr, subject) {
       // A creation time that cannot be read counts as one of this moment.
       const askedAt = csr.createdAt ?? Number.POSITIVE_INFINITY;
-      const known = byRequester.get(csr.username);
+      const known = newest.get(keyOf(csr));
       if (known === undefined) {
         if (!take(sizeOf(csr, subject))) return 'refused';
-        byRequester.set(csr.username, { csr, subject, askedAt: [askedAt] });
+        newest.set(keyOf(csr), { csr, subject, askedAt: [askedAt] });
         return 'kept';
       }
       // An object that was listed twice counts once.
@@ -71,12 +72,12 @@ export function collectOpenRequests(room: { readonly ordinary: number; readonly 
       }
       return 'superseded';
     },
-    all: () => [...byRequester.values()],
+    all: () => [...newest.values()],
   };
 }
 
 /** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
-function isNewer(a: SigningRequest, b: SigningRequest): boolean {
+export function isNewer(a: SigningRequest, b: SigningRequest): boolean {
   const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
   return difference === 0 ? a.name > b.name : difference > 0;
 }
@@ -89,6 +90,7 @@ function replaceOldest(times: number[], time: number): void {
 function sizeOf(csr: SigningRequest, subject: ApprovalSubject | undefined): number {
   const texts = [
     ...csr.groups,
+    ...(csr.credentials ?? []),
     ...csr.usages,
     ...csr.conditions.flatMap(({ type, status, reason }) => [type, status, reason]),
   ];

@@ -1,11 +1,17 @@
 import { PROVIDERS, type Provider } from '../identifiers.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import type { DecodedRequest } from '../x509/certificate-request.ts';
+import type { Rule } from './rules/rules.ts';
+import type { Check, Verdict } from './verdict.ts';
 
 /** `observe` makes every decision and writes nothing to the cluster. */
 export type Mode = 'enforce' | 'observe';
 
 /** The signer of kubelet serving certificates. */
 export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
+
+/** The signer of client certificates of kubelets, which are credentials of nodes. */
+export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 
 export interface KeyPolicy {
   readonly ecdsaCurves: readonly ('P-256' | 'P-384' | 'P-521')[];
@@ -19,6 +25,20 @@ export interface KeyPolicy {
 export interface AgeWindow {
   readonly minSeconds: number;
   readonly maxSeconds: number;
+}
+
+/** At which the age of a request does not matter. */
+export const ANY_AGE: AgeWindow = { minSeconds: 0, maxSeconds: Number.POSITIVE_INFINITY };
+
+/** What requests for another signer than that of serving certificates are judged by. */
+export interface SignerRules {
+  /** The only one: a policy without rules of its own never approves for it, and one with them for no other. */
+  readonly signer: string;
+  /** The node that a certificate would be for; undefined when the request names none. */
+  readonly nodeOf: (decoded: DecodedRequest) => string | undefined;
+  readonly rules: readonly [Rule, ...Rule[]];
+  /** What the verdict says where all of them pass. */
+  readonly approval: (checks: readonly Check[]) => Pick<Verdict, 'reason' | 'message'>;
 }
 
 /** A policy after defaults: everything it says is explicit. */
@@ -39,6 +59,12 @@ export interface ApprovalPolicy {
   readonly mode: Mode;
   /** What happens to a request that is provably hostile; everything else that fails is left. */
   readonly onHostile: 'leave' | 'deny';
+}
+
+/** A policy of fleet.yaml, or one of code that brings the rules of another signer. */
+export interface EnginePolicy extends ApprovalPolicy {
+  /** @default those for serving certificates */
+  readonly signerRules?: SignerRules;
 }
 
 export interface NamePatterns {

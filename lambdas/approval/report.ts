@@ -12,20 +12,24 @@ import type { Observed } from './observe.ts';
 import type { Mode } from './policy.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 
-/** One request that was judged. */
-export interface SweepRow {
+/** A request that was judged, for any signer. */
+export interface ToldRequest {
   readonly csr: string;
   readonly uid: string;
-  readonly node: string;
-  readonly ageSeconds: number;
   readonly verdict: VerdictKind;
   readonly reason: Reason;
   readonly message: string;
   /** True when the request is provably hostile, also where the policy only leaves it. */
   readonly hostile: boolean;
+  readonly outcome: Outcome['kind'];
+}
+
+/** One request that was judged. */
+export interface SweepRow extends ToldRequest {
+  readonly node: string;
+  readonly ageSeconds: number;
   readonly policy?: string;
   readonly mode?: Mode;
-  readonly outcome: Outcome['kind'];
 }
 
 /**
@@ -136,23 +140,32 @@ export function report(input: ReportInput): SweepReport {
   };
 }
 
-function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
+export function toldOf({ csr, verdict: { verdict, reason, message, hostile }, outcome }: Acted): ToldRequest {
   return {
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 100),
-    node: printable(csr.username.slice(NODE_PREFIX.length), 253),
-    ageSeconds: Math.max(0, Math.round((now - (csr.createdAt ?? now)) / 1000)),
-    verdict: verdict.verdict,
-    reason: verdict.reason,
-    message: verdict.message,
-    hostile: verdict.hostile,
-    policy: verdict.policy,
-    mode: verdict.mode,
+    verdict,
+    reason,
+    message,
+    hostile,
     outcome: outcome.kind,
   };
 }
 
-function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
+function rowOf(acted: Acted, now: number): SweepRow {
+  const { username, createdAt = now } = acted.csr;
+  const { policy, mode } = acted.verdict;
+  return {
+    ...toldOf(acted),
+    node: printable(username.slice(NODE_PREFIX.length), 253),
+    ageSeconds: Math.max(0, Math.round((now - createdAt) / 1000)),
+    policy,
+    mode,
+  };
+}
+
+/** What a person must know of what was read and done. */
+export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,

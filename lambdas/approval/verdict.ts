@@ -1,11 +1,11 @@
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 import type { Mode } from './policy.ts';
-import type { RuleId } from './rules/rules.ts';
 
 /** One rule, evaluated. All rules are evaluated, also after the first that failed, so that a person sees the whole picture. */
 export interface Check {
-  readonly rule: RuleId;
+  /** Its id. */
+  readonly rule: string;
   readonly passed: boolean;
   readonly expected: string;
   readonly found: string;

@@ -11,9 +11,12 @@ export interface WriteLimiter {
   readonly limit: number;
 }
 
-/** @param throttled how often the server has asked to slow down so far; retries inside a write count as well */
-export function createWriteLimiter(throttled: () => number): WriteLimiter {
-  let limit = INITIAL;
+/**
+ * @param throttled how often the server has asked to slow down so far; retries inside a write count as well
+ * @param most writes at once
+ */
+export function createWriteLimiter(throttled: () => number, most: number = MAXIMUM): WriteLimiter {
+  let limit = Math.min(INITIAL, most);
   let inFlight = 0;
   let answered = 0;
   let heeded = throttled();
@@ -31,7 +34,7 @@ export function createWriteLimiter(throttled: () => number): WriteLimiter {
         heeded = throttled();
         answered = 0;
         limit = Math.max(1, Math.floor(limit / 2));
-      } else if (answered >= RAISE_AFTER && limit < MAXIMUM) {
+      } else if (answered >= RAISE_AFTER && limit < most) {
         answered = 0;
         limit += 1;
       }

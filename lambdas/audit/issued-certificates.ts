@@ -1,4 +1,4 @@
-import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
@@ -11,8 +11,6 @@ import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
 import { bundleAt } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
-
-const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 
 /** Source: Kubernetes documentation, "Certificates and Certificate Signing Requests"; Amazon EKS user guide, "Secure workloads with certificates". */
 const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([

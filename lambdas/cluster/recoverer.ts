@@ -46,29 +46,14 @@ export function createClusterRecoverer({
     const startedAt = new Date(clock()).toISOString();
     const rows: RecoveryRow[] = [];
     const recorded = () => recoveryEntries({ rows, startedAt, cluster: id }, window, program);
-    const { cluster, workload, management, machinesNamespace, vpcId, listInstances } = open;
     try {
-      const { problems } = await sweep(
-        {
-          clusterId: id,
-          cluster,
-          workload,
-          management,
-          machinesNamespace,
-          vpcId,
-          listInstances,
-        },
-        window,
-        { clock, signal, onRow: (row) => void rows.push(row) },
-      );
-      return { problems: problems.map(ofRecovery), decisions: recorded() };
+      const options = { clock, signal, onRow: (row: RecoveryRow) => void rows.push(row) };
+      const { problems } = await sweep({ ...open, clusterId: id }, window, options);
+      // What a recovery cannot read is no fault of the approvals.
+      const told = problems.map((problem) => ({ ...problem, kind: `recovery-${problem.kind}` }));
+      return { problems: told, decisions: recorded() };
     } catch (error) {
       return { problems: [], decisions: recorded(), bug: { error } };
     }
   };
-}
-
-/** What a recovery cannot read is no fault of the approvals. */
-function ofRecovery(problem: Problem): Problem {
-  return { ...problem, kind: `recovery-${problem.kind}` };
 }

@@ -61,7 +61,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const hint = readHintEvent(event);
     if (hint === undefined) return;
     if (hint.kind === 'due') {
-      await order(hint.bodies, signal);
+      await orderSweeps(hint.bodies, signal);
       return;
     }
     const clusters = await clustersOf(hint, signal);
@@ -106,7 +106,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     return ages.length === 0 ? undefined : Math.min(...ages);
   }
 
-  async function order(bodies: readonly string[], signal: AbortSignal): Promise<void> {
+  async function orderSweeps(bodies: readonly string[], signal: AbortSignal): Promise<void> {
     const hints = bodies.flatMap((body) => readWaiting(body) ?? []);
     const registry = await readRegistry(signal);
     if (hints.length === 0 || registry === undefined) return;

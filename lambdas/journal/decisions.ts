@@ -1,9 +1,10 @@
 import type { Acted } from '../approval/act.ts';
+import type { ToldRequest } from '../approval/report.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
+import { requestHash } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
-import { sha256 } from './chain.ts';
 import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
@@ -38,29 +39,45 @@ const MAX_NAMES = 100;
 const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
-/**
- * Makes journal entries of decisions: those that wrote, may have written, would have written or failed to, all of them; of those that left a request the first
- * {@link MAX_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
- */
+/** Makes journal entries of the decisions of a sweep. Pure. */
 export function createDecisionCollector(context: SweepContext): DecisionCollector {
-  const written: DecisionEntry[] = [];
-  const left: Record<'hostile' | 'other', DecisionEntry[]> = { hostile: [], other: [] };
-  let leftCount = 0;
+  const collector = collectEntries<DecisionEntry>(MAX_LEFT);
   return {
     take(acted) {
       const { verdict, hostile } = acted.verdict;
-      const { kind } = acted.outcome;
-      if (verdict === 'ignore' || kind === 'overtaken' || kind === 'unfinished') return;
+      const told = { verdict, hostile, outcome: acted.outcome.kind };
+      collector.take(told, (decided) => entryOf(acted, decided, context));
+    },
+    collected: () => collector.collected(),
+  };
+}
+
+/**
+ * Keeps the entries of decisions that wrote, may have written, would have written or failed to, all of them; of those that left a request the first ones, hostile ones
+ * first. What was overtaken or not begun decided nothing. Pure.
+ *
+ * @param maxLeft of those that left a request
+ */
+export function collectEntries<E extends JournalEntry>(maxLeft: number) {
+  const written: E[] = [];
+  const left: Record<'hostile' | 'other', E[]> = { hostile: [], other: [] };
+  let leftCount = 0;
+  return {
+    take(
+      { verdict, hostile, outcome }: Pick<ToldRequest, 'verdict' | 'hostile' | 'outcome'>,
+      make: (verdict: DecisionEntry['verdict']) => E,
+    ): void {
+      if (verdict === 'ignore' || outcome === 'overtaken' || outcome === 'unfinished') return;
       if (verdict !== 'leave') {
-        written.push(entryOf(acted, verdict, context));
+        written.push(make(verdict));
         return;
       }
       leftCount += 1;
       const list = left[hostile ? 'hostile' : 'other'];
-      if (list.length < MAX_LEFT) list.push(entryOf(acted, verdict, context));
+      if (list.length < maxLeft) list.push(make(verdict));
     },
-    collected() {
-      const kept = [...left.hostile, ...left.other].slice(0, MAX_LEFT);
+    collected(): CollectedDecisions<E> {
+      const kept = [...left.hostile, ...left.other].slice(0, maxLeft);
       return { entries: [...written, ...kept], leftOut: leftCount - kept.length };
     },
   };
@@ -95,7 +112,7 @@ function entryOf(
     policy: policy === undefined ? undefined : printable(policy, 100),
     policyHash,
     evidence: evidenceOf(names, at),
-    requestHash: csr.request === undefined ? undefined : sha256(csr.request),
+    requestHash: requestHash(csr),
     program,
   };
 }

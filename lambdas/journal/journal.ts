@@ -1,4 +1,3 @@
-import type { RecoveryReason } from '../recovery/reasons.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 
@@ -84,8 +83,9 @@ export interface RecoveryEntry {
   readonly requester: string;
   /** That the certificate would be for; absent when the request names none. */
   readonly node?: string;
-  readonly verdict: 'approve' | 'leave';
-  readonly reason: RecoveryReason;
+  /** Never `deny`. */
+  readonly verdict: 'approve' | 'deny' | 'leave';
+  readonly reason: Reason;
   /** What proved it, or what was looked at and not found. */
   readonly message: string;
   readonly hostile: boolean;

@@ -2,11 +2,13 @@ import { type RecoveryWindow, type StoredWindow, windowProblem } from '../contra
 import { instant } from '../time.ts';
 
 /**
- * Why a window is not open; undefined when it is. From `openedAt` on, and at `until` no more. Pure.
+ * Why a window is not open for a cluster; undefined when it is. From `openedAt` on, and at `until` no more. Pure.
  *
+ * @param id of the cluster in the fleet
  * @param now milliseconds since the epoch
  */
-export function closedBecause(window: RecoveryWindow, now: number): string | undefined {
+export function closedBecause(window: RecoveryWindow, id: string, now: number): string | undefined {
+  if (window.cluster !== id) return 'it is for another cluster';
   const problem = windowProblem(window);
   if (problem !== undefined) return `the window is no window: ${problem}`;
   const [openedAt = Infinity, until = 0] = [instant(window.openedAt), instant(window.until)];
@@ -17,8 +19,6 @@ export function closedBecause(window: RecoveryWindow, now: number): string | und
 /** The window of a cluster that is open; of two, the one that was opened last. Pure. @param now milliseconds since the epoch */
 export function openWindowOf(windows: readonly StoredWindow[], id: string, now: number): StoredWindow | undefined {
   return windows
-    .filter(
-      (window) => window.cluster === id && window.closed === undefined && closedBecause(window, now) === undefined,
-    )
+    .filter((window) => window.closed === undefined && closedBecause(window, id, now) === undefined)
     .toSorted((a, b) => Date.parse(b.openedAt) - Date.parse(a.openedAt))[0];
 }

@@ -1,6 +1,7 @@
 import type { V1Lease } from '@kubernetes/client-node';
+import type { Outcome } from '../approval/act.ts';
 import { readJson } from '../contracts/contract.ts';
-import type { Problem } from '../contracts/problem.ts';
+import type { Failure } from '../contracts/problem.ts';
 import { RecoveryRecord, type RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -22,42 +23,60 @@ const MAX_ANNOTATION = 8 * 1024;
 /** Two sweeps at once conflict once; who conflicts more often leaves it to the next sweep. */
 const TRIES = 4;
 
-/** What a window gave so far, by name of a node; or why its Lease may not be used. */
-export type Approvals =
-  | { readonly ok: true; readonly approved: ReadonlyMap<string, number>; readonly lease: JsonObject | undefined }
-  | { readonly ok: false; readonly problem: Problem };
+/** The Lease cannot be counted in, so nothing is approved. */
+export class RecoveryLeaseError extends Error implements Failure {
+  override readonly name = 'RecoveryLeaseError';
+  readonly kind = 'refused';
+  readonly object = `Lease ${RECOVERY_LEASE.namespace}/${RECOVERY_LEASE.name}`;
+  readonly problem: string;
+  readonly remedy: string;
+
+  /** @param what to do about it, in a sentence without its full stop */
+  constructor(problem: string, what: string) {
+    super(problem);
+    this.problem = problem;
+    this.remedy = `${what}: kubectl -n ${RECOVERY_LEASE.namespace} delete lease ${RECOVERY_LEASE.name}.`;
+  }
+}
+
+/** What a window gave so far, by name of a node, and the Lease that says so. */
+export interface Counted {
+  readonly approvals: ReadonlyMap<string, number>;
+  readonly lease: JsonObject | undefined;
+}
 
 /**
  * Reads what a window gave.
  *
- * @throws KubernetesError
+ * @throws KubernetesError, RecoveryLeaseError
  */
 export async function readApprovals(
   client: KubernetesClient,
   window: RecoveryWindow,
   now: number,
   signal: AbortSignal,
-): Promise<Approvals> {
-  const lease = await getLease(client, { ...RECOVERY_LEASE, signal });
-  if (lease === undefined) return { ok: true, approved: new Map(), lease };
-  requireVersion(client, lease);
-  const recorded = recordOf(lease);
-  if (recorded === undefined)
-    return refused('it is there, and what certmarshal writes there cannot be read', 'If nobody needs it, remove it');
-  const until = instant(recorded.until);
-  if (recorded.window === window.id) {
-    if (until !== instant(window.until))
-      return refused(
-        `it counts for a window of this id that ends at ${printable(recorded.until, 40)}`,
-        'Open a window with another id',
-      );
-    return { ok: true, approved: countsOf(recorded.approvals), lease };
+): Promise<Counted> {
+  const { lease, record } = await readRecord(client, signal);
+  if (lease === undefined) return { approvals: new Map(), lease };
+  if (record === undefined)
+    throw new RecoveryLeaseError(
+      'it is there, and what certmarshal writes there cannot be read',
+      'If nobody needs it, remove it',
+    );
+  const until = instant(record.until);
+  const end = printable(record.until, 40);
+  if (record.window === window.id) {
+    if (until === instant(window.until)) return { approvals: countsOf(record), lease };
+    throw new RecoveryLeaseError(
+      `it counts for a window of this id that ends at ${end}`,
+      'Open a window with another id',
+    );
   }
   // One that ended before this one began has nothing to say any more, and none of them can take it back. Nor can one that was closed: it is refused as soon as this one wrote.
   const isOver = until !== undefined && until <= now && until <= (instant(window.openedAt) ?? 0);
-  if (isOver || window.replaces?.includes(recorded.window) === true) return { ok: true, approved: new Map(), lease };
-  return refused(
-    `it counts for window ${printable(recorded.window, 40)}, which ends at ${printable(recorded.until, 40)}`,
+  if (isOver || window.replaces?.includes(record.window) === true) return { approvals: new Map(), lease };
+  throw new RecoveryLeaseError(
+    `it counts for window ${printable(record.window, 40)}, which ends at ${end}`,
     'Wait until that one has ended and open a new one then; or, if nobody uses it any more, remove it',
   );
 }
@@ -66,8 +85,7 @@ export async function readApprovals(
  * Counts one more approval for a node, before it is given. The write is conditional: at worst one is counted that is never given. Never one that is given is not.
  *
  * @param atLeast approvals that the node is known to have, should the Lease have been removed since
- * @returns `spent` when the window has none left for the node, `closed` when it is not open any more, `busy` when others write all the time
- * @throws KubernetesError; the approval may be counted, and must not be given
+ * @returns what becomes of the approval instead, where it is not counted for sure: `overtaken` when another sweep gave the last one, `unfinished` when the window is not open any more
  */
 export async function reserve(
   client: KubernetesClient,
@@ -76,19 +94,24 @@ export async function reserve(
   atLeast: number,
   clock: () => number,
   signal: AbortSignal,
-): Promise<
-  { readonly kind: 'reserved' | 'spent' | 'closed' | 'busy' } | { readonly kind: 'refused'; problem: Problem }
-> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const approvals = await readApprovals(client, window, clock(), signal);
-    if (!approvals.ok) return { kind: 'refused', problem: approvals.problem };
-    const spent = Math.max(approvals.approved.get(node) ?? 0, atLeast);
-    if (spent >= window.approvals) return { kind: 'spent' };
-    if (closedBecause(window, clock()) !== undefined) return { kind: 'closed' };
-    const next = new Map(approvals.approved).set(node, spent + 1);
-    if (await write(client, approvals.lease, window, next, signal)) return { kind: 'reserved' };
+): Promise<Outcome | undefined> {
+  try {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const { approvals, lease } = await readApprovals(client, window, clock(), signal);
+      const spent = Math.max(approvals.get(node) ?? 0, atLeast);
+      if (!(spent < window.approvals)) return { kind: 'overtaken' };
+      if (closedBecause(window, window.cluster, clock()) !== undefined) return { kind: 'unfinished' };
+      const next = new Map(approvals).set(node, spent + 1);
+      if (await write(client, lease, window, next, signal)) return undefined;
+    }
+    throw new RecoveryLeaseError(
+      'others write it all the time',
+      'The next sweep tries again. If nobody needs it, remove it',
+    );
+  } catch (error) {
+    if (error instanceof KubernetesError || error instanceof RecoveryLeaseError) return { kind: 'failed', error };
+    throw error;
   }
-  return { kind: 'busy' };
 }
 
 /**
@@ -106,37 +129,53 @@ export async function endWindow(
 ): Promise<'ended' | 'none' | 'other' | 'busy'> {
   const until = new Date(Math.floor(now / 1000) * 1000).toISOString().replace('.000Z', 'Z');
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const lease = await getLease(client, { ...RECOVERY_LEASE, signal });
+    const { lease, record } = await readRecord(client, signal);
     if (lease === undefined) return 'none';
-    requireVersion(client, lease);
-    const recorded = recordOf(lease);
-    if (recorded?.window !== window.id || (instant(recorded.until) ?? 0) <= now) return 'other';
-    if (await write(client, lease, { ...window, until }, countsOf(recorded.approvals), signal)) return 'ended';
+    if (record?.window !== window.id || (instant(record.until) ?? 0) <= now) return 'other';
+    if (await write(client, lease, { ...window, until }, countsOf(record), signal)) return 'ended';
   }
   return 'busy';
+}
+
+/** The Lease, and what certmarshal wrote there, where that can be read. */
+async function readRecord(
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<{ readonly lease?: JsonObject; readonly record?: RecoveryRecord }> {
+  const lease = await getLease(client, { ...RECOVERY_LEASE, signal });
+  if (lease === undefined) return {};
+  // The API takes a write without them as unconditional.
+  if (readLease(lease) === undefined)
+    throw new KubernetesError({
+      kind: 'not-kubernetes',
+      object: `get lease ${RECOVERY_LEASE.name} on ${client.server}`,
+      problem: 'the answer has no uid or no resourceVersion',
+      remedy: 'Check that the server is an API server.',
+    });
+  const written = text(raw<V1Lease>(lease), 'metadata', 'annotations', RECOVERY_ANNOTATION);
+  const record = readJson(RecoveryRecord, written ?? '', MAX_ANNOTATION);
+  return { lease, record: record.ok ? record.value : undefined };
 }
 
 /** @returns false when somebody else wrote meanwhile */
 async function write(
   client: KubernetesClient,
   lease: JsonObject | undefined,
-  window: Pick<RecoveryWindow, 'id' | 'until'>,
-  approved: ReadonlyMap<string, number>,
+  { id, until }: Pick<RecoveryWindow, 'id' | 'until'>,
+  approvals: ReadonlyMap<string, number>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const metadata = isJsonObject(lease?.['metadata']) ? lease['metadata'] : {};
-  const annotations = isJsonObject(metadata['annotations']) ? metadata['annotations'] : {};
-  const spec = isJsonObject(lease?.['spec']) ? lease['spec'] : {};
-  const record = { window: window.id, until: window.until, approvals: Object.fromEntries(approved) };
+  const metadata = objectIn(lease, 'metadata');
+  const record = JSON.stringify({ window: id, until, approvals: Object.fromEntries(approvals) });
   const body = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: {
       ...metadata,
       ...RECOVERY_LEASE,
-      annotations: { ...annotations, [RECOVERY_ANNOTATION]: JSON.stringify(record) },
+      annotations: { ...objectIn(metadata, 'annotations'), [RECOVERY_ANNOTATION]: record },
     },
-    spec: { ...spec, holderIdentity: `certmarshal recovery ${window.id}` },
+    spec: { ...objectIn(lease, 'spec'), holderIdentity: `certmarshal recovery ${id}` },
   };
   try {
     await client.request({
@@ -152,43 +191,17 @@ async function write(
   }
 }
 
-/** The API takes a write without them as unconditional. */
-function requireVersion(client: KubernetesClient, lease: JsonObject): void {
-  if (readLease(lease) !== undefined) return;
-  throw new KubernetesError({
-    kind: 'not-kubernetes',
-    object: `get lease ${RECOVERY_LEASE.name} on ${client.server}`,
-    problem: 'the answer has no uid or no resourceVersion',
-    remedy: 'Check that the server is an API server.',
-  });
-}
-
-function recordOf(lease: JsonObject): RecoveryRecord | undefined {
-  const written = text(raw<V1Lease>(lease), 'metadata', 'annotations', RECOVERY_ANNOTATION);
-  if (written === undefined) return undefined;
-  const record = readJson(RecoveryRecord, written, MAX_ANNOTATION);
-  return record.ok ? record.value : undefined;
+function objectIn(object: JsonObject | undefined, name: string): JsonObject {
+  const value = object?.[name];
+  return isJsonObject(value) ? value : {};
 }
 
 /** Also of nodes that the window does not name: what was given stays given. What is no count gives nothing any more. */
-function countsOf(approvals: RecoveryRecord['approvals']): ReadonlyMap<string, number> {
+function countsOf({ approvals }: RecoveryRecord): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(approvals).map(([node, count]) => [
       node,
       typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : Infinity,
     ]),
   );
-}
-
-function refused(message: string, what: string): { readonly ok: false; readonly problem: Problem } {
-  const { namespace, name } = RECOVERY_LEASE;
-  return {
-    ok: false,
-    problem: {
-      kind: 'refused',
-      object: `Lease ${namespace}/${name}`,
-      message,
-      remedy: `${what}: kubectl -n ${namespace} delete lease ${name}.`,
-    },
-  };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
 import type { RequestState } from '../contracts/observation.ts';
 import { instant } from '../time.ts';
@@ -16,6 +17,11 @@ export interface SigningRequest {
   /** Set by kube-apiserver from the authenticated requester, never by the client. */
   readonly username: string;
   readonly groups: readonly string[];
+  /**
+   * What the requester authenticated with: `X509SHA256=…` for a certificate. Empty where kube-apiserver says nothing, as before Kubernetes 1.32; undefined where it is no
+   * list of texts.
+   */
+  readonly credentials: readonly string[] | undefined;
   readonly usages: readonly string[];
   readonly expirationSeconds: number | undefined;
   /** `spec.request`, base64-decoded: PEM. Undefined when it was missing or not base64. */
@@ -47,6 +53,8 @@ const MAX_ENTRIES = 256;
 /** Names, users and groups; Kubernetes' own bounds are lower where it has any. */
 export const MAX_REQUEST_NAME = 1024;
 const MAX_CREDENTIALS = 16;
+/** Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user). */
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 /** Far more than a request has, which has one of each type. */
 const MAX_STATES = 16;
 
@@ -90,6 +98,7 @@ export function readSigningRequest(
       signerName,
       username,
       groups,
+      credentials: strings(field(request, 'spec', 'extra', CREDENTIAL_ID), MAX_CREDENTIALS),
       usages,
       expirationSeconds,
       request: base64(text(request, 'spec', 'request')),
@@ -122,9 +131,9 @@ function readConditions(request: Raw<V1CertificateSigningRequest>): readonly Sig
 }
 
 /** Absent counts as empty; anything but strings is wrong. */
-function strings(value: unknown): readonly string[] | undefined {
+function strings(value: unknown, most = MAX_ENTRIES): readonly string[] | undefined {
   const entries = value ?? [];
-  if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) return undefined;
+  if (!Array.isArray(entries) || entries.length > most) return undefined;
   return entries.every((entry) => typeof entry === 'string' && entry.length <= MAX_REQUEST_NAME) ? entries : undefined;
 }
 
@@ -135,20 +144,9 @@ function base64(value: string | undefined): Uint8Array | undefined {
   return bytes.toString('base64') === value ? bytes : undefined;
 }
 
-/**
- * What the requester authenticated with, as kube-apiserver wrote it: `X509SHA256=…` for a certificate. Empty where it says nothing, as before Kubernetes 1.32;
- * undefined where it is no list of texts.
- *
- * Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user).
- */
-export function credentialsOf(object: unknown): readonly string[] | undefined {
-  const request = raw<V1CertificateSigningRequest>(object);
-  const credentials = field(request, 'spec', 'extra', 'authentication.kubernetes.io/credential-id') ?? [];
-  return isTexts(credentials) ? credentials : undefined;
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.length <= MAX_CREDENTIALS && value.every((entry) => typeof entry === 'string');
+/** SHA-256 of the bytes of `spec.request`, in hexadecimal digits; undefined when it was missing. */
+export function requestHash({ request }: SigningRequest): string | undefined {
+  return request === undefined ? undefined : createHash('sha256').update(request).digest('hex');
 }
 
 /** A request as far as it is counted: there may be half a million, of any signer. */

@@ -9,6 +9,76 @@ interface ReasonEntry {
   readonly next: string;
 }
 
+/** Reasons that only a recovery window has. */
+export const RECOVERY_REASONS = {
+  Recovered: {
+    verdict: 'approve',
+    meaning: 'The request is that of a named control plane node whose certificate has ended.',
+    next: '',
+  },
+  NotKubeletClient: {
+    verdict: 'ignore',
+    meaning: 'The request is for another signer than kubernetes.io/kube-apiserver-client-kubelet.',
+    next: '',
+  },
+  WindowClosed: {
+    verdict: 'leave',
+    meaning: 'No recovery window is open for this cluster.',
+    next: 'Open one for these nodes: certmarshal recovery open.',
+  },
+  NodeNotNamed: {
+    verdict: 'leave',
+    meaning: 'The request is for a node that the window does not name.',
+    next: 'If it is a control plane node that slept too, open a window that names it.',
+  },
+  RequesterNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The requester is neither the node itself nor a bootstrap token.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  GroupsNotExact: {
+    verdict: 'leave',
+    meaning: 'The requester has a group more or less than a node or a bootstrap token of this window has.',
+    next: 'Compare the auth-extra-groups of the bootstrap token with the bootstrap groups of the window.',
+  },
+  SanNotAllowed: {
+    verdict: 'leave',
+    meaning:
+      'The request has a subjectAltName or another extension; that of a kubelet for a client certificate has none.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  NotControlPlane: {
+    verdict: 'leave',
+    meaning: 'The Machine or EC2 instance of the node is none of the control plane.',
+    next: 'A worker gets a certificate by joining again, not by recovery.',
+  },
+  MachineGoing: {
+    verdict: 'leave',
+    meaning: 'The Machine of the node is being deleted.',
+    next: 'Nothing for this node; its successor joins by itself.',
+  },
+  NodeMissing: {
+    verdict: 'leave',
+    meaning: 'The cluster has no Node of this name, or it is being deleted.',
+    next: 'A machine without a Node joins again; see kubectl get nodes.',
+  },
+  NodeUnreadable: {
+    verdict: 'leave',
+    meaning: 'Whether the node is alive could not be found out.',
+    next: 'The report says what the API server answered, and the right that is missing.',
+  },
+  StillValid: {
+    verdict: 'leave',
+    meaning: 'The node has a certificate that is valid: it is Ready, renews its Lease, or asked with one.',
+    next: 'If it is off, wait: kube-controller-manager marks it after a minute, and its Lease counts for five.',
+  },
+  ApprovalsSpent: {
+    verdict: 'leave',
+    meaning: 'The window has given this node all the approvals it has for one.',
+    next: 'Find out what became of them (kubectl get csr); then open another window.',
+  },
+} as const satisfies Record<string, ReasonEntry>;
+
 /**
  * Every reason a verdict can have. `leave` reasons of a provably hostile request turn into `deny` where a policy opts in.
  * `docs/verdicts.md` repeats this table; a test compares them.
@@ -179,6 +249,8 @@ export const REASONS = {
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
     next: 'certmarshal sweep --observe shows what the source answered, and the command that repairs it.',
   },
+
+  ...RECOVERY_REASONS,
 } as const satisfies Record<string, ReasonEntry>;
 
 export type Reason = keyof typeof REASONS;

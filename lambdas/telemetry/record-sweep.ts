@@ -17,6 +17,7 @@ const LOGGED_EXAMPLES = 10;
 /** Requests that are ignored for these are of nobody's concern: of others, decided, or about to be. */
 const ORDINARY: ReadonlySet<string> = new Set<Reason>([
   'NotKubeletServing',
+  'NotKubeletClient',
   'RequesterNotNode',
   'Deleting',
   'AlreadyApproved',

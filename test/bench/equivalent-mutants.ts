@@ -16,24 +16,11 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['first.length + last.length', 'first.length - last.length'],
     ],
   ],
+  'lambdas/recovery/observe.ts': [
+    ['A window that is open has such a time.', ['instant(openedAt) ?? 0', 'instant(openedAt)']],
+  ],
   'lambdas/x509/der.ts': [
     ['Nothing reads it before a header has been read, which sets it.', ['#contentStart = 0;', '#contentStart = 1;']],
-  ],
-  'lambdas/recovery/rules.ts': [
-    ['Approvals are counted by name: there is no count for no name, nor for an empty one.', ["node ?? ''", 'node']],
-  ],
-  'lambdas/recovery/decide.ts': [
-    [
-      'Only the rule about reserved names asks, and a window does not have it.',
-      ['mayBeControlPlane: false,', 'mayBeControlPlane: true,'],
-    ],
-    [
-      'The API server writes creation times in whole seconds: two differ by 1,000 ms or not at all.',
-      [
-        'return difference === 0 ? a.name > b.name : difference > 0;',
-        'return difference === 0 ? a.name > b.name : difference > 1;',
-      ],
-    ],
   ],
   'lambdas/approval/approve.ts': [
     [

@@ -17,7 +17,7 @@ const BATCH = 5000;
 const real = await realComponents('agreement with the validation of Kubernetes', 'oracle');
 
 /** What upstream has no opinion about, or leaves to the approver: who asks, for how long, and whose the names are. */
-const OURS_ALONE: ReadonlySet<RuleId> = new Set([
+const OURS_ALONE: ReadonlySet<string> = new Set<RuleId>([
   'requester',
   'groups',
   'expiration',

@@ -1,14 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER } from '../../lambdas/approval/policy.ts';
 import type { ExpiredServer } from '../../lambdas/contracts/order.ts';
 import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
 import type { RecoveryTarget } from '../../lambdas/recovery/observe.ts';
-import { KUBELET_CLIENT_SIGNER } from '../../lambdas/recovery/request.ts';
 import { type RecoveryReport, sweepRecovery } from '../../lambdas/recovery/sweep-recovery.ts';
 import { keyPair, makeRequest, type RequestOptions } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';

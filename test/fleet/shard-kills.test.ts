@@ -19,10 +19,11 @@ async function startKilling() {
 }
 
 /** For each cluster, how many minutes it has not been swept at most, in so many minutes. */
-async function gapsOf({ hub, clock, minute }: World, count: number): Promise<ReadonlyMap<string, number>> {
+async function gapsOf(world: World, count: number): Promise<ReadonlyMap<string, number>> {
+  const { hub, clock } = world;
   const gaps = new Map<string, number>();
   for (let n = 0; n < count; n += 1) {
-    await minute();
+    await world.minute();
     for (const id of ALL) {
       const age = clock.now() - Date.parse(hub.index()?.clusters[id]?.sweptAt ?? new Date(START).toISOString());
       gaps.set(id, Math.max(gaps.get(id) ?? 0, Math.floor(age / MINUTE)));

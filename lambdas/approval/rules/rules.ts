@@ -3,6 +3,7 @@ import { printable } from '../../printable.ts';
 import type { SigningRequest } from '../../resources/signing-request.ts';
 import type { Reason } from '../../tables/reasons.ts';
 import type { CertificateRequest, DecodedRequest, GeneralName } from '../../x509/certificate-request.ts';
+import type { Evidence } from '../evidence/evidence.ts';
 import type { ApprovalPolicy, KeyPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { Check } from '../verdict.ts';
@@ -16,30 +17,35 @@ export interface Judged {
   readonly csr: SigningRequest;
   readonly cluster: ClusterContext;
   readonly policy: ApprovalPolicy;
-  /** The node name the requester authenticated as: its username without the prefix. */
+  /** The node that the certificate would be for: for serving, the username of the requester without the prefix. Empty when there is none. */
   readonly node: string;
   readonly decoded: DecodedRequest;
   /** Whether the request is signed by its own key; undefined when it could not be decoded. */
   readonly signature: { readonly valid: boolean; readonly problem?: string } | undefined;
+  readonly evidence: Evidence;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   readonly ownership: OwnershipResult | undefined;
   /** Whether the node is of the control plane by its Machine, or what it is is not known yet. */
   readonly mayBeControlPlane: boolean;
 }
 
-type Outcome =
+/** What a rule says. */
+export type Outcome =
   | { readonly passed: true; readonly found: string }
   | { readonly passed: false; readonly found: string; readonly reason: Reason; readonly hostile: boolean };
 
-interface Rule<Id extends string = string> {
+/** One rule: a request passes it, or is not approved. */
+export interface Rule<Id extends string = string> {
   readonly id: Id;
   readonly expected: string | ((judged: Judged) => string);
   readonly judge: (judged: Judged) => Outcome;
 }
 
-const pass = (found: string): Outcome => ({ passed: true, found });
-const fail = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: false });
+export const pass = (found: string): Outcome => ({ passed: true, found });
+export const fail = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: false });
 /** For what no kubelet does by mistake. */
-const hostile = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: true });
+export const hostile = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: true });
 
 /** A rule about the decoded request; until there is one, it fails without a reason of its own. */
 function onRequest(judge: (request: CertificateRequest, judged: Judged) => Outcome): (judged: Judged) => Outcome {
@@ -76,20 +82,7 @@ export const RULES = [
         ? pass(enumerate(csr.groups, false))
         : hostile('GroupsMissing', enumerate(csr.groups)),
   },
-  {
-    id: 'usages',
-    expected: 'digital signature, server auth; key encipherment allowed',
-    judge: ({ csr, decoded }) => {
-      const usages = new Set(csr.usages);
-      const found = enumerate(csr.usages);
-      const hasBoth = usages.delete('digital signature') && usages.delete('server auth');
-      const encipherment = usages.delete('key encipherment');
-      if (!hasBoth || usages.size > 0) return hostile('UsagesNotAllowed', found);
-      if (encipherment && decoded.ok && decoded.request.publicKey.kind === 'ML-DSA')
-        return fail('UsagesNotAllowed', 'key encipherment with an ML-DSA key');
-      return pass(found);
-    },
-  },
+  usagesFor('server auth'),
   {
     id: 'expiration',
     expected: ({ policy }) => `at most ${policy.maxExpirationSeconds} s, or none`,
@@ -142,7 +135,7 @@ export const RULES = [
     id: 'common-name',
     expected: ({ csr }) => `exactly ${quote(csr.username)}`,
     judge: onRequest((request, { csr }) => {
-      const names = values(request, COMMON_NAME);
+      const names = commonNames(request);
       return names.length === 1 && names[0] === csr.username
         ? pass(printable(csr.username, 300))
         : hostile('CommonNameMismatch', enumerate(names));
@@ -168,16 +161,7 @@ export const RULES = [
       return subject.length === 2 ? pass('O, CN') : hostile('SubjectNotAllowed', `${subject.length} attributes`);
     }),
   },
-  {
-    id: 'extensions',
-    expected: 'subjectAltName and nothing else',
-    judge: onRequest(({ extensions }) => {
-      const others = extensions.filter(({ oid }) => oid !== SUBJECT_ALT_NAME);
-      return others.length === 0
-        ? pass(extensions.length === 0 ? 'none' : 'subjectAltName')
-        : hostile('ExtensionNotAllowed', enumerate(others.map(({ oid }) => oid)));
-    }),
-  },
+  noExtensionBut(SUBJECT_ALT_NAME, 'subjectAltName and nothing else', 'ExtensionNotAllowed'),
   {
     id: 'san-present',
     expected: 'at least one DNS name or IP address',
@@ -242,12 +226,56 @@ export const RULES = [
 
 export type RuleId = (typeof RULES)[number]['id'];
 
-/** Evaluates every rule. The order is that of {@link RULES}. */
-export function evaluateRules(judged: Judged): Check[] {
-  return RULES.map((rule: Rule<RuleId>) => {
+/** A rule that requests for every signer have. */
+export function ruleOf(id: RuleId): Rule {
+  const found = RULES.find((rule) => rule.id === id);
+  if (found === undefined) throw new RangeError(`there is no rule ${id}`);
+  return found;
+}
+
+/** Usages of one purpose, as the signers of kubelets want them. */
+export function usagesFor(purpose: 'server auth' | 'client auth'): Rule<'usages'> {
+  return {
+    id: 'usages',
+    expected: `digital signature, ${purpose}; key encipherment allowed`,
+    judge: ({ csr, decoded }) => {
+      const usages = new Set(csr.usages);
+      const found = enumerate(csr.usages);
+      const hasBoth = usages.delete('digital signature') && usages.delete(purpose);
+      const encipherment = usages.delete('key encipherment');
+      if (!hasBoth || usages.size > 0) return hostile('UsagesNotAllowed', found);
+      if (encipherment && decoded.ok && decoded.request.publicKey.kind === 'ML-DSA')
+        return fail('UsagesNotAllowed', 'key encipherment with an ML-DSA key');
+      return pass(found);
+    },
+  };
+}
+
+/** @param allowed object identifier of the one that may be asked for; undefined for none */
+export function noExtensionBut(allowed: string | undefined, expected: string, reason: Reason): Rule<'extensions'> {
+  return {
+    id: 'extensions',
+    expected,
+    judge: onRequest(({ extensions }) => {
+      const others = extensions.filter(({ oid }) => oid !== allowed);
+      return others.length === 0
+        ? pass(extensions.length === 0 ? 'none' : 'subjectAltName')
+        : hostile(reason, enumerate(others.map(({ oid }) => oid)));
+    }),
+  };
+}
+
+/** Evaluates every rule, in their order. */
+export function evaluateRules(judged: Judged, rules: readonly Rule[] = RULES): Check[] {
+  return rules.map((rule) => {
     const expected = typeof rule.expected === 'string' ? rule.expected : rule.expected(judged);
     return { rule: rule.id, expected, ...rule.judge(judged) };
   });
+}
+
+/** All that the subject has. */
+export function commonNames(request: CertificateRequest): readonly string[] {
+  return values(request, COMMON_NAME);
 }
 
 function values(request: CertificateRequest, oid: string): string[] {
@@ -282,7 +310,7 @@ function quote(text: string): string {
 }
 
 /** At most five entries, quoted, with the count of the rest. */
-function enumerate(entries: readonly string[], quoted = true): string {
+export function enumerate(entries: readonly string[], quoted = true): string {
   if (entries.length === 0) return 'none';
   const shown = entries.slice(0, 5).map((entry) => (quoted ? quote(entry) : printable(entry, 150)));
   return entries.length > 5 ? `${shown.join(', ')} and ${entries.length - 5} more` : shown.join(', ');

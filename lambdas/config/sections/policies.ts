@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
+import {
+  type ApprovalPolicy,
+  DEFAULT_POLICY,
+  KUBELET_CLIENT_SIGNER,
+  KUBELET_SERVING_SIGNER,
+} from '../../approval/policy.ts';
 import { isFor } from '../../approval/selection.ts';
 import { PROVIDERS, type Provider } from '../../identifiers.ts';
 import { EVIDENCE_SOURCE_IDS, needsNodes } from '../../tables/evidence-sources.ts';
@@ -9,8 +14,6 @@ import { cidr, clusterGlob, duration, list, name, refusing, section, text, wrong
 import { distinctNames, few, type Written } from '../written.ts';
 import type { Clusters } from './clusters.ts';
 import type { ManagementClusters } from './management-clusters.ts';
-
-const CLIENT_KUBELET_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 
 /** A kubelet drops the key of a request after 15 minutes (client-go, certificate manager) and asks again with a new one. */
 const MAX_WAIT_SECONDS = 15 * 60;
@@ -83,8 +86,8 @@ const PolicyEntry = z
     signers: list(
       z.literal(KUBELET_SERVING_SIGNER, {
         error: ({ input }) =>
-          input === CLIENT_KUBELET_SIGNER
-            ? `${CLIENT_KUBELET_SIGNER} is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write ${KUBELET_SERVING_SIGNER}`
+          input === KUBELET_CLIENT_SIGNER
+            ? `${KUBELET_CLIENT_SIGNER} is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write ${KUBELET_SERVING_SIGNER}`
             : undefined,
       }),
     )

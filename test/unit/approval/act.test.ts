@@ -21,6 +21,7 @@ function decision(name = 'csr-1', changed: Partial<Decision['verdict']> = {}): D
     signerName: 'kubernetes.io/kubelet-serving',
     username: 'system:node:worker-3',
     groups: ['system:nodes', 'system:authenticated'],
+    credentials: [],
     usages: ['digital signature', 'server auth'],
     expirationSeconds: undefined,
     request: undefined,

@@ -13,6 +13,7 @@ const csr = (name: string, username: string, createdAt: number, bytes = 500): Si
   signerName: 'kubernetes.io/kubelet-serving',
   username,
   groups: [],
+  credentials: [],
   usages: [],
   expirationSeconds: undefined,
   request: new Uint8Array(bytes),

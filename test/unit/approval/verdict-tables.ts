@@ -1,3 +1,4 @@
+import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type Judged, RULES } from '../../../lambdas/approval/rules/rules.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
@@ -28,6 +29,8 @@ export function rulesTable(): string {
     node: '<node>',
     decoded: { ok: false, refusal: { code: 'NotPem', message: '' } },
     signature: undefined,
+    evidence: indexEvidence([]),
+    now: 0,
     ownership: undefined,
     mayBeControlPlane: false,
   };

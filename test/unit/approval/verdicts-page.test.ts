@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FLOOD_LIMIT } from '../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { REASONS, type Reason, type VerdictKind } from '../../../lambdas/tables/reasons.ts';
+import { REASONS, RECOVERY_REASONS, type Reason, type VerdictKind } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';
 import { reasonsTable, rulesTable } from './verdict-tables.ts';
 
@@ -54,7 +54,8 @@ describe('REASONS', () => {
       'ClockSkew',
       'RequesterQuarantined',
     ];
-    expect(new Set([...before, ...FAILURES.map(({ reason }) => reason)])).toEqual(new Set(Object.keys(REASONS)));
+    const given = [...before, ...FAILURES.map(({ reason }) => reason), ...Object.keys(RECOVERY_REASONS)];
+    expect(new Set(given)).toEqual(new Set(Object.keys(REASONS)));
   });
 
   it('says what it means in a sentence, and what to do about everything that is left', () => {

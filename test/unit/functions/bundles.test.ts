@@ -172,7 +172,7 @@ describe('the bundles that synthesis makes', () => {
     const decoded = decodeOrders(entry.MessageBody);
     if (!decoded.ok) throw new Error(decoded.problem);
     expect(entry.MessageDeduplicationId).toBe(deduplicationIdOf(entry.MessageGroupId, String(tick)));
-    expect(decoded.value.map(({ id }) => id).toSorted()).toEqual(CLUSTERS.toSorted());
+    expect(decoded.value.map(({ id = '' }) => id).toSorted()).toEqual(CLUSTERS.toSorted());
     for (const read of decoded.value) expect(read).toMatchObject({ ok: true, value: { tick } });
     expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 12, dispatched: 12 }]);
     expect(emf).toMatchObject([

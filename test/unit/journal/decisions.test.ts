@@ -24,6 +24,7 @@ function acted(
       signerName: 'kubernetes.io/kubelet-serving',
       username: 'system:node:worker-3',
       groups: ['system:nodes'],
+      credentials: [],
       usages: [],
       expirationSeconds: undefined,
       request: PEM,

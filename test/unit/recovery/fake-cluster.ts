@@ -108,6 +108,12 @@ export function fakeCluster(): FakeCluster {
       return {
         items: cluster.machines.filter(({ metadata }) => [undefined, namespaceOf(metadata)].includes(namespace[1])),
       };
+    const read = new RegExp(`^GET ${CSRS}/([^/]+)$`).exec(`${method} ${path}`)?.[1];
+    if (read !== undefined) {
+      const found = cluster.csrs.get(read);
+      if (found === undefined) throw apiError('not-found', 404);
+      return found;
+    }
     const name = new RegExp(`^PUT ${CSRS}/([^/]+)/approval$`).exec(`${method} ${path}`)?.[1];
     if (name === undefined) throw new Error(`nobody serves ${method} ${path}`);
     return approve(name, body);

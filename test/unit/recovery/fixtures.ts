@@ -1,13 +1,25 @@
+import type { Decision } from '../../../lambdas/approval/decide.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
+import { indexEvidence, type SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
+import { pass } from '../../../lambdas/approval/rules/rules.ts';
+import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import {
   DEFAULT_APPROVALS,
   DEFAULT_BOOTSTRAP_GROUPS,
   type RecoveryWindow,
 } from '../../../lambdas/contracts/recovery-window.ts';
-import { voucherFromMachine } from '../../../lambdas/recovery/control-plane.ts';
-import type { Liveness } from '../../../lambdas/recovery/liveness.ts';
-import { type RecoveryRequest, readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
-import type { RecoveryContext } from '../../../lambdas/recovery/rules.ts';
-import { BERLIN, CLIENT_SIGNER, type CsrFields, csrObject, machine, NOW } from '../approval/fixtures.ts';
+import { type RecoveryContext, recoveryPolicy } from '../../../lambdas/recovery/policy.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import {
+  BERLIN,
+  CLIENT_SIGNER,
+  type CsrFields,
+  csrObject,
+  machine,
+  NOW,
+  signingRequest,
+} from '../approval/fixtures.ts';
 
 export { NOW } from '../approval/fixtures.ts';
 
@@ -49,12 +61,6 @@ export function clientCsr({ extra, ...fields }: ClientCsrFields = {}) {
   return extra === undefined ? object : { ...object, spec: { ...object.spec, extra } };
 }
 
-export function requestOf(object: unknown): RecoveryRequest {
-  const read = readRecoveryRequest(object);
-  if (!read.ok) throw new Error(`not readable: ${read.problem}`);
-  return read.request;
-}
-
 /** A Machine of the cluster, of the control plane unless said otherwise. */
 export function controlPlaneMachine(node: string, { worker = false, deleting = false, name = `berlin-${node}` } = {}) {
   const made = machine(node, {}, name);
@@ -68,19 +74,23 @@ export function controlPlaneMachine(node: string, { worker = false, deleting = f
   };
 }
 
-export const ASLEEP: Liveness = { kind: 'known', ready: false, leaseRenewedAt: NOW - 400 * 86_400_000 };
+export const ASLEEP = pass('not Ready, no Lease');
 
-export function vouchersOf(...machines: readonly unknown[]): RecoveryContext['readings'] {
-  const vouchers = machines.flatMap((item) => voucherFromMachine(item, BERLIN.name) ?? []);
-  return [{ source: 'machine', ok: true, vouchers }];
+/** All that the requests of one cluster are judged by. */
+export interface World extends RecoveryContext {
+  readonly readings: readonly SourceReading[];
 }
 
-export function contextOf(changed: Partial<RecoveryContext> = {}): RecoveryContext {
+export function readingsOf(...machines: readonly unknown[]): World['readings'] {
+  const owners = machines.flatMap((item) => ownerFromMachine(item, BERLIN.name) ?? []);
+  return [{ source: 'machine', ok: true, lookedAt: machines.length, owners }];
+}
+
+export function worldOf(changed: Partial<World> = {}): World {
   return {
-    cluster: BERLIN,
     clusterId: CLUSTER_ID,
     window: windowOf(),
-    readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-2'), controlPlaneMachine('cp-3')),
+    readings: readingsOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-2'), controlPlaneMachine('cp-3')),
     liveness: new Map([
       ['cp-1', ASLEEP],
       ['cp-2', ASLEEP],
@@ -89,4 +99,20 @@ export function contextOf(changed: Partial<RecoveryContext> = {}): RecoveryConte
     approved: new Map(),
     ...changed,
   };
+}
+
+/** The verdict of the engine, by the policy of a window. */
+export function judge(csr: SigningRequest, world: World = worldOf(), now: number = NOW): Verdict {
+  return decisionOn(csr, world, now).verdict;
+}
+
+export function decisionOn(csr: SigningRequest, { readings, ...context }: World = worldOf(), now = NOW): Decision {
+  const request = { cluster: BERLIN, csr, siblings: { pending: 1 } };
+  const verdict = decideApproval(request, indexEvidence(readings), [recoveryPolicy(context)], now);
+  return { csr, subject: undefined, request, verdict };
+}
+
+/** What a kubelet sends, with changes, as it is read. */
+export function asked(fields: ClientCsrFields = {}): SigningRequest {
+  return signingRequest(clientCsr(fields));
 }

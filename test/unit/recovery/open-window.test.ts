@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RecoveryWindow, windowProblem } from '../../../lambdas/contracts/recovery-window.ts';
 import { closedBecause } from '../../../lambdas/recovery/open-window.ts';
-import { NOW, windowOf } from './fixtures.ts';
+import { CLUSTER_ID, NOW, windowOf } from './fixtures.ts';
 
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 
@@ -29,7 +29,7 @@ describe('a window', () => {
   ];
   it.each(rows)('has not %s', (_, changed, problem) => {
     expect(windowProblem(windowOf(changed))).toMatch(problem);
-    expect(closedBecause(windowOf(changed), NOW)).toBeDefined();
+    expect(closedBecause(windowOf(changed), CLUSTER_ID, NOW)).toBeDefined();
   });
 
   it.each<[string, Partial<RecoveryWindow>]>([
@@ -48,13 +48,17 @@ describe('a window', () => {
     const window = windowOf({ openedAt: at(0), until: at(3_600_000) });
     fc.assert(
       fc.property(fc.integer({ min: -7_200_000, max: 7_200_000 }), (ms) => {
-        expect(closedBecause(window, NOW + ms) === undefined).toBe(ms >= 0 && ms < 3_600_000);
+        expect(closedBecause(window, CLUSTER_ID, NOW + ms) === undefined).toBe(ms >= 0 && ms < 3_600_000);
       }),
       { seed: 7, examples: [[-1], [0], [3_599_999], [3_600_000]] },
     );
   });
 
+  it('is never open for another cluster', () => {
+    expect(closedBecause(windowOf(), 'other', NOW)).toBe('it is for another cluster');
+  });
+
   it('is never open by a clock that tells nothing', () => {
-    expect(closedBecause(windowOf(), Number.NaN)).toBeDefined();
+    expect(closedBecause(windowOf(), CLUSTER_ID, Number.NaN)).toBeDefined();
   });
 });

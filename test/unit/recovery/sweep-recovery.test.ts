@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import { createProcessorBudget } from '../../../lambdas/processor-time.ts';
-import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
+import { type RecoveryTarget, readControlPlane } from '../../../lambdas/recovery/observe.ts';
 import { type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
+import { DUBLIN, instance } from '../approval/fixtures.ts';
 import { apiError, CSRS, type FakeCluster, fakeCluster, LEASE, LEASES } from './fake-cluster.ts';
 import { clientCsr, controlPlaneMachine, NOW, windowOf } from './fixtures.ts';
 
@@ -50,12 +52,13 @@ describe('a sweep of a recovery window', () => {
       sweepRecovery(cluster.target(), windowOf(), { clock: () => NOW, signal: budget.signal }),
     );
     expect(cluster.approved()).toEqual([]);
-    expect(report.rows.length).toBeLessThan(40);
+    expect(report.rows).toEqual([]);
     expect(report.complete).toBe(false);
     expect(report.problems).toContainEqual(
       expect.objectContaining({
-        kind: 'aborted',
-        message: expect.stringMatching(/^no time was left after \d+ of 40 were judged$/),
+        kind: 'unfinished',
+        object: '40 CertificateSigningRequests',
+        message: 'the time of the sweep was over before they were judged',
       }),
     );
   });
@@ -76,7 +79,7 @@ describe('a sweep of a recovery window', () => {
       signal,
       onRow: (row) => rows.push(row),
     });
-    expect(report.rows.map(tell)).toEqual([
+    expect(report.rows.map(tell).toSorted()).toEqual([
       'csr-1 Recovered written',
       'csr-2 Recovered written',
       'csr-3 NodeNotNamed none',
@@ -134,6 +137,72 @@ describe('a sweep of a recovery window', () => {
     expect(cluster.approved()).toEqual(['csr-1', 'csr-2']);
   });
 
+  it('believes EC2 where no Machine is read, and asks it for the nodes of the window', async () => {
+    const cluster = fakeCluster();
+    const made = instance('i-0a', '10.0.1.1');
+    const node = made.PrivateDnsName;
+    const Tags = [...made.Tags, { Key: 'sigs.k8s.io/cluster-api-provider-aws/role', Value: 'control-plane' }];
+    cluster.nodes.set(node, { metadata: { name: node }, status: {} });
+    cluster.addCsr(clientCsr({ node }));
+    const asked: InstanceQuery[] = [];
+    const target = cluster.target({
+      cluster: DUBLIN,
+      management: undefined,
+      vpcId: 'vpc-1',
+      async *listInstances(query) {
+        asked.push(query);
+        yield [
+          { ...made, Tags, VpcId: 'vpc-1' },
+          { ...made, Tags, VpcId: 'vpc-2', InstanceId: 'i-0b' },
+        ];
+      },
+    });
+    const report = await sweep(target, windowOf({ nodes: [node] }));
+    expect(report.rows.map(tell)).toEqual(['csr-1 Recovered written']);
+    expect(report.rows[0]?.message).toContain(`${node} ← EC2 instance i-0a`);
+    expect(asked).toEqual([{ nodes: [node], vpcId: 'vpc-1' }]);
+  });
+
+  it('has no problem with a node of the window that is awake', async () => {
+    const cluster = fakeCluster();
+    cluster.nodes.set('cp-1', {
+      metadata: { name: 'cp-1' },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    cluster.addCsr(clientCsr());
+    const report = await sweep(cluster.target());
+    expect(report.rows.map(tell)).toEqual(['csr-1 StillValid none']);
+    expect(report).toMatchObject({ complete: true, problems: [] });
+  });
+
+  it('has nothing to do with the requests for other signers, should a server show them too', async () => {
+    const cluster = fakeCluster();
+    const others = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client', 'example.com/any'];
+    for (const signerName of others) cluster.addCsr(clientCsr({ name: signerName.replace('/', '-'), signerName }));
+    cluster.addCsr(clientCsr());
+    const report = await sweep(cluster.target());
+    expect(report.rows.map(tell)).toEqual(['csr-1 Recovered written']);
+    expect(report.ignored).toEqual({ NotKubeletClient: 3 });
+    expect(cluster.approved()).toEqual(['csr-1']);
+  });
+
+  it('judges about a thousand requests, none that is too large for a kubelet’s, and says what it leaves out', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr({ name: 'a-large', pem: Buffer.alloc(16 * 1024 + 1, 'x') }));
+    for (let number = 0; number < 1_300; number += 1)
+      cluster.addCsr(clientCsr({ name: `csr-${number}`, node: 'cp-9' }));
+    const report = await sweep(cluster.target());
+    expect(report.rows.length).toBeGreaterThan(900);
+    expect(report.rows.length).toBeLessThan(1_150);
+    expect(new Set(report.problems.map(({ message }) => message))).toEqual(
+      new Set([
+        'spec.request is no kubelet’s: too large',
+        'there are more open requests than one sweep can hold',
+        'not readable either',
+      ]),
+    );
+  });
+
   it.each([
     ['that is closed', windowOf(), NOW + 20 * 60_000],
     ['that has not opened', windowOf(), NOW - 11 * 60_000],
@@ -154,7 +223,7 @@ describe('a sweep of a recovery window', () => {
     const calls: string[] = [];
     cluster.before = ({ method, path }) => void calls.push(`${method} ${path}`);
     expect(await sweep(cluster.target())).toMatchObject({ rows: [], complete: true });
-    expect(calls).toEqual([`GET ${CSRS}`, `GET ${LEASE}`]);
+    expect(calls).toEqual([`GET ${LEASE}`, `GET ${CSRS}`]);
   });
 });
 
@@ -197,6 +266,7 @@ describe('the Lease that counts', () => {
   it.each([
     ['of this window', ours, 'written'],
     ['of a window that ended before', { window: 'w-0', until: ended, approvals: { 'cp-1': 9 } }, 'written'],
+    ['of this window, with nothing given', { ...ours, approvals: { 'cp-1': 0 } }, 'written'],
     ['of this window, spent', { ...ours, approvals: { 'cp-1': 2 } }, 'none'],
     ['with a count below zero', { ...ours, approvals: { 'cp-1': -5 } }, 'none'],
     ['with a count that is text', { ...ours, approvals: { 'cp-1': '0' } }, 'none'],
@@ -231,6 +301,14 @@ describe('the Lease that counts', () => {
     expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 2 } });
   });
 
+  it('is made whole where it is odd', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    cluster.lease = { ...leaseOf(ours), spec: 'odd' };
+    await sweep(cluster.target());
+    expect(cluster.lease).toHaveProperty('spec', { holderIdentity: 'certmarshal recovery w-1' });
+  });
+
   it('is no Lease without a resourceVersion: a write would be unconditional', async () => {
     const cluster = fakeCluster();
     cluster.addCsr(clientCsr());
@@ -238,6 +316,11 @@ describe('the Lease that counts', () => {
     expect((await sweep(cluster.target())).problems).toMatchObject([{ kind: 'not-kubernetes' }]);
     expect(cluster.writes).toEqual([]);
   });
+});
+
+it('keeps of all Machines only those of the nodes of the window', async () => {
+  const { readings } = await readControlPlane(fakeCluster().target(), ['cp-2'], signal);
+  expect(readings).toMatchObject([{ ok: true, lookedAt: 3, owners: [{ nodes: ['cp-2'] }] }]);
 });
 
 describe('what cannot be read', () => {
@@ -290,18 +373,19 @@ describe('what cannot be read', () => {
     cluster.addCsr(clientCsr({ name: 'extra', extra: { 'authentication.kubernetes.io/credential-id': 'X' } }));
     cluster.addCsr(clientCsr());
     const report = await sweep(cluster.target());
-    expect(report.rows.map(tell)).toEqual(['csr-1 Recovered written']);
-    expect(report.problems).toHaveLength(2);
+    expect(report.rows.map(tell)).toEqual(['extra ObjectMalformed none', 'csr-1 Recovered written']);
+    expect(report.problems).toMatchObject([{ kind: 'unreadable', object: 'CertificateSigningRequest odd' }]);
   });
 });
 
 describe('a write that goes wrong', () => {
   it.each([
-    ['was refused', apiError('forbidden', 403), 'failed', 1],
-    ['has no answer', apiError('timeout'), 'unknown', 1],
-    ['met another', apiError('conflict', 409), 'overtaken', 0],
-    ['came too late', apiError('not-found', 404), 'overtaken', 0],
-  ] as const)('an approval that %s', async (_, error, outcome, problems) => {
+    ['was refused', apiError('forbidden', 403), 'failed', 1, 1],
+    ['has no answer', apiError('timeout'), 'unknown', 1, 1],
+    // Tried twice, and counted each time.
+    ['met another', apiError('conflict', 409), 'overtaken', 0, 2],
+    ['came too late', apiError('not-found', 404), 'overtaken', 0, 1],
+  ] as const)('an approval that %s', async (_, error, outcome, problems, counted) => {
     const cluster = fakeCluster();
     cluster.addCsr(clientCsr());
     cluster.before = ({ path }) => {
@@ -311,17 +395,36 @@ describe('a write that goes wrong', () => {
     expect(report.rows.map((row) => row.outcome)).toEqual([outcome]);
     expect(report.problems).toHaveLength(problems);
     // It is counted all the same.
-    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 1 } });
+    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': counted } });
   });
 
   it('a count that cannot be written gives nothing', async () => {
     const cluster = fakeCluster();
     cluster.addCsr(clientCsr());
+    let tried = 0;
     cluster.before = ({ method }) => {
-      if (method === 'POST') throw apiError('timeout');
+      if (method !== 'POST') return;
+      tried += 1;
+      throw apiError('timeout');
     };
     const report = await sweep(cluster.target());
     expect(report.rows.map((row) => row.outcome)).toEqual(['failed']);
+    expect(report.problems).toMatchObject([{ kind: 'timeout', object: 'CertificateSigningRequest csr-1' }]);
+    expect(cluster.approved()).toEqual([]);
+    // Nobody knows whether it was counted.
+    expect(tried).toBe(1);
+  });
+
+  it('a bug while it is counted gives nothing, and comes out once it is told', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    cluster.before = ({ method }) => {
+      if (method === 'POST') throw new TypeError('a bug');
+    };
+    const rows: RecoveryRow[] = [];
+    const options = { clock: () => NOW, signal, onRow: (row: RecoveryRow) => void rows.push(row) };
+    await expect(sweepRecovery(cluster.target(), windowOf(), options)).rejects.toThrow('a bug');
+    expect(rows.map(tell)).toEqual(['csr-1 Recovered unknown']);
     expect(cluster.approved()).toEqual([]);
   });
 
@@ -331,7 +434,60 @@ describe('a write that goes wrong', () => {
     cluster.before = ({ method, path }) => {
       if (path.startsWith(LEASES) && method !== 'GET') throw apiError('conflict', 409);
     };
-    expect((await sweep(cluster.target())).rows.map((row) => row.outcome)).toEqual(['unfinished']);
+    const { rows, problems } = await sweep(cluster.target());
+    expect(rows.map((row) => row.outcome)).toEqual(['failed']);
+    expect(problems).toMatchObject([
+      { kind: 'refused', message: expect.stringContaining('others write it all the time') },
+    ]);
+    expect(cluster.approved()).toEqual([]);
+  });
+
+  it.each([
+    [1, 'csr-1 ApprovalsSpent none', []],
+    [2, 'csr-1 Recovered written', ['csr-1']],
+  ])(
+    'an object of which the labels changed is judged again, and counted again: with %i approvals',
+    async (approvals, told, approved) => {
+      const cluster = fakeCluster();
+      cluster.addCsr(clientCsr());
+      cluster.before = ({ path }) => {
+        if (path !== LEASES) return;
+        const csr = clientCsr();
+        cluster.addCsr({ ...csr, metadata: { ...csr.metadata, resourceVersion: '43', labels: { seen: 'yes' } } });
+      };
+      expect((await sweep(cluster.target(), windowOf({ approvals }))).rows.map(tell)).toEqual([told]);
+      expect(cluster.approved()).toEqual(approved);
+      expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': approvals } });
+    },
+  );
+
+  it('an approval that was sent twice, because the first answer was lost, is one', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    const client = cluster.client();
+    const workload: typeof client = {
+      ...client,
+      async request(call) {
+        const answer = await client.request(call);
+        if (!call.path.endsWith('/approval')) return answer;
+        Object.assign(client.stats, { retries: 1 });
+        throw apiError('conflict', 409);
+      },
+    };
+    expect((await sweep(cluster.target({ workload }))).rows.map(tell)).toEqual(['csr-1 Recovered written']);
+    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 1 } });
+  });
+
+  it('an object that somebody decided meanwhile is left as it is', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    cluster.before = ({ path }) => {
+      if (path !== LEASES) return;
+      const csr = clientCsr({ conditions: ['Denied'] });
+      cluster.addCsr({ ...csr, metadata: { ...csr.metadata, resourceVersion: '43' } });
+    };
+    expect((await sweep(cluster.target())).rows.map(tell)).toEqual(['csr-1 Recovered overtaken']);
+    expect(cluster.approved()).toEqual([]);
   });
 
   it('an object that changed after it was judged is not approved', async () => {

@@ -6,7 +6,7 @@ import { certificateValidityDays, isPaused } from '../../../lambdas/resources/ku
 import { readMachineState } from '../../../lambdas/resources/machine.ts';
 import { readMachineHealthCheck } from '../../../lambdas/resources/machine-health-check.ts';
 import { isReady, readNode, readNodeLabels } from '../../../lambdas/resources/node.ts';
-import { credentialsOf, readCountedRequest, readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { readCountedRequest, readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { serverAddresses } from '../../../lambdas/resources/status-addresses.ts';
 import { countOf, nameAt, smallCountOf, timeOf } from '../../../lambdas/resources/values.ts';
 
@@ -152,10 +152,12 @@ describe('a CertificateSigningRequest', () => {
     [Array.from({ length: 16 }, () => 'x'), Array.from({ length: 16 }, () => 'x')],
     [Array.from({ length: 17 }, () => 'x'), undefined],
     [['x', 1], undefined],
+    [['x'.repeat(1_025)], undefined],
     ['x', undefined],
   ])('was asked for with credentials: %j', (value, expected) => {
     const extra = { 'authentication.kubernetes.io/credential-id': value };
-    expect(credentialsOf({ spec: { extra } })).toEqual(expected);
+    const read = readSigningRequest({ ...request, spec: { ...request.spec, extra } });
+    expect(read.ok && read.csr.credentials).toEqual(expected);
   });
 
   it.each<[string, object, unknown]>([

@@ -27,6 +27,7 @@ describe('readSigningRequest', () => {
         signerName: 'kubernetes.io/kubelet-serving',
         username: 'system:node:node-1',
         groups: ['system:nodes', 'system:authenticated'],
+        credentials: [],
         usages: ['digital signature', 'server auth'],
         expirationSeconds: 3600,
         request: Buffer.from(good.spec.request, 'base64'),
