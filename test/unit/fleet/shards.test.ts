@@ -119,7 +119,7 @@ describe('assignShards', () => {
         }
         const culpritId = clusters[culprit]?.id ?? '';
         gaps.delete(culpritId);
-        expect(last.slice(7).map(({ alone }) => alone)).toEqual(Array(20).fill([[culpritId]]));
+        expect(last.slice(7).map(({ alone }) => alone)).toEqual(Array.from({ length: 20 }, () => [[culpritId]]));
         expect(last.slice(9).flatMap(({ parts }) => parts)).toEqual([]);
         expect(Math.max(...gaps.values())).toBeLessThanOrEqual(6);
       }
