@@ -22,6 +22,10 @@ export function showInDiff(stack: Stack, fleet: Fleet): void {
   show('Monitoring', fleet.monitoring);
   show('Journal', fleet.journal);
   for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
+  const { clusters, ...rollouts } = fleet.rollouts;
+  show('Rollouts', rollouts);
+  for (const [index, policy] of clusters.entries()) show(`Rollouts ${index + 1}`, policy);
+  for (const { cluster, ...fields } of fleet.recovery) show(`Recovery ${cluster}`, fields);
 }
 
 /** Fractions as text: the metadata of a template has integers only. Source: cfn-lint, rule E4002. */
