@@ -180,7 +180,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     });
   });
 
-  it('sweeps a cluster whatever the other messages of its batch are', async () => {
+  it('sweeps a cluster whatever the other orders are', async () => {
     const csr = await nodeAsks('worker-3', '10.0.0.13', true);
     const { answer, output, emf } = await invoke(
       recordOf('poison', '{"version":1,"target":'),
@@ -190,7 +190,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       messageFor('missing'),
       messageFor('berlin'),
     );
-    expect(answer).toEqual({ result: { batchItemFailures: [] } });
+    expect(answer).toEqual({});
     await signedCertificate(admin, csr);
     const sum = (metric: string) => emf?.metrics[metric]?.reduce((total, value) => total + value, 0);
     expect(sum('CsrApproved')).toBe(1);
@@ -212,9 +212,13 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     for (const { problems } of incomplete) expect(problems[0]?.remedy).toMatch(/\.$/);
   });
 
-  it('tells the outcome of every cluster of the batch', async () => {
+  it('tells the outcome of every cluster that an order names', async () => {
     const before = sqs.calls.length;
-    await invoke(recordOf('poison', '{}'), messageFor('unreachable'), messageFor('berlin'));
+    await invoke(
+      recordOf('poison', '{"version":3,"orders":[{"target":{"id":"poison"}}]}'),
+      messageFor('unreachable'),
+      messageFor('berlin'),
+    );
     const outcomes = sqs.calls
       .slice(before)
       .flatMap(({ input }): SweepOutcome[] => JSON.parse(String(input['MessageBody'])).outcomes)
@@ -247,12 +251,10 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     ]);
   });
 
-  it('gives back only the messages that AWS kept it from', async () => {
-    const unavailable = [messageFor('unavailable'), messageFor('unavailable')];
-    const { answer } = await invoke(...unavailable, messageFor('berlin'));
-    expect(answer).toEqual({
-      result: { batchItemFailures: unavailable.map(({ messageId }) => ({ itemIdentifier: messageId })) },
-    });
+  it('acknowledges its message also when AWS kept it from a cluster, and tells of that', async () => {
+    const { answer, output } = await invoke(messageFor('unavailable'), messageFor('berlin'));
+    expect(answer).toEqual({});
+    expect(output).toContain('"message":"sweep failed"');
   });
 
   it('never prints a credential', () => {
