@@ -62,7 +62,7 @@ describe('when Scheduler starts dispatch no more', () => {
       `5 [critical] ${SAYS.unswept}`,
       `15 [recovered] ${over(SAYS.dispatch)}`,
       `15 [recovered] ${over(SAYS.report)}`,
-      `31 [recovered] ${SAYS.sweptAgain}`,
+      `26 [recovered] ${SAYS.sweptAgain}`,
     ]);
     expect(story.events()).toEqual([
       'opened DispatchHeartbeat',
@@ -118,7 +118,7 @@ it('rings for the one sweep function that is dead, its queue and its clusters, a
     `7 [critical] ${SAYS.unswept}`,
     `13 [recovered] ${over(SAYS.errors('sweep-default'))}`,
     `13 [recovered] ${over(SAYS.queue('orders-default'))}`,
-    `31 [recovered] ${SAYS.sweptAgain}`,
+    `26 [recovered] ${SAYS.sweptAgain}`,
   ]);
   expect(story.events()).toEqual([
     'opened FunctionErrors (sweep-default)',
