@@ -3,8 +3,7 @@ import { type Bill, type BillLine, bill } from '../../lambdas/cost/bill.ts';
 import { PRICE_LIST } from '../../lambdas/cost/prices.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { ALARMS } from '../../lambdas/tables/alarms.ts';
-import { SIGNALS } from '../../lambdas/tables/signals.ts';
-import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
+import { ALWAYS_ON } from '../../lambdas/telemetry/metric-names.ts';
 import { EXIT_HELP, type Register, withOutput } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
@@ -67,9 +66,7 @@ export function billOf(clusters: number, unwell: number): Bill {
     {
       sizes: HUB_SIZES,
       alarms: ALARMS,
-      fleetMetrics:
-        Object.values(METRIC).filter((name) => !SOMETIMES.has(name)).length +
-        Object.values(SIGNALS).filter((signal) => !('sometimes' in signal)).length,
+      fleetMetrics: ALWAYS_ON.size,
       auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
     },
   );

@@ -26,7 +26,7 @@ const KEYS = 1;
 export interface Deployed {
   readonly sizes: typeof HUB_SIZES;
   readonly alarms: Readonly<Record<string, Pick<AlarmEntry, 'watches'>>>;
-  /** How many series the fleet as a whole has: its signals and its other metrics. */
+  /** How many metrics of the fleet as a whole are always on. */
   readonly fleetMetrics: number;
   readonly auditEveryMinutes: number;
 }
@@ -217,11 +217,22 @@ function logLines(volumes: Volumes, measured: Measured): BillLine[] {
   ];
 }
 
-function watchLines({ unwell }: Volumes, { alarms, fleetMetrics }: Deployed, measured: Measured): BillLine[] {
+function watchLines(
+  { unwell, journalSweeps }: Volumes,
+  { alarms, fleetMetrics }: Deployed,
+  measured: Measured,
+): BillLine[] {
   const series = unwell * (measured.signalsPerUnwell + measured.classSeriesPerUnwell);
-  const cheap = Math.max(0, fleetMetrics + series - DEAR_METRICS);
+  // A metric is charged by the hour in which it has a value. Requests come at random, so that in some hours no cluster has one.
+  const hoursWithRequests = 1 - Math.exp(-journalSweeps / MONTH_HOURS);
+  const sometimes =
+    measured.auditMetrics +
+    measured.requestMetrics * hoursWithRequests +
+    measured.unwellFleetMetrics * Math.min(1, unwell);
+  const cheap = Math.max(0, fleetMetrics + sometimes + series - DEAR_METRICS);
   return [
     line('CloudWatch', 'metrics of the fleet', 'metric', fleetMetrics),
+    line('CloudWatch', 'metrics of the fleet, in hours with a value', 'metric', sometimes),
     line('CloudWatch', 'metrics of clusters that are not well', 'metric', series - cheap),
     line('CloudWatch', `metrics above ${DEAR_METRICS.toLocaleString('en')}`, 'metricAbove10k', cheap),
     line('CloudWatch', 'alarms on the hub', 'alarm', hubAlarms(alarms)),

@@ -58,6 +58,10 @@ export interface Measured {
   readonly logCompression: number;
   readonly logMonths: number;
 
+  /** Metrics of the fleet that are not always on, by what gives them a value for an hour: audits, requests, clusters that are not well. */
+  readonly auditMetrics: number;
+  readonly requestMetrics: number;
+  readonly unwellFleetMetrics: number;
   /** Of a cluster that is not well: series of signals of the cluster as a whole, and of classes in it. */
   readonly signalsPerUnwell: number;
   readonly classSeriesPerUnwell: number;
@@ -121,13 +125,14 @@ export const MEASURED: Measured = {
   unwellSweepBytes: 960,
   // Measured: recordAudit.
   auditBytes: 548,
-  // Measured: recordSweep of 1, 10, 20 and 25 clusters in one record, and one recordAudit.
-  sweepMetricBytes: 890,
-  sweepMetricBytesPerCluster: 20,
-  // Assumed: the line `dispatched`, its metrics, and what Lambda adds.
-  dispatchBytes: 900,
-  // Measured: all metrics of the fleet 1,424, the line `outcomes folded` with ten ages 888. Assumed: some 300 that name function and request.
-  reportBytes: 2_600,
+  // Measured: recordSweep of 1, 10, 20 and 25 clusters that have nothing to do in one record, and one recordAudit: 316 to 464. Assumed: two of them have requests that are
+  // decided, 56 more for CsrIgnored.
+  sweepMetricBytes: 366,
+  sweepMetricBytesPerCluster: 6.2,
+  // Measured: its metrics 256, the line `dispatched` 188. Assumed: some 400 that name function and request.
+  dispatchBytes: 840,
+  // Measured: the metrics of a fleet that is well 447, four more where clusters are not 270, the line `outcomes folded` with ten ages 888. Assumed: some 300 that name function and request.
+  reportBytes: 1_900,
   // Measured: recordHealth with two signals, one of them by class: 261 + 309.
   unwellMetricBytes: 570,
   unwellMetricLines: 2,
@@ -136,6 +141,13 @@ export const MEASURED: Measured = {
   // lib/constructs/hub-function.ts keeps them for a year.
   logMonths: 12,
 
+  // Audits: some cluster has one every hour.
+  auditMetrics: 1,
+  // CsrApproved and JournalLines; CsrIgnored, because a request that is decided stays in its cluster for an hour; assumed: CsrLeft, of what is not proven at once.
+  requestMetrics: 4,
+  // Assumed, of certificates that end soon: CertificatesCritical, CertificatesWarning, AuditFindingsCritical, AuditFindingsWarning, Notified; of what does not answer: UnreadableFor,
+  // ClustersUnreadable, SweepsIncomplete. A fleet with one such cluster has fewer.
+  unwellFleetMetrics: 8,
   // Assumed: a certificate that ends soon, told by its class, and one thing more.
   signalsPerUnwell: 1,
   classSeriesPerUnwell: 1,

@@ -94,7 +94,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
       for (const one of decodeOutcomes(body))
         if (one.ok) outcomes.push(one.value);
         else dropped.push({ messageId: id, problem: one.problem });
-    if (dropped.length > 0) count(metrics, { [METRIC.outcomesUnreadable]: dropped.length });
+    count(metrics, { [METRIC.outcomesUnreadable]: dropped.length });
     for (const drop of dropped.slice(0, LOGGED_DROPS))
       logger.error('message dropped', {
         ...drop,
@@ -175,7 +175,6 @@ export function createReportTick(options: ReportOptions): ReportTick {
   async function publishPage({ publish }: PageOptions, health: FleetHealth, signal: AbortSignal): Promise<void> {
     try {
       await publish(health, signal);
-      count(metrics, { [METRIC.pagesUnwritten]: 0 });
     } catch (error) {
       count(metrics, { [METRIC.pagesUnwritten]: 1 });
       logger.error('report page not written', { problem: awsProblem(STATE_KEYS.page, error) });

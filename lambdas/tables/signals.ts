@@ -2,8 +2,8 @@ import type { CertificateClass } from './certificate-classes.ts';
 import { keysOf } from './keys.ts';
 
 /**
- * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster`, published only while it is
- * above 0 (a series costs money every month), and a total, or the largest one, of the fleet, published always but where it is `sometimes`.
+ * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster` and a total, or the largest one, of
+ * the fleet; both are published only above 0, because a series costs money in every hour in which it has a value.
  */
 export const SIGNALS = {
   UnreadableFor: {
@@ -84,21 +84,18 @@ export const SIGNALS = {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    sometimes: true,
     meaning: 'Rollouts that are held until a person looks, or that nobody began before certificates ended.',
   },
   RolloutsNeeded: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    sometimes: true,
     meaning: 'Rollouts that are due for half an hour and that only a person can begin, or has to make possible.',
   },
   RecoveriesOpen: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'sweep',
-    sometimes: true,
     meaning:
       'Clusters that are entered although the certificate of their API server ended, or that have an open recovery window.',
   },
@@ -108,8 +105,6 @@ interface SignalEntry {
   readonly unit: 'Seconds' | 'Count' | 'None';
   /** How the number of the fleet is made of those of its clusters. */
   readonly fleet: 'maximum' | 'sum';
-  /** The number of the fleet is published only while it is above 0 too: most fleets never have one, and each is paid for. */
-  readonly sometimes?: true;
   /** What has to be known of a cluster before its absence means something. */
   readonly knownFrom: 'sweep' | 'audit';
   /** It is published by class of certificate too, in a dimension `Class`. */

@@ -16,7 +16,7 @@ export const METRIC = {
   dispatched: 'Dispatched',
   /** dispatch: clusters in the registry, once a minute. */
   registered: 'Registered',
-  /** dispatch: what is wrong with the discovery, the registry or the queues, once a minute; the log says what. A cluster that is made, deleted or gone is no problem. */
+  /** dispatch: what is wrong with the discovery, the registry or the queues; the log says what. A cluster that is made, deleted or gone is no problem. */
   discoveryProblems: 'DiscoveryProblems',
   /** Requests approved; also counted are those that mode observe kept from being written, under `CsrObserved`. */
   approved: 'CsrApproved',
@@ -65,7 +65,7 @@ export const METRIC = {
   /** report: of the requests that could be proven, in 30 days, those accepted in time, and what is left of those that may be missed. Percent; absent while there was none. */
   sloAttainment: 'SloAttainment',
   sloBudgetLeft: 'SloBudgetLeft',
-  /** report: report pages that could not be made or written, one value for each try. */
+  /** report: report pages that could not be made or written, 1 for each. */
   pagesUnwritten: 'PagesUnwritten',
   /** report: control planes that roll, or whose new certificates are not all seen yet, or that are held; absent while there is none. */
   rolloutsUnderWay: 'RolloutsUnderWay',
@@ -81,9 +81,21 @@ export const METRIC = {
   notified: 'Notified',
 } as const;
 
-/** Published only while there is something to tell: a series without values costs nothing. */
-export const SOMETIMES: ReadonlySet<string> = new Set([
-  METRIC.rolloutsUnderWay,
-  METRIC.rolloutProgress,
-  METRIC.rolloutDuration,
+/** Each is paid for in every hour, so there are at most 15. All others are published only above 0, as the totals of signals are: an alarm on one must treat missing data as good. */
+export const ALWAYS_ON: ReadonlySet<string> = new Set([
+  // Heartbeats: missing data breaches.
+  METRIC.dispatched,
+  METRIC.outcomesFolded,
+  METRIC.oldestSweep,
+  // What the others are compared with; 0 clusters is news.
+  METRIC.registered,
+  // 0 says that sweeps run and none completes.
+  METRIC.completed,
+  // Never 0, and so no dearer for being here.
+  METRIC.duration,
+  // 0 says that report looked and all is well.
+  METRIC.clustersUnwell,
+  // The worst value of both is 0 or below.
+  METRIC.sloAttainment,
+  METRIC.sloBudgetLeft,
 ]);

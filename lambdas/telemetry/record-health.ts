@@ -3,7 +3,7 @@ import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
-import { createMetrics, type Telemetry } from './telemetry.ts';
+import { count, createMetrics, type Telemetry } from './telemetry.ts';
 
 /** Whoever has more of them has one trouble, and each is a few hundred bytes of log a minute. */
 export const MAX_CLUSTERS = 2_000;
@@ -22,9 +22,7 @@ export interface SignalTables {
   readonly byClass: ReadonlySet<SignalId>;
 }
 
-type SignalUnits = Readonly<
-  Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None'; readonly sometimes?: true }>
->;
+type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None' }>>;
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
@@ -44,11 +42,11 @@ export function recordHealth(
 ): void {
   const { units } = tables;
   const { clusters, totals, counts, slo } = health;
-  for (const [id, value] of entriesOf(totals))
-    if (value > 0 || !units[id].sometimes) metrics.addMetric(id, UNITS[units[id].unit], value);
-  metrics.addMetric(METRIC.clustersUnwell, MetricUnit.Count, counts.critical + counts.warning);
-  const inMaintenance = clusters.filter(({ maintenance }) => maintenance !== undefined).length;
-  metrics.addMetric(METRIC.clustersInMaintenance, MetricUnit.Count, inMaintenance);
+  for (const [id, value] of entriesOf(totals)) if (value > 0) metrics.addMetric(id, UNITS[units[id].unit], value);
+  count(metrics, {
+    [METRIC.clustersUnwell]: counts.critical + counts.warning,
+    [METRIC.clustersInMaintenance]: clusters.filter(({ maintenance }) => maintenance !== undefined).length,
+  });
   if (slo.attainment !== undefined) {
     metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
     metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
@@ -102,7 +100,7 @@ export function recordRollouts(
   const now = Date.parse(at);
   const present = clusters.filter(({ goneSince, rollout }) => goneSince === undefined && rollout !== undefined);
   const underWay = present.filter(({ rollout }) => rollout !== undefined && UNDER_WAY.has(rollout.state));
-  if (underWay.length > 0) metrics.addMetric(METRIC.rolloutsUnderWay, MetricUnit.Count, underWay.length);
+  count(metrics, { [METRIC.rolloutsUnderWay]: underWay.length });
   for (const cluster of present) publishRollout(cluster, now, tick);
 }
 

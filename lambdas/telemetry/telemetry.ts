@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { printable } from '../printable.ts';
-import { type METRIC, METRICS_NAMESPACE, type Service } from './metric-names.ts';
+import { ALWAYS_ON, type METRIC, METRICS_NAMESPACE, type Service } from './metric-names.ts';
 
 export interface Telemetry {
   readonly logger: Logger;
@@ -17,12 +17,13 @@ export function createMetrics(service: Service): Metrics {
   return new Metrics({ namespace: METRICS_NAMESPACE, serviceName: service });
 }
 
-/** Publishes counts, 0 too. */
+/** Publishes counts, of {@link ALWAYS_ON} those of 0 too. */
 export function count(
   metrics: Metrics,
   counts: Readonly<Partial<Record<(typeof METRIC)[keyof typeof METRIC], number>>>,
 ): void {
-  for (const [name, value] of Object.entries(counts)) metrics.addMetric(name, MetricUnit.Count, value);
+  for (const [name, value] of Object.entries(counts))
+    if (value > 0 || ALWAYS_ON.has(name)) metrics.addMetric(name, MetricUnit.Count, value);
 }
 
 /** Longer than any message of ours; what a cluster makes longer is cut. */

@@ -14,10 +14,10 @@ import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import { ALARMS, alarmRunbook } from '../../lambdas/tables/alarms.ts';
 import { CLASS_SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
-import { METRIC, type Service } from '../../lambdas/telemetry/metric-names.ts';
+import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
 import type { PagingAlarm } from './composite.ts';
-import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
+import { MINUTE, shownMetric, signalQuery } from './metrics.ts';
 import { nameOf } from './naming.ts';
 import type { WatchedHub } from './watched.ts';
 
@@ -71,7 +71,7 @@ function status(scope: Construct, names: readonly string[]): IWidget[] {
 }
 
 /** What one number says of the fleet now. */
-const NUMBERS: readonly (readonly [label: string, service: Service, metricName: string])[] = [
+const NUMBERS: readonly (readonly [label: string, service: 'dispatch' | 'report', metricName: string])[] = [
   ['Clusters', 'dispatch', METRIC.registered],
   ['not well', 'report', METRIC.clustersUnwell],
   ['not readable', 'report', METRIC.clustersUnreadable],
@@ -90,17 +90,17 @@ function numbers(): IWidget[] {
       width: WIDTH,
       height: 4,
       fullPrecision: true,
-      metrics: NUMBERS.map(([label, service, metric]) => fleetMetric(service, metric, Stats.MAXIMUM, label)),
+      metrics: NUMBERS.map(([label, service, metric]) => shownMetric(service, metric, Stats.MAXIMUM, label)),
     }),
   ];
 }
 
 function sum(metric: string, label: string): IMetric {
-  return fleetMetric('sweep', metric, Stats.SUM, label);
+  return shownMetric('sweep', metric, Stats.SUM, label);
 }
 
 function most(metric: string, label: string): IMetric {
-  return fleetMetric('report', metric, Stats.MAXIMUM, label);
+  return shownMetric('report', metric, Stats.MAXIMUM, label);
 }
 
 function trends(): IWidget[] {
@@ -151,7 +151,7 @@ function culprits(): IWidget[] {
   );
 }
 
-/** Empty while nothing rolls, and no rollout is due. */
+/** At 0 while nothing rolls, and no rollout is due. */
 function rollouts(): IWidget[] {
   const half = { width: WIDTH / 2 };
   const lines = [

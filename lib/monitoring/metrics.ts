@@ -1,9 +1,9 @@
-import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration } from 'aws-cdk-lib/core';
 import type { SignalId } from '../../lambdas/tables/signals.ts';
-import { type METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
+import { ALWAYS_ON, METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
 
-/** Every metric of certmarshal has a value a minute. */
+/** A metric of certmarshal has at most a value a minute. */
 export const MINUTE = Duration.minutes(1);
 
 /** A total of the fleet, or something of one function. Powertools publishes it under the dimension `service` and no other. */
@@ -15,6 +15,34 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
     statistic,
     period: MINUTE,
     label,
+  });
+}
+
+/** What each service publishes whenever it publishes anything. */
+const PULSE = { dispatch: METRIC.registered, sweep: METRIC.completed, report: METRIC.clustersUnwell } as const;
+
+/**
+ * A metric of the fleet on a dashboard: 0 in the minutes in which its service said something else only. A graph would draw a line from one value to the next, and a
+ * number would be the newest value, however old it is. Where the service said nothing, nothing is shown.
+ */
+// oxlint-disable-next-line max-params -- those of fleetMetric
+export function shownMetric(
+  service: keyof typeof PULSE,
+  metricName: string,
+  statistic: string,
+  label: string,
+): IMetric {
+  const metric = fleetMetric(service, metricName, statistic, label);
+  if (ALWAYS_ON.has(metricName)) return metric;
+  const [id, pulse] = [`value${metricName}`, `pulse${service}`];
+  return new MathExpression({
+    expression: `FILL(${id}, 0) + 0 * ${pulse}`,
+    usingMetrics: {
+      [id]: fleetMetric(service, metricName, statistic),
+      [pulse]: fleetMetric(service, PULSE[service], Stats.MAXIMUM),
+    },
+    label,
+    period: MINUTE,
   });
 }
 

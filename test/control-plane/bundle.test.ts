@@ -176,8 +176,10 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     expect(emf).toMatchObject({
       namespace: 'certmarshal',
       dimensions: { service: 'sweep' },
-      metrics: { SweepsCompleted: [1], SweepsIncomplete: [0], CsrApproved: [0], CsrLeft: [1], CsrWriteFailed: [0] },
+      metrics: { SweepsCompleted: [1], CsrLeft: [1] },
     });
+    for (const zero of ['SweepsIncomplete', 'CsrApproved', 'CsrWriteFailed'])
+      expect(emf?.metrics).not.toHaveProperty(zero);
   });
 
   it('sweeps a cluster whatever the other orders are', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
 import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
-import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
+import { ALWAYS_ON, METRIC } from '../../lambdas/telemetry/metric-names.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
@@ -53,19 +53,19 @@ describe('docs/metrics.md', () => {
   it('has every signal as its table has it', () => {
     const expected = (Object.keys(SIGNALS) as SignalId[]).map((id) => {
       const { unit, fleet, meaning } = SIGNALS[id];
-      const total = 'sometimes' in SIGNALS[id] ? `${fleet}, while above 0` : fleet;
       const classes = CLASS_SIGNALS.has(id) ? '; `service`, `Cluster`, `Class`' : '';
-      return [`\`${id}\``, unit, total, `\`service\`, \`Cluster\`${classes}`, meaning];
+      return [`\`${id}\``, unit, fleet, `\`service\`, \`Cluster\`${classes}`, meaning];
     });
     expect(rowsUnder('Clusters')).toEqual(expected);
   });
 
-  it('says of what is published only at times that it is not there always', () => {
-    const always = rowsUnder('Functions').filter(
-      ([name = '', , , when]) => SOMETIMES.has(name.replaceAll('`', '')) && !/while|for an hour/.test(when ?? ''),
-    );
-    expect(SOMETIMES.size).toBeGreaterThan(0);
-    expect(always).toEqual([]);
+  it('says of exactly the metrics that are always on that their 0 is published', () => {
+    const always = rowsUnder('Functions').filter(([, , , when]) => when?.startsWith('always'));
+    expect(always.map(([name = '']) => name.replaceAll('`', '')).toSorted()).toEqual([...ALWAYS_ON].toSorted());
+  });
+
+  it('names no more of them than a small fleet can pay for', () => {
+    expect(ALWAYS_ON.size).toBeLessThanOrEqual(15);
   });
 
   it('gives no metric the name of a signal: they would be one series', () => {

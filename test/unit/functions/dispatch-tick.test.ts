@@ -108,7 +108,7 @@ describe('createDispatchTick', () => {
     expect(steps).toEqual([`discover ${EKS}`, `send ${DUBLIN.id},paris`]);
     expect(Object.keys(registry()?.clusters ?? {})).toEqual([DUBLIN.id, 'paris']);
     expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 2, dispatched: 2, problems: [] }]);
-    expect(output.records()).toMatchObject([{ metrics: { Dispatched: [2], Registered: [2], DiscoveryProblems: [0] } }]);
+    expect(output.records().map(({ metrics }) => metrics)).toEqual([{ Dispatched: [2], Registered: [2] }]);
   });
 
   it('sends before it discovers, once there is a registry, and discovers when it is time', async () => {

@@ -41,16 +41,15 @@ describe('recordHealth', () => {
       .filter((line) => line.includes('"_aws"'))
       .map((line) => JSON.parse(line)['_aws'].CloudWatchMetrics[0].Dimensions);
 
-  it('publishes every total, also those of 0, and nothing of a cluster that is well', () => {
+  it('publishes the totals above 0, how many clusters are not well, and nothing of a cluster that is well', () => {
     const records = record(fleet([cluster('paris', [])]));
     expect(records).toEqual([
       {
         namespace: 'certmarshal',
         dimensions: { service: 'report' },
         metrics: {
-          ...Object.fromEntries(SIGNAL_IDS.map((id, i) => [id, [i]])),
+          ...Object.fromEntries(SIGNAL_IDS.slice(1).map((id, i) => [id, [i + 1]])),
           ClustersUnwell: [3],
-          ClustersInMaintenance: [0],
         },
       },
     ]);
@@ -69,9 +68,16 @@ describe('recordHealth', () => {
 
   it('publishes the objective once there is something to promise', () => {
     const slo = { ...SLO, attainment: 0.999_54, budgetLeft: -0.25 };
-    expect(record(fleet([], { slo }))).toMatchObject([
-      { metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25], ClustersInMaintenance: [0] } },
+    expect(record(fleet([], { slo }))).toMatchObject([{ metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25] } }]);
+  });
+
+  it('says that all is well', () => {
+    const totals = Object.fromEntries(SIGNAL_IDS.map((id) => [id, 0])) as FleetHealth['totals'];
+    const counts = { critical: 0, warning: 0, new: 4, maintenance: 0, well: 16, gone: 32 };
+    expect(record(fleet([cluster('paris', [])], { totals, counts }))).toMatchObject([
+      { metrics: { ClustersUnwell: [0] } },
     ]);
+    expect(Object.keys(output.records()[0]?.metrics ?? {})).toEqual(['ClustersUnwell']);
   });
 
   it('counts clusters in maintenance', () => {
@@ -140,7 +146,7 @@ describe('recordHealth', () => {
   it('gives each signal the unit of its table', () => {
     record(fleet([]));
     const [{ Metrics }] = JSON.parse(output.text().split('\n')[0] ?? '')['_aws'].CloudWatchMetrics;
-    for (const id of SIGNAL_IDS) expect(Metrics).toContainEqual({ Name: id, Unit: SIGNALS[id].unit });
+    for (const id of SIGNAL_IDS.slice(1)) expect(Metrics).toContainEqual({ Name: id, Unit: SIGNALS[id].unit });
   });
 
   it.each([

@@ -9,6 +9,7 @@ import {
   type AlarmSettings,
   alarmRunbook,
 } from '../../../../lambdas/tables/alarms.ts';
+import { ALWAYS_ON } from '../../../../lambdas/telemetry/metric-names.ts';
 import { fleetOf, resource, stacksOf } from '../stacks.ts';
 
 const ids = Object.keys(ALARMS) as AlarmId[];
@@ -112,6 +113,22 @@ describe('the alarms of the hub', () => {
     expect(breaching.map(({ AlarmName, TreatMissingData }) => [AlarmName, TreatMissingData])).toEqual(
       ['dispatch-heartbeat', 'report-heartbeat', 'oldest-sweep'].map((name) => [`certmarshal-${name}`, 'breaching']),
     );
+  });
+
+  it('ends where a metric is absent because it is 0', () => {
+    const ours = alarmsOf(large).filter(({ Namespace }) => Namespace === 'certmarshal');
+    const absent = ours.filter(({ MetricName }) => !ALWAYS_ON.has(String(MetricName)));
+    expect(absent.map(({ MetricName }) => MetricName)).toEqual([
+      'DiscoveryProblems',
+      'SnapshotsUnwritten',
+      'JournalUnwritten',
+    ]);
+    for (const alarm of absent)
+      expect(alarm).toMatchObject({
+        TreatMissingData: 'notBreaching',
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        Threshold: 1,
+      });
   });
 
   it('tells notify of each alarm and of its end, but people of those on notify itself', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
 import { ALARMS, type AlarmId, alarmRunbook } from '../../../../lambdas/tables/alarms.ts';
 import { SIGNALS } from '../../../../lambdas/tables/signals.ts';
-import { METRIC } from '../../../../lambdas/telemetry/metric-names.ts';
+import { ALWAYS_ON, METRIC } from '../../../../lambdas/telemetry/metric-names.ts';
 import { fleetOf, stacksOf } from '../stacks.ts';
 
 interface Widget {
@@ -37,6 +37,8 @@ function widgetsOf(changed: Parameters<typeof fleetOf>[0] = {}): readonly Widget
 }
 
 const widgets = widgetsOf();
+const isHidden = (options: unknown) => (options as { readonly visible?: boolean } | undefined)?.visible === false;
+const labelOf = (entry: unknown) => (entry as { readonly label?: string }).label;
 const titled = (title: string) => widgets.find(({ properties }) => properties.title === title);
 
 describe('the dashboard', () => {
@@ -53,20 +55,42 @@ describe('the dashboard', () => {
   });
 
   it('says in one row what the fleet is like now', () => {
-    const metrics = titled('The fleet now')?.properties.metrics ?? [];
-    expect(metrics.map(([namespace, name, ...dimensions]) => [namespace, name, dimensions.slice(0, 2)])).toEqual([
-      ['certmarshal', METRIC.registered, ['service', 'dispatch']],
-      ...[
-        METRIC.clustersUnwell,
-        METRIC.clustersUnreadable,
-        METRIC.clustersInMaintenance,
-        'CertificatesCritical',
-        'CertificatesWarning',
-        'RequestsHostile',
-        METRIC.sloAttainment,
-        METRIC.sloBudgetLeft,
-      ].map((name) => ['certmarshal', name, ['service', 'report']]),
+    const shown = (titled('The fleet now')?.properties.metrics ?? []).filter(([, , , , options]) => !isHidden(options));
+    expect(shown.map(([first, name]) => (typeof first === 'string' ? name : labelOf(first)))).toEqual([
+      METRIC.registered,
+      METRIC.clustersUnwell,
+      'not readable',
+      'in maintenance',
+      'Certificates, critical',
+      'Certificates, warning',
+      'Hostile requests',
+      METRIC.sloAttainment,
+      METRIC.sloBudgetLeft,
     ]);
+  });
+
+  it('shows 0 where nothing is published because it is 0, as long as its service publishes anything', () => {
+    for (const { properties } of widgets) {
+      const metrics = properties.metrics ?? [];
+      const ours = metrics.filter(([namespace]) => namespace === 'certmarshal');
+      const idOf = (options: unknown) => (options as { readonly id?: string } | undefined)?.id;
+      const byId = new Map(ours.map((metric) => [idOf(metric.at(-1)), metric]));
+      for (const [, name, , , options] of ours)
+        expect([name, isHidden(options) || ALWAYS_ON.has(String(name))]).toEqual([name, true]);
+      for (const [entry] of metrics) {
+        const { expression = '' } = entry as { readonly expression?: string };
+        const [, value, pulse] = /^FILL\((\w+), 0\) \+ 0 \* (\w+)$/.exec(expression) ?? [];
+        if (value === undefined) continue;
+        const [, name, , service] = byId.get(value) ?? [];
+        const [, always, , sameService] = byId.get(pulse) ?? [];
+        expect([ALWAYS_ON.has(String(name)), ALWAYS_ON.has(String(always)), sameService]).toEqual([
+          false,
+          true,
+          service,
+        ]);
+      }
+    }
+    expect(JSON.stringify(widgets).match(/FILL\(/g)?.length).toBeGreaterThan(10);
   });
 
   it('asks for nothing that nobody publishes', () => {
@@ -82,8 +106,9 @@ describe('the dashboard', () => {
     const queries = widgets
       .flatMap(({ properties }) => properties.metrics ?? [])
       .flatMap(([entry]) =>
-        typeof entry === 'object' && entry !== null && 'expression' in entry ? [entry.expression] : [],
-      );
+        typeof entry === 'object' && entry !== null && 'expression' in entry ? [String(entry.expression)] : [],
+      )
+      .filter((expression) => expression.startsWith('SELECT'));
     const query = (signal: string, groups = '"Cluster"') =>
       `SELECT MAX("${signal}") FROM SCHEMA("certmarshal", "service", ${groups}) GROUP BY ${groups} ORDER BY MAX() DESC LIMIT 10`;
     expect(queries).toEqual([
