@@ -62,7 +62,7 @@ describe('when Scheduler starts dispatch no more', () => {
       `5 [critical] ${SAYS.unswept}`,
       `15 [recovered] ${over(SAYS.dispatch)}`,
       `15 [recovered] ${over(SAYS.report)}`,
-      `26 [recovered] ${SAYS.sweptAgain}`,
+      `31 [recovered] ${SAYS.sweptAgain}`,
     ]);
     expect(story.events()).toEqual([
       'opened DispatchHeartbeat',
