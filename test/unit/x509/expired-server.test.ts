@@ -63,4 +63,14 @@ describe('extensions as octets', () => {
       expected,
     );
   });
+
+  it.each([
+    ['server auth', '1.3.6.1.5.5.7.3.1', 'proven'],
+    ['client auth alone', '1.3.6.1.5.5.7.3.2', 'INVALID_PURPOSE'],
+    ['any usage, which OpenSSL does not take for it', '2.5.29.37.0', 'INVALID_PURPOSE'],
+  ])('of authorities for %s', (_, usage, expected) => {
+    const purpose = extension('2.5.29.37', sequence(oid(usage)));
+    const leaf = made('server', server, 'root', root, [SERVER_AUTH]);
+    expect(codeOf([leaf], [made('root', root, 'root', root, [basicConstraints(), purpose])])).toBe(expected);
+  });
 });
