@@ -57,7 +57,7 @@ export interface TickOptions {
 }
 
 /**
- * One order for each cluster that can be swept, by shard, and what is wrong with the others. Pure. Ordinary shards come first: they are the quickest.
+ * One order for each cluster that can be swept, by shard, and what is wrong with the others. Pure. Shards with an audit or a step of a rollout come last: they take longer.
  *
  * @param tick the minute, in milliseconds since the epoch
  */
@@ -70,9 +70,9 @@ export function planTick(
   const { lanes, handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
-  const reachable = clusters.flatMap((cluster) =>
-    cluster.target !== undefined && isDeployed(cluster.target) ? [{ ...cluster, target: cluster.target }] : [],
-  );
+  const isReachable = (cluster: RegisteredCluster): cluster is ReachableCluster =>
+    cluster.target !== undefined && isDeployed(cluster.target);
+  const reachable = clusters.filter(isReachable);
   const conflicts = sameServer(
     reachable.filter(({ missingSince }) => missingSince === undefined),
     index,
@@ -121,7 +121,6 @@ export function planTick(
 
 type ReachableCluster = RegisteredCluster & { readonly target: Target };
 
-/** Of several minutes the slowest clusters come last. */
 function rankOf({ orders }: ShardOrders): number {
   return Math.max(...orders.map(({ audit, rollout }) => (audit === undefined && rollout === undefined ? 0 : 1)));
 }

@@ -1,9 +1,6 @@
 import type { OrderMessage } from '../aws/queues.ts';
-import { deduplicationIdOf, encodeOrders, type SweepOrder } from '../contracts/order.ts';
+import { deduplicationIdOf, encodeOrders, MAX_MESSAGE_SIZE, type SweepOrder } from '../contracts/order.ts';
 import type { ShardOrders } from '../fleet/plan-tick.ts';
-
-/** Bytes of the orders in one message: under what SQS takes, with room for the frame. */
-const MAX_ORDERS_SIZE = 250_000;
 
 /**
  * The messages of a plan, by lane: one for each shard, or a few where its orders are too large for one.
@@ -18,13 +15,12 @@ export function messagesByLane(
     [...Map.groupBy(shards, ({ lane }) => lane)].map(([lane, ofLane]) => [
       lane,
       ofLane.flatMap(({ name, orders }) =>
-        inMessages(orders).map((some, part) => {
+        inMessages(orders).map((message, part) => {
           const group = part === 0 ? name : `${name}.${part}`;
           return {
             group,
             deduplicationId: deduplicationIdOf(group, occasion),
-            body: encodeOrders(some),
-            clusters: some.length,
+            ...message,
           };
         }),
       ),
@@ -32,17 +28,9 @@ export function messagesByLane(
   );
 }
 
-function inMessages(orders: readonly SweepOrder[]): readonly (readonly SweepOrder[])[] {
-  const messages: SweepOrder[][] = [];
-  let room = 0;
-  for (const order of orders) {
-    const size = Buffer.byteLength(JSON.stringify(order)) + 1;
-    if (size > room) {
-      messages.push([]);
-      room = MAX_ORDERS_SIZE;
-    }
-    messages.at(-1)?.push(order);
-    room -= size;
-  }
-  return messages;
+function inMessages(orders: readonly SweepOrder[]): readonly Pick<OrderMessage, 'body' | 'clusters'>[] {
+  const body = encodeOrders(orders);
+  if (Buffer.byteLength(body) <= MAX_MESSAGE_SIZE || orders.length < 2) return [{ body, clusters: orders.length }];
+  const half = Math.ceil(orders.length / 2);
+  return [...inMessages(orders.slice(0, half)), ...inMessages(orders.slice(half))];
 }

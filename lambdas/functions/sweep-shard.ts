@@ -70,9 +70,9 @@ export function createSweepShard({
     }
     return read.value.flatMap((reading) => {
       const problem = reading.ok ? refusal(reading.value, clock()) : unreadable(reading.id, reading.problem);
-      if (reading.ok && problem === undefined) return [reading.value];
-      if (problem !== undefined) drop(messageId, problem.message, problem.remedy);
-      if (reading.id !== undefined && problem !== undefined) outcomes.add(untried(reading.id, problem, clock()));
+      if (problem === undefined) return reading.ok ? [reading.value] : [];
+      drop(messageId, problem.message, problem.remedy);
+      if (reading.id !== undefined) outcomes.add(untried(reading.id, problem, clock()));
       return [];
     });
   }
