@@ -16,6 +16,18 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['first.length + last.length', 'first.length - last.length'],
     ],
   ],
+  'lambdas/approval/observe.ts': [
+    ['Neither nothing nor an empty text is in the list.', ["object.infrastructure ?? ''", 'object.infrastructure']],
+  ],
+  'lambdas/recovery/reservations.ts': [
+    [
+      'No clock says that it is the first millisecond of 1970.',
+      [
+        "if (record?.window !== window.id || (instant(record.until) ?? 0) <= now) return 'other';",
+        "if (record?.window !== window.id || (instant(record.until) ?? 1) <= now) return 'other';",
+      ],
+    ],
+  ],
   'lambdas/recovery/observe.ts': [
     ['A window that is open has such a time.', ['instant(openedAt) ?? 0', 'instant(openedAt)']],
   ],

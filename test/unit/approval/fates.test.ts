@@ -210,6 +210,24 @@ describe('the fate of a request that is undecided', () => {
     expect(await told(requests)).toEqual([fateRow(MINUTE_OF_AGED, { [fate]: count })]);
   });
 
+  it('of a requester counts as many at once as the longest wait of a policy has', async () => {
+    const quick = { ...late, age: { ...late.age, 'eks-anywhere': { minSeconds: 0, maxSeconds: 300 } } };
+    const requests = [...Array.from({ length: 50 }, () => csr(1, AGED - 10 * MINUTE)), csr(1, AGED)];
+    expect(await told(requests, { policies: [quick, DEFAULT_POLICY] })).toEqual([
+      fateRow(MINUTE_OF_AGED - 10, { refused: 50 }),
+      fateRow(MINUTE_OF_AGED, { refused: 1 }),
+    ]);
+  });
+
+  it('that is too large to be judged is refused, whatever it asks for', async () => {
+    const asked = collectAsked(NOW);
+    const large = csr(1, AGED);
+    asked.add(large);
+    const open = [{ csr: large, subject: undefined, askedAt: [AGED] }];
+    const look = { cluster: CLUSTER, open, evidence: READ, acted: [], policies: [DEFAULT_POLICY], signal: idle() };
+    expect(await tellFates(asked.all(), look)).toEqual([fateRow(MINUTE_OF_AGED, { refused: 1 })]);
+  });
+
   it('is that of the verdict which was just carried out, without judging again', async () => {
     const asked = collectAsked(NOW);
     asked.add(csr(3, AGED));
@@ -314,6 +332,24 @@ describe('sweep', () => {
     };
     const client = { ...clusterOf(list), stats };
     expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ writes: 0, retries: 1 });
+  });
+
+  it('counts the requests to a management cluster of its own', async () => {
+    const management = { ...withOne(), stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 } };
+    const workload = clusterOf(() => {
+      management.stats.requests += 3;
+      return { items: [], metadata: {} };
+    });
+    const target = { cluster: CLUSTER, workload, management, machinesNamespace: 'eksa-system' };
+    const { requests } = await approve(target, [DEFAULT_POLICY], () => NOW, idle());
+    expect(requests).toMatchObject({ sent: 3 });
+  });
+
+  it('throws what is a bug, where nothing was decided yet', async () => {
+    const broken = clusterOf(() => {
+      throw new TypeError('a bug');
+    });
+    await expect(reportOf(broken, [DEFAULT_POLICY])).rejects.toThrow(TypeError);
   });
 
   it('tells the fates of what it listed', async () => {

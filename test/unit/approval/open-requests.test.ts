@@ -26,7 +26,7 @@ const subject: ApprovalSubject = { name: 'n', uid: 'u', resourceVersion: '1', me
 describe('collectOpenRequests', () => {
   it('keeps the newest of a requester, counts the others, and does not touch other requesters', () => {
     fc.assert(
-      fc.property(fc.uniqueArray(fc.nat(100_000), { minLength: 1, maxLength: 200 }), (times) => {
+      fc.property(fc.uniqueArray(fc.nat(100_000), { minLength: 1, maxLength: 200, size: 'max' }), (times) => {
         const open = collectOpenRequests();
         expect(open.add(csr('calm', 'system:node:calm', 5), subject)).toBe('kept');
         const results = times.map((time) => open.add(csr(`f${time}`, 'system:node:flooder', time), subject));
@@ -85,6 +85,16 @@ describe('collectOpenRequests', () => {
     const groups = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
     const add = (index: number) => open.add({ ...csr(`${index}`, `system:node:${index}`, 1, 0), groups }, subject);
     expect([add(1), add(2)]).toEqual(['kept', 'refused']);
+  });
+
+  it('fills its room to the last byte', () => {
+    const kept = (ordinary: number, names: readonly string[]) => {
+      const open = collectOpenRequests({ ordinary, large: 0 });
+      return names.map((name) => open.add(csr(name, `system:node:${name}`, 1), subject));
+    };
+    const one = Array.from({ length: 10_000 }, (_, bytes) => bytes).find((bytes) => kept(bytes, ['a'])[0] === 'kept');
+    expect(kept(2 * (one ?? 0), ['a', 'b'])).toEqual(['kept', 'kept']);
+    expect(kept(2 * (one ?? 0) - 1, ['a', 'b'])).toEqual(['kept', 'refused']);
   });
 
   it('gives the room of superseded requests back', () => {

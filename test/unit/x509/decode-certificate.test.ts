@@ -223,9 +223,11 @@ describe('oddities that exist', () => {
     expect(root).toMatchObject({ isAuthority: true, selfIssued: true });
   });
 
-  test('a BOOLEAN that is 01', () => {
+  test('a BOOLEAN that is 01 is true, and one that is 00 is not', () => {
     const constraints = extension('2.5.29.19', sequence(tlv(1, [1])));
     expect(made({ extensions: [constraints] }).isAuthority).toBe(true);
+    const none = extension('2.5.29.19', sequence(tlv(1, [0])));
+    expect(made({ extensions: [none] }).isAuthority).toBe(false);
   });
 
   test('a name that is its own issuer without its key', () => {
@@ -417,6 +419,7 @@ describe('bundles', () => {
       `# a\n${one}${key}text\n${two}${pem(Buffer.from('x'), 'X509 CRL')}`,
     ],
     ['CRLF', (one + two).replaceAll('\n', '\r\n')],
+    ['CR', (one + two).replaceAll('\n', '\r')],
     ['no final line break', (one + two).trimEnd()],
     ['base64 on one line', (one + two).replaceAll(/(?<![-])\n(?=[A-Za-z0-9+/=]+\n)/g, '')],
     ['indented base64', (one + two).replaceAll(/\n(?=[A-Za-z0-9+/=]+\n)/g, '\n  ')],

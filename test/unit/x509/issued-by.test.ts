@@ -91,6 +91,11 @@ describe('a chain', () => {
     expect(leadsTo(leaf, [second, first], [])).toBe(false);
   });
 
+  test('is not followed through one of the same name that did not sign', () => {
+    const sameName = made({ subject: 'i2', issuer: 'root', keys: keys[2], signer: root.privateKey });
+    expect(leadsTo(leaf, [sameName], [authority])).toBe(false);
+  });
+
   test('is found among authorities of one name by the identifier of the key first', () => {
     const own = made({ subject: 'ca', issuer: 'ca', keys: root, signer: root.privateKey, keyId: 7 });
     const others = crowd(pair()).map((_, keyId) => {

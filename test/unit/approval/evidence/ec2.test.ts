@@ -152,6 +152,14 @@ describe('ownerFromInstance', () => {
     );
   });
 
+  it('takes an interface without a network card for one of the first', () => {
+    const owner = withInterfaces(
+      { ...first, Attachment: { ...attachment(0), NetworkCardIndex: undefined } },
+      second(1, LAUNCHED),
+    );
+    expect(owner?.addresses).toContain('10.0.2.40');
+  });
+
   it.each<[string, unknown]>([
     ['is not shown', second(1, LAUNCHED)],
     ['is text', second(1, LAUNCHED, { DeviceIndex: '0' })],

@@ -45,6 +45,11 @@ describe('a proven name', () => {
     expect(prove([name], { machines: [mine] }).failure).toBeUndefined();
   });
 
+  it('is judged once, however often and in whatever spelling it is asked for', () => {
+    const { proofs } = prove([dnsName('node-1'), dnsName('NODE-1.'), dnsName('node-1')], { machines: [mine] });
+    expect(proofs.map(({ name }) => name)).toEqual(['node-1']);
+  });
+
   it('can be proven by another source than the next name', () => {
     const names = [dnsName('i-1'), ip('10.0.1.23'), ip('203.0.113.1')];
     const evidence = evidenceFor(DUBLIN, {
@@ -371,6 +376,15 @@ describe('a contested name', () => {
           'IP 10.0.0.1 is owned by node-1 (Machine eksa-system/md-0-node-1) and by node-2 (Machine eksa-system/md-0-node-2)',
         hostile: false,
       },
+    });
+  });
+
+  it('is left when more Machines own it than are kept of one name, and is no attack', () => {
+    const rivals = Array.from({ length: 9 }, (_, index) => machine(`node-${index + 2}`, { InternalIP: ['10.0.0.1'] }));
+    expect(prove([ip('10.0.0.1')], { machines: [mine, ...rivals] }).failure).toEqual({
+      reason: 'SanContested',
+      message: 'IP 10.0.0.1 belongs to more Machines than a name can belong to',
+      hostile: false,
     });
   });
 

@@ -225,6 +225,19 @@ describe('another source', () => {
     expect(proveOwnership(names, node, evidence, RENEWING, DUBLIN).failure).toBeUndefined();
   });
 
+  it('may be one that is not kept, where more Machines than eight claim to be the node', async () => {
+    const ipAddresses = ['10.0.0.1'];
+    const sources = serving(await renewalProof({ dnsNames: [], ipAddresses }));
+    const machines = Array.from({ length: 9 }, (_, index) => {
+      const one = machine('node-1', { InternalIP: [`10.0.1.${index}`] }, `m-${index}`);
+      return index < 8 ? deleting(one) : one;
+    });
+    const alone: ApprovalPolicy = { ...RENEWING, evidence: ['renewal'] };
+    expect(prove(ips(...ipAddresses) as GeneralName[], { ...sources, machines }, alone).failure?.message).toBe(
+      'IP 10.0.0.1 is not proven: too many objects claim to be the node',
+    );
+  });
+
   it('says which Machine is being deleted, and which has no node', () => {
     const alone: ApprovalPolicy = { ...RENEWING, evidence: ['renewal'] };
     expect(prove(NAMES, { ...serving(), machines: [deleting(MINE)] }, alone).failure?.message).toBe(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import { RULES } from '../../../../lambdas/approval/rules/rules.ts';
+import { enumerate, RULES } from '../../../../lambdas/approval/rules/rules.ts';
 import type { KeyKind } from '../../x509/request-factory.ts';
 import { FAILURES, type Failure, KNOWN } from '../failures.ts';
 import {
@@ -101,3 +101,12 @@ function subject(first: 'o' | 'cn', second: 'o' | 'cn', form?: 'utf8String') {
   };
   return [first, second].map((which) => [{ ...attributes[which], ...(form === undefined ? {} : { form }) }]);
 }
+
+it.each<[readonly string[], boolean, string]>([
+  [[], true, 'none'],
+  [['a', 'b'], true, '“a”, “b”'],
+  [['a', 'b', 'c', 'd', 'e'], false, 'a, b, c, d, e'],
+  [['a', 'b', 'c', 'd', 'e', 'f', 'g'], false, 'a, b, c, d, e and 2 more'],
+])('enumerates %j (quoted: %s)', (entries, quoted, text) => {
+  expect(enumerate(entries, quoted)).toBe(text);
+});
