@@ -4,7 +4,7 @@
 export const HUB_SIZES = {
   tickSeconds: 60,
   dispatch: { memoryMiB: 512, timeoutSeconds: 60 },
-  sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 25, leastFill: 0.8, maxConcurrency: 50 },
+  sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 32, leastFill: 0.8, maxConcurrency: 50 },
   /** The index of 1,000 clusters that all tell as much as they may takes 600 MB. */
   report: { memoryMiB: 1_024, timeoutSeconds: 30, delaySeconds: 30, batch: 10 },
   hint: { memoryMiB: 256, timeoutSeconds: 20 },

@@ -7,7 +7,7 @@ import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
 import { ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
 
-/** Bytes. What SQS has for certain; 25 targets with a CA bundle of two certificates, ARNs, sixteen CIDRs and fifty session tags each are under it. */
+/** Bytes. What SQS has for certain; the orders of a shard that are larger go into two messages. */
 export const MAX_MESSAGE_SIZE = 262_144;
 /** The longest that a Lambda function runs. */
 const MAX_DEADLINE_MS = 900_000;

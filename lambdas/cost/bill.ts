@@ -137,7 +137,7 @@ function computeLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
 function queueLines({ ticks, sweeps, shards }: Volumes, measured: Measured): BillLine[] {
   const { messagesPerShard, orderBytes, outcomeBytes, emptyReceives } = measured;
   const empty = ticks * emptyReceives;
-  const orderChunks = Math.max(shards, (sweeps * orderBytes) / SQS_CHUNK);
+  const orderChunks = shards * Math.ceil((sweeps * orderBytes) / shards / SQS_CHUNK);
   // One of a tick is of dispatch.
   const sent = shards * messagesPerShard + ticks;
   const chunks = (sweeps * outcomeBytes) / SQS_CHUNK;

@@ -22,7 +22,7 @@ const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.orders.visibilitySeconds);
 const ORDER_RETENTION = Duration.seconds(HUB_SIZES.orders.retentionSeconds);
 /** One message is one invocation: what it costs does not depend on how many messages a poller finds. */
 const BATCH_SIZE = 1;
-/** Shards at once: with 25 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
+/** Shards at once: with 32 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
 const MAX_CONCURRENCY = HUB_SIZES.sweep.maxConcurrency;
 
 export interface SweepLaneProps {

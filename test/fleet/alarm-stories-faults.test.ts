@@ -128,10 +128,11 @@ describe('a repeated sweep', () => {
 
     // Every message that there was, once more.
     for (const body of hub.bodies) (isOrder(body) ? bodies.orders : bodies.outcomes).push(body);
+    expect(bodies.orders.length).toBeGreaterThan(10);
     const [sent, invocations] = [hub.bodies.length, hub.sweepInvocations.length];
     for (const body of bodies.outcomes) hub.queues.outcomes.send({ body });
     for (const [index, body] of bodies.orders.slice(-10).entries())
-      hub.queues.orders.send({ body, group: String(JSON.parse(body).target.id), deduplicationId: `again-${index}` });
+      hub.queues.orders.send({ body, group: `again-${index}`, deduplicationId: `again-${index}` });
     await story.clock.advance(50_000);
     // And the same minute twice.
     await hub.dispatch();
@@ -149,5 +150,5 @@ describe('a repeated sweep', () => {
 });
 
 function isOrder(body: string): boolean {
-  return 'target' in JSON.parse(body);
+  return 'orders' in JSON.parse(body);
 }

@@ -39,12 +39,22 @@ describe('the bill of a month', () => {
     [10, 1.5],
     [100, 0.23],
     [1_000, 0.07],
-    [10_000, 0.05],
+    [10_000, 0.045],
   ])('of %i clusters stays under $%d a cluster', (clusters, most) => {
     const { perClusterMonthUsd, totalUsd } = of(clusters);
     expect(perClusterMonthUsd).toBeLessThanOrEqual(most);
     expect(perClusterMonthUsd).toBeGreaterThan(most / 2);
     expect(totalUsd).toBeCloseTo(perClusterMonthUsd * clusters, 6);
+  });
+
+  it.each([
+    [1_000, 0.07],
+    [10_000, 0.045],
+  ])('of %i clusters does not depend on how full shards are', (clusters, most) => {
+    for (let leastFill = 80; leastFill <= 100; leastFill += 1) {
+      const sizes = { ...HUB_SIZES, sweep: { ...HUB_SIZES.sweep, leastFill: (leastFill / 100) as never } };
+      expect(of(clusters, 0.02, { ...DEPLOYED, sizes }).perClusterMonthUsd).toBeLessThanOrEqual(most);
+    }
   });
 
   it('counts what the definitions say', () => {
@@ -54,10 +64,10 @@ describe('the bill of a month', () => {
     expect(quantity(lines, 'metrics of clusters that are not well')).toBeGreaterThan(0);
     expect(quantity(lines, 'alarms on every cluster')).toBe(40);
     expect(quantity(lines, 'alarms on the hub')).toBe(hubAlarms(ALARMS));
-    expect(quantity(lines, 'orders: sent, received, deleted')).toBe(MONTH_MINUTES * (50 * 3 + MEASURED.emptyReceives));
-    // 56 messages with outcomes are six requests, and as many that find less.
-    expect(quantity(lines, 'outcomes: sent')).toBeCloseTo(MONTH_MINUTES * 56);
-    expect(quantity(lines, 'outcomes: received, deleted')).toBeCloseTo(MONTH_MINUTES * (6 + 6 + 6));
+    expect(quantity(lines, 'orders: sent, received, deleted')).toBe(MONTH_MINUTES * (40 * 3 + MEASURED.emptyReceives));
+    // 45 messages with outcomes are five requests, and as many that find less.
+    expect(quantity(lines, 'outcomes: sent')).toBeCloseTo(MONTH_MINUTES * 45);
+    expect(quantity(lines, 'outcomes: received, deleted')).toBeCloseTo(MONTH_MINUTES * (5 + 5 + 5));
     expect(quantity(lines, 'starts of report: sent, received, deleted')).toBe(
       MONTH_MINUTES * (3 + MEASURED.emptyReceives),
     );

@@ -56,7 +56,7 @@ describe('assignShards', () => {
   it('fills shards, each of one lane and one kind', () => {
     const clusters = many(120, (n) => ({ lane: n % 2 === 0 ? LANE : 'onprem', slow: n % 3 === 0 }));
     const shards = fleet(clusters).tick();
-    expect(sizes(shards)).toEqual([25, 25, 20, 20, 15, 15]);
+    expect(sizes(shards)).toEqual([32, 32, 20, 20, 8, 8]);
     const byId = new Map(clusters.map((cluster) => [cluster.id, cluster]));
     for (const ids of shards.values())
       expect(new Set(ids.map((id) => [byId.get(id)?.lane, byId.get(id)?.slow].join())).size).toBe(1);
@@ -65,7 +65,7 @@ describe('assignShards', () => {
   it('keeps every cluster where it is, from minute to minute', () => {
     const { tick } = fleet(many(1_000, (n) => ({ slow: n % 10 === 0 })));
     const first = tick();
-    expect(first.size).toBe(40);
+    expect(first.size).toBe(33);
     for (let n = 0; n < 10; n += 1) expect(tick()).toEqual(first);
   });
 
@@ -97,12 +97,12 @@ describe('assignShards', () => {
   it('sweeps a cluster that took the thread alone for a day', () => {
     const { tick } = fleet(many(50, (n) => (n === 7 ? { heavyAt: NOW - DAY + 3 * MINUTE } : {})));
     for (let n = 0; n < 3; n += 1) expect(ofKind(tick(), 'alone')).toEqual([['c0007']]);
-    expect(sizes(tick())).toEqual([25, 25]);
+    expect(sizes(tick())).toEqual([32, 18]);
   });
 
   describe('a cluster that ends its process', () => {
     it('is alone after seven minutes, and no neighbour misses more than six', () => {
-      for (const culprit of [0, 12, 24, 37]) {
+      for (const culprit of [0, 12, 31, 37]) {
         const clusters = many(60);
         const world = fleet(clusters);
         for (let n = 0; n < 3; n += 1) world.tick();
@@ -171,7 +171,7 @@ describe('assignShards', () => {
     world.tick();
     for (let n = 0; n < 15; n += 1) world.tick(clusters.map((one) => ({ ...one, kills: true })));
     for (let n = 0; n < 15; n += 1) world.tick();
-    expect(world.tick().size).toBe(20);
+    expect(world.tick().size).toBe(16);
   });
 
   it('suspects nobody while the index is old, nor after minutes without a dispatch', () => {
