@@ -2,7 +2,7 @@ import { canonicalJson } from '../canonical-json.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
-import { REMEMBERED_SOURCES } from '../tables/audit-sources.ts';
+import { REMEMBERED_SOURCES, RESTS_MS } from '../tables/audit-sources.ts';
 
 /** A stored snapshot is never older than that and one cadence of audits. Milliseconds. */
 const MAX_MS = 2 * 3_600_000;
@@ -37,7 +37,8 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   return observations.every((observation) => {
     const { kind, source, observedAt } = observation;
     if (kind === 'unread' && observation.usual !== true) return false;
-    return observedAt >= auditedAt || (REMEMBERED_SOURCES.has(source) && read.has(source));
+    const mayBeOlder = REMEMBERED_SOURCES.has(source) || RESTS_MS[source] !== undefined;
+    return observedAt >= auditedAt || (mayBeOlder && read.has(source));
   });
 }
 

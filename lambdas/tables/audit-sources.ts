@@ -1,3 +1,5 @@
+import { HOUR_MS } from '../time.ts';
+
 /**
  * Where an audit looks; each is read on its own, with its own deadline, and fails on its own.
  *
@@ -37,6 +39,15 @@ export type SourceId = (typeof SOURCE_IDS)[number];
  * requests). That they no longer show one proves nothing; it holds until they show a newer one at the same place, or its member is gone.
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
+
+/**
+ * Sources that change rarely, and whose API has one rate for all clusters of an account and Region: of a cluster without a warning they are read once in so many milliseconds. As
+ * long as a stored snapshot is kept, so that it tells when they were read.
+ */
+export const RESTS_MS: Partial<Readonly<Record<SourceId, number>>> = {
+  'eks-authorities': 2 * HOUR_MS,
+  'eks-nodegroups': 2 * HOUR_MS,
+};
 
 /** So many certificates of a class with `severalAtAPlace` at one place: the newest, and those that end first. */
 export const REMEMBERED_OF_ONE_PLACE = 16;

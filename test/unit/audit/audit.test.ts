@@ -6,14 +6,18 @@ import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { certManager } from '../../../lambdas/audit/sources/cert-manager.ts';
 import { clusterSecrets } from '../../../lambdas/audit/sources/cluster-secrets.ts';
 import { eksAnywhere } from '../../../lambdas/audit/sources/eks-anywhere.ts';
+import { eksAuthorities } from '../../../lambdas/audit/sources/eks-authorities.ts';
+import { eksNodegroups } from '../../../lambdas/audit/sources/eks-nodegroups.ts';
 import { etcdadmCluster, kubeadmControlPlane } from '../../../lambdas/audit/sources/machine-groups.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { trustConfigMaps } from '../../../lambdas/audit/sources/trust-configmaps.ts';
+import type { EksAuthority } from '../../../lambdas/aws/eks-audit.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { base64, createPki } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
-import { serving } from './sources/fake-management.ts';
+import { eksContext, serving } from './sources/fake-management.ts';
 
 const DAY = 86_400_000;
 const NAMESPACE = '/namespaces/eksa-system';
@@ -277,5 +281,55 @@ describe('Machines of another namespace that say they are of this cluster', () =
     expect(first?.findings[0]).toMatchObject({
       message: expect.stringContaining('namespace eksa-system has no Machine of cluster berlin'),
     });
+  });
+});
+
+describe('an EKS cluster', () => {
+  const HOUR = 3_600_000;
+  const AUTHORITY = {
+    id: 'ca-1',
+    createdAt: NOW - 30 * DAY,
+    notAfter: NOW + 3_000 * DAY,
+    signingStatus: 'IN_USE',
+    distributionStatus: 'COMPLETE',
+  } as const;
+
+  /** Audits at these times, each after the one before; the times at which EKS was asked about authorities. */
+  async function asked(
+    times: readonly number[],
+    authorities = async (): Promise<readonly EksAuthority[]> => [AUTHORITY],
+  ) {
+    const asks: number[] = [];
+    let previous: Snapshot | undefined;
+    for (const time of times) {
+      const count = async () => {
+        asks.push(time);
+        return authorities();
+      };
+      const { target, signal } = eksContext({ authorities: count, nodegroups: async () => [] });
+      const options = { previous, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW + time, signal };
+      const { snapshot } = await audit(target, { ...options, sources: [eksAuthorities, eksNodegroups] });
+      const [told] = snapshot.observations.filter(({ source }) => source === 'eks-authorities');
+      expect(told?.observedAt).toBe(new Date(NOW + (asks.at(-1) ?? 0)).toISOString());
+      previous = snapshot;
+    }
+    return asks;
+  }
+
+  it('is asked for what changes rarely every two hours', async () => {
+    expect(await asked([0, HOUR, 2 * HOUR - 1, 2 * HOUR, 3 * HOUR, 5 * HOUR])).toEqual([0, 2 * HOUR, 5 * HOUR]);
+  });
+
+  it('is asked each time while it has a warning, and while it does not answer', async () => {
+    const times = [0, HOUR / 4, HOUR / 2];
+    expect(await asked(times, async () => [{ ...AUTHORITY, distributionStatus: 'FAILED' }])).toEqual(times);
+    const broken = async () => {
+      throw new AwsError({ kind: 'denied', object: 'eks:X', problem: 'access is denied', remedy: 'Allow it.' });
+    };
+    expect(await asked(times, broken)).toEqual(times);
+  });
+
+  it('is asked when the clock was set back', async () => {
+    expect(await asked([HOUR, 0])).toEqual([HOUR, 0]);
   });
 });

@@ -125,6 +125,13 @@ describe('worthWriting', () => {
     expect(kept({ kind: 'off', source: 'signing-requests', observedAt: at(QUARTER), why: 'w' })).toBe(true);
   });
 
+  it('takes what EKS was not asked for again for seen', () => {
+    const authorities = read(0, 'eks-authorities');
+    const seen = snapshot(0, [authorities, read(0)]);
+    expect(worthWriting(seen, snapshot(QUARTER, [authorities, read(QUARTER)]))).toBe(false);
+    expect(worthWriting(seen, snapshot(QUARTER, [read(0), read(QUARTER, 'eks-authorities')]))).toBe(true);
+  });
+
   it.each<[keyof ExpiryFinding, Partial<ExpiryFinding>, boolean]>([
     ['message', { message: 'it ends in 29 days' }, false],
     ['severity', { severity: 'info' }, true],
