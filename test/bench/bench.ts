@@ -14,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
     const { benchFleet } = await import('./fleet.ts');
     return (say) => benchFleet(say);
   },
+  scale: async () => (await import('./scale.ts')).benchScale,
   isolation: async () => (await import('./isolation.ts')).benchIsolation,
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
   leak: async () => (await import('./leak.ts')).benchLeak,
@@ -30,6 +31,7 @@ storm      5,000 + 500 pending requests on a real kube-apiserver (about 8 min; n
 memory     memory of one sweep of 10,000 requests and 10,000 Machines
 bundle     size and load time of the sweep function's bundle
 fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick and by hint
+scale      10,000 clusters in 20 accounts and Regions, each function with what it has in Lambda (about 10 min)
 isolation  200 clusters of which 20 % hang, drip, lie or fail; one beside a cluster that wants to hold the thread
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
 leak       memory over 500 consecutive sweeps

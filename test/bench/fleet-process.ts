@@ -45,6 +45,7 @@ const heaps: number[] = [];
 const metrics = createMetrics('sweep');
 const outcomes: SweepOutcome[] = [];
 let shardStartedAt = 0;
+let shard = '';
 const sweepShard = createSweepShard({
   refusal: () => undefined,
   // What hangs is given up sooner than deployed, only so that the run ends.
@@ -56,6 +57,7 @@ const sweepShard = createSweepShard({
     if (Number(rounds) <= MEASURED_ROUNDS)
       sweeps.push({
         id: outcome.id,
+        shard,
         ms: performance.now() - shardStartedAt,
         complete: outcome.complete,
         problem: outcome.problems[0]?.message,
@@ -82,9 +84,10 @@ for (let round = 0; round < Number(rounds); round += 1) {
       Object.entries(registry.clusters).map(([id, cluster]) => [id, { ...cluster, shard: assigned.get(id) }]),
     ),
   };
-  for (const shard of shards) {
+  for (const orders of shards) {
+    shard = orders.name;
     shardStartedAt = performance.now();
-    await sweepShard({ Records: [recordOf(shard)] }, never, never);
+    await sweepShard({ Records: [recordOf(orders)] }, never, never);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
   }
   index = foldOutcomes(index, outcomes.splice(0), Date.now());

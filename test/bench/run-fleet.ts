@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { giveShareOfCore } from './core-share.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
 const run = promisify(execFile);
@@ -13,6 +14,7 @@ export interface FleetRun {
   readonly totalMs: number;
   readonly sweeps: readonly {
     readonly id: string;
+    readonly shard: string;
     /** From the start of its batch to its outcome. */
     readonly ms: number;
     readonly complete: boolean;
@@ -28,12 +30,14 @@ export interface FleetRunOptions {
   readonly rounds?: number;
   /** Of the time that orders have. */
   readonly timeScale?: number;
+  /** Of one core. @default all of it */
+  readonly share?: number;
 }
 
 /** Sweeps clusters in one process with one core and the heap of a function with 512 MB, from a bundle as it is deployed. */
 export async function runFleet(
   clusters: readonly ServedCluster[],
-  { rounds = 1, timeScale = 1 }: FleetRunOptions = {},
+  { rounds = 1, timeScale = 1, share = 1 }: FleetRunOptions = {},
 ): Promise<FleetRun> {
   const directory = await mkdtemp(join(tmpdir(), 'certmarshal-bench-'));
   try {
@@ -61,10 +65,12 @@ export async function runFleet(
       `${timeScale}`,
       result,
     ];
-    await run('taskset', ['-c', '0', ...node], {
+    const sweeping = run('taskset', ['-c', '0', ...node], {
       env: { ...process.env, NODE_OPTIONS },
       maxBuffer: 64 * 2 ** 20,
     });
+    using _ = share < 1 ? giveShareOfCore(sweeping.child.pid ?? 0, share) : undefined;
+    await sweeping;
     return JSON.parse(await readFile(result, 'utf8'));
   } finally {
     await rm(directory, { recursive: true });

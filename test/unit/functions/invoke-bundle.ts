@@ -7,6 +7,7 @@ export type Answer = { readonly result: unknown; readonly error?: undefined } | 
 
 /** A process that has loaded a bundle, as an execution environment of Lambda has. */
 export interface LoadedBundle extends AsyncDisposable {
+  readonly pid: number;
   /** @param timeoutMs what the function's timeout would be. @default 60 000 */
   invoke(event: unknown, timeoutMs?: number): Promise<Answer>;
   /** Everything written to stdout and stderr so far. */
@@ -17,10 +18,16 @@ export interface LoadedBundle extends AsyncDisposable {
  * Loads a bundle in a process of its own.
  *
  * @param environment all it sees besides made-up credentials
+ * @param execArgv options of Node.js
  */
-export async function loadBundle(bundle: string, environment: Readonly<Record<string, string>>): Promise<LoadedBundle> {
+export async function loadBundle(
+  bundle: string,
+  environment: Readonly<Record<string, string>>,
+  execArgv: readonly string[] = [],
+): Promise<LoadedBundle> {
   let output = '';
   const child = fork(new URL('./run-bundle.ts', import.meta.url), [bundle], {
+    execArgv: [...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       AWS_REGION: 'eu-west-1',
@@ -34,14 +41,18 @@ export async function loadBundle(bundle: string, environment: Readonly<Record<st
       output += piece.toString();
     });
   const next = async (): Promise<Answer> => {
-    const died = once(child, 'exit').then(() => {
+    const answered = new AbortController();
+    const died = once(child, 'exit', answered).then(() => {
       throw new Error(`the bundle ended its process\n${output}`);
     });
-    const [message] = await Promise.race([once(child, 'message'), died]);
+    const [message] = await Promise.race([once(child, 'message', answered), died]);
+    died.catch(() => undefined);
+    answered.abort();
     return message;
   };
   await next();
   return {
+    pid: child.pid ?? 0,
     async invoke(event, timeoutMs = 60_000) {
       const answered = next();
       child.send({ event, timeoutMs });
