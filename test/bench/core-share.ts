@@ -25,7 +25,8 @@ try {
 export function giveShareOfCore(pid: number, share: number): Disposable {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const runs = PERIOD_MS * share;
-  new Worker(PROGRAM, { eval: true, workerData: { pid, runs, rests: PERIOD_MS - runs, ended } });
+  const worker = new Worker(PROGRAM, { eval: true, workerData: { pid, runs, rests: PERIOD_MS - runs, ended } });
+  worker.unref();
   return {
     [Symbol.dispose]() {
       Atomics.store(ended, 0, 1);
