@@ -27,6 +27,12 @@ export interface ShardOrders {
   readonly orders: readonly SweepOrder[];
 }
 
+/** The order of a cluster, and where it is swept. */
+export interface PlacedOrder {
+  readonly shard: string;
+  readonly order: SweepOrder;
+}
+
 /** What dispatch does in one tick. */
 export interface TickPlan {
   readonly shards: readonly ShardOrders[];
@@ -67,18 +73,33 @@ export function planTick(
   tick: number,
   options: TickOptions = {},
 ): TickPlan {
-  const { lanes, handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
-  const clusters = Object.values(registry.clusters);
-  const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
-  const isReachable = (cluster: RegisteredCluster): cluster is ReachableCluster =>
-    cluster.target !== undefined && isDeployed(cluster.target);
-  const reachable = clusters.filter(isReachable);
+  const members = reachableIn(registry, options.lanes).map((cluster) => memberOf(cluster, index));
+  const assigned = assignShards(members, tick, isOfLastMinute(index, tick));
+  const { orders, problems } = planOrders(registry, index, tick, (id) => assigned.get(id)?.name, options);
+  const byShard = Map.groupBy(orders, ({ shard }) => shard);
+  const shards = [...byShard].map(([name, ofShard]) => ({
+    name,
+    lane: ofShard[0]?.order.target.lane ?? '',
+    orders: ofShard.map(({ order }) => order),
+  }));
+  return { shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)), assigned, problems };
+}
+
+/** The order of each cluster that can be swept and has a shard, and what is wrong with the others. Pure. It takes the whole fleet to see which writes have to be held. */
+export function planOrders(
+  registry: Registry,
+  index: FleetIndex | undefined,
+  tick: number,
+  shardOf: (id: string) => string | undefined,
+  options: TickOptions = {},
+): { readonly orders: readonly PlacedOrder[]; readonly problems: readonly Problem[] } {
+  const { handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
+  const reachable = reachableIn(registry, options.lanes);
+  // A cluster that is missing contradicts none that is there.
   const conflicts = sameServer(
     reachable.filter(({ missingSince }) => missingSince === undefined),
     index,
   );
-  const members = reachable.map((cluster) => memberOf(cluster, index));
-  const assigned = assignShards(members, tick, isOfLastMinute(index, tick));
   const orderOf = (cluster: ReachableCluster, shard: string): SweepOrder => {
     const { target, managesClusters } = cluster;
     const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
@@ -98,28 +119,32 @@ export function planTick(
       expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
     };
   };
-  const byShard = Map.groupBy(reachable, ({ id }) => assigned.get(id)?.name ?? '');
-  const shards = [...byShard].map(([name, ofShard]) => ({
-    name,
-    lane: ofShard[0]?.target.lane ?? '',
-    orders: ofShard.map((cluster) => orderOf(cluster, name)),
-  }));
+  const orders = reachable.flatMap((cluster) => {
+    const shard = shardOf(cluster.id);
+    return shard === undefined ? [] : [{ shard, order: orderOf(cluster, shard) }];
+  });
   const problems = [
     ...conflicts.values(),
     ...sharedTokens(reachable),
-    ...clusters.flatMap(({ target, problem }) => [
+    ...Object.values(registry.clusters).flatMap(({ target, problem }) => [
       ...(problem === undefined ? [] : [problem]),
-      ...(target === undefined || isDeployed(target) ? [] : [unknownLane(target)]),
+      ...(target === undefined || isDeployed(target, options.lanes) ? [] : [unknownLane(target)]),
     ]),
   ];
-  return {
-    shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)),
-    assigned,
-    problems: firstProblems(problems, MAX_PROBLEMS),
-  };
+  return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
 }
 
 type ReachableCluster = RegisteredCluster & { readonly target: Target };
+
+function reachableIn({ clusters }: Registry, lanes: TickOptions['lanes']): readonly ReachableCluster[] {
+  const isReachable = (cluster: RegisteredCluster): cluster is ReachableCluster =>
+    cluster.target !== undefined && isDeployed(cluster.target, lanes);
+  return Object.values(clusters).filter(isReachable);
+}
+
+function isDeployed({ lane }: Target, lanes: TickOptions['lanes']): boolean {
+  return lanes?.has(lane) ?? true;
+}
 
 function rankOf({ orders }: ShardOrders): number {
   return Math.max(...orders.map(({ audit, rollout }) => (audit === undefined && rollout === undefined ? 0 : 1)));

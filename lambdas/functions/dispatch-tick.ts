@@ -8,16 +8,19 @@ import type { DispatchOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { parseRecoveryWindows } from '../contracts/recovery-window.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
+import { encodeReportStart } from '../contracts/report-start.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
 import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
+import { encodeOutcome, encodeOutcomes } from '../fleet/outcome-message.ts';
 import { planTick, type ShardOrders, type TickPlan } from '../fleet/plan-tick.ts';
 import { SHARED_TOKEN } from '../fleet/shared-tokens.ts';
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
 import { workloadClusters } from '../fleet/workload-clusters.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { messagesByLane } from './lane-queues.ts';
@@ -34,9 +37,10 @@ export interface DispatchOptions extends Telemetry {
   ) => AsyncIterable<SourceResult>;
   /** By lane. @throws UnsentOrdersError */
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
-  /** Lets report run when the sweeps of the tick have had their time. @throws AwsError */
-  readonly startReport: (tick: number, signal: AbortSignal) => Promise<void>;
-  readonly report: (outcome: DispatchOutcome, signal: AbortSignal) => Promise<void>;
+  /** @throws AwsError */
+  readonly sendStart: (body: string, delay: { readonly delaySeconds: number }, signal: AbortSignal) => Promise<void>;
+  /** @throws AwsError */
+  readonly sendOutcome: (body: string, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -231,10 +235,11 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     return { count: sent, errors };
   }
 
-  /** Never fails the tick: the report of the next one folds as much. */
+  /** Lets report run when the sweeps of the tick have had their time. Never fails the tick: the report of the next one folds as much. */
   async function startReport(tick: number, problems: Problem[], signal: AbortSignal): Promise<void> {
+    const { delaySeconds } = HUB_SIZES.report;
     try {
-      await options.startReport(tick, signal);
+      await options.sendStart(encodeReportStart({ tick }), { delaySeconds }, signal);
     } catch (error) {
       problems.push(awsProblem('report', error));
     }
@@ -243,7 +248,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   /** Never fails the tick: the next one tells as much. Without outcomes for some minutes an alarm rings. */
   async function tell(outcome: DispatchOutcome, signal: AbortSignal): Promise<void> {
     try {
-      await options.report(outcome, signal);
+      await options.sendOutcome(encodeOutcomes([encodeOutcome(outcome)]), signal);
     } catch (error) {
       logger.error('outcome not sent', { problem: awsProblem('outcomes', error) });
     }

@@ -4,12 +4,9 @@ import { createEksReader } from '../aws/eks-clusters.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Fleet } from '../config/fleet.ts';
-import { encodeReportStart } from '../contracts/report-start.ts';
 import { discoverEks } from '../fleet/discover.ts';
-import { encodeOutcome, encodeOutcomes } from '../fleet/outcome-message.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import { tickOf } from '../fleet/tick.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createDispatchTick } from './dispatch-tick.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
@@ -32,9 +29,8 @@ const dispatchTick = createDispatchTick({
   discover: (only, previous, signal) =>
     discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
-  startReport: async (tick, signal) =>
-    sendMessage(sqs, starts, encodeReportStart({ tick }), { delaySeconds: HUB_SIZES.report.delaySeconds }, signal),
-  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcomes([encodeOutcome(outcome)]), {}, signal),
+  sendStart: async (body, delay, signal) => sendMessage(sqs, starts, body, delay, signal),
+  sendOutcome: async (body, signal) => sendMessage(sqs, outcomes, body, {}, signal),
   clock: Date.now,
   ...telemetry,
 });

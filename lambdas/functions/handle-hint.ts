@@ -3,14 +3,13 @@ import { isFor } from '../approval/selection.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { OrderMessage } from '../aws/queues.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
-import type { SweepOrder } from '../contracts/order.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../contracts/registry.ts';
 import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from '../contracts/waiting-hint.ts';
 import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
 import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { hintDue, hintedCluster } from '../fleet/hints.ts';
-import { planTick } from '../fleet/plan-tick.ts';
+import { planOrders } from '../fleet/plan-tick.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { entryOf } from '../tables/keys.ts';
@@ -111,20 +110,19 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const registry = await readRegistry(signal);
     if (hints.length === 0 || registry === undefined) return;
     const stored = await state.read(STATE_KEYS.index, signal);
-    // Of the whole fleet: only so it shows which writes have to be held.
-    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), planOptions);
+    // Where the ticks have it swept: in another message group a hint would be a second sweep at the same time.
+    const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
+    const index = parseFleetIndex(stored?.value, clock());
     // EKS alone sends hints, and renews the certificates of its control planes: what a tick knows of rollouts and recoveries of the others is not needed here.
+    const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
     const orders = new Map(
-      plan.shards.flatMap(({ name, lane, orders: some }) =>
-        some
-          .filter(({ target }) => target.access.kind === 'eks')
-          .map((order) => [order.target.id, { order, lane, name: shardOf(order, registry) ?? name }] as const),
-      ),
+      placed.filter(({ order: { target } }) => target.access.kind === 'eks').map((one) => [one.order.target.id, one]),
     );
     for (const { id, due } of new Map(hints.map((hint) => [encodeWaitingHint(hint), hint])).values()) {
       const hinted = orders.get(id);
       if (hinted === undefined) continue;
-      const { order, lane, name } = hinted;
+      const { order, shard: name } = hinted;
+      const { lane } = order.target;
       const shard = { name, lane, orders: [{ ...order, deadlineMs: SHORT_DEADLINE_MS }] };
       for (const [, messages] of messagesByLane([shard], `hint ${due} ${id}`)) await send.get(lane)?.(messages, signal);
       count(metrics, { [METRIC.hintedSweeps]: 1 });
@@ -148,9 +146,4 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const registry = stored && parseRegistry(stored.value, clock());
     return registry && fitRegistry(registry, allowed);
   }
-}
-
-/** Where the ticks have it swept: in another message group a hint would be a second sweep at the same time. */
-function shardOf({ target: { id } }: SweepOrder, { clusters }: Registry): string | undefined {
-  return entryOf(clusters, id)?.shard?.name;
 }

@@ -18,16 +18,13 @@ import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts'
 import { type AuditStageOptions, createAuditStage } from '../../../lambdas/cluster/stages/audit.ts';
 import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/cluster/stages/rollout.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
-import { encodeReportStart } from '../../../lambdas/contracts/report-start.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
-import { encodeOutcome, encodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
-import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
 import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -111,12 +108,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     discover: (only, previous, signal) =>
       discoverEks(fleet.discovery, HUB, fleet.lanes, reader, signal, { only, previous }),
     send: lanes(dispatchSqs),
-    startReport: async (tick, signal) => {
-      const { delaySeconds } = HUB_SIZES.report;
-      await sendMessage(dispatchSqs, queues.starts.url, encodeReportStart({ tick }), { delaySeconds }, signal);
-    },
-    report: async (outcome, signal) =>
-      sendMessage(dispatchSqs, queues.outcomes.url, encodeOutcomes([encodeOutcome(outcome)]), {}, signal),
+    sendStart: async (body, delay, signal) => sendMessage(dispatchSqs, queues.starts.url, body, delay, signal),
+    sendOutcome: async (body, signal) => sendMessage(dispatchSqs, queues.outcomes.url, body, {}, signal),
     clock: now,
     logger: createLogger('dispatch'),
     metrics: dispatchMetrics,

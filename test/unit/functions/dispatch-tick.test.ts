@@ -7,6 +7,7 @@ import type { DispatchOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
+import { decodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
@@ -65,11 +66,13 @@ describe('createDispatchTick', () => {
           },
         ],
       ]),
-      startReport: async (tick) => {
-        started.push(tick);
+      sendStart: async (body, delay) => {
+        expect(delay).toEqual({ delaySeconds: 30 });
+        started.push(JSON.parse(body).tick);
       },
-      report: async (outcome) => {
-        outcomes.push(outcome);
+      sendOutcome: async (body) => {
+        for (const read of decodeOutcomes(body))
+          if (read.ok && read.value.kind === 'dispatch') outcomes.push(read.value);
       },
       clock: () => now,
       logger: createLogger('dispatch'),
@@ -156,7 +159,7 @@ describe('createDispatchTick', () => {
 
   it('sends its orders without waiting for the start of report, and says that it failed', async () => {
     const answer = Promise.withResolvers<void>();
-    const { tick, steps, outcomes } = hub({ startReport: async () => answer.promise });
+    const { tick, steps, outcomes } = hub({ sendStart: async () => answer.promise });
     const ticked = tick();
     await vi.waitFor(() => expect(steps).toHaveLength(2));
     answer.reject(awsError('denied', 'sqs:SendMessage to starts'));
@@ -294,7 +297,7 @@ describe('createDispatchTick', () => {
   });
 
   it('logs an outcome that cannot be sent, and does not fail for it', async () => {
-    const { tick } = hub({ report: async () => Promise.reject(awsError('denied')) });
+    const { tick } = hub({ sendOutcome: async () => Promise.reject(awsError('denied')) });
     await tick();
     expect(output.text()).toContain('outcome not sent');
   });

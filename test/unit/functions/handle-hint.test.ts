@@ -30,11 +30,12 @@ import { memoryObjects } from './memory-objects.ts';
 
 const { region: REGION, account: ACCOUNT } = HUB;
 const SHARD = 'default.ordinary.7';
+const PLACE = { name: SHARD, waitingSince: NOW };
 const KNOWN = [
   registered(DUBLIN.id, {
     target: DUBLIN,
     source: `eks ${ACCOUNT}/${REGION}`,
-    shard: { name: SHARD, waitingSince: NOW },
+    shard: PLACE,
   }),
   registered(PARIS.id, { target: PARIS }),
 ];
@@ -192,7 +193,7 @@ describe('createHintHandler', () => {
     const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
     const lane = { name: 'onprem', vpcId: DUBLIN.instances?.vpcId ?? '', subnetIds: [], securityGroupIds: [] };
     const ordered = async (lanes: readonly Lane[]) => {
-      const known = registered(DUBLIN.id, { target: { ...DUBLIN, lane: 'onprem' } });
+      const known = registered(DUBLIN.id, { target: { ...DUBLIN, lane: 'onprem' }, shard: PLACE });
       const { sent } = await handle(due, [known], [DEFAULT_POLICY], lanes);
       const decoded = onlyOrder(sent[0]?.body ?? '');
       return decoded.ok && decoded.value;
@@ -210,11 +211,16 @@ describe('createHintHandler', () => {
       id: `${ACCOUNT}/eu-west-1/cork`,
       access: { ...access, scope: { account: ACCOUNT, region: 'eu-west-1' } },
     };
-    const clusters = [registered(DUBLIN.id, { target: forged }), registered(cork.id, { target: cork })];
+    const clusters = [forged, cork].map((target) => registered(target.id, { target, shard: PLACE }));
     const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));
     const { sent } = await handle(dueEvent(...bodies), clusters);
     expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { target: DUBLIN } }]);
     expect(sent[0]?.body).not.toMatch(/attacker|secrets/);
+  });
+
+  it('orders nothing of a cluster that no tick has placed yet: the next one orders it anyway', async () => {
+    const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
+    expect((await handle(due, [registered(DUBLIN.id, { target: DUBLIN })])).sent).toEqual([]);
   });
 
   it('holds the writes that a tick would hold', async () => {
