@@ -17,6 +17,8 @@ export interface LatencyRun {
   /** Made at random moments of `overSeconds`. */
   readonly requests: number;
   readonly overSeconds: number;
+  /** Beside a cluster whose API server does not answer; requests are made when it was ordered once. @default false */
+  readonly hanging?: boolean;
 }
 
 /** At which age requests on EKS are judged here. Deployed it is two minutes; what is measured begins after it. */
@@ -42,13 +44,16 @@ export async function measureLatency(run: LatencyRun): Promise<readonly number[]
         : startKubeconfigCluster({ aws, clock }, `anywhere-${index}`),
     ),
   );
+  const neighbour = run.hanging === true ? await startEksCluster({ aws, clock }, HUB, 'hanging') : undefined;
+  neighbour?.server.inject({ path: /./, fault: { kind: 'hang' } });
   await using hub = startHub({ aws, clock, fleet: fleetWith(clusters) });
   const ticking = new AbortController();
   try {
     // The first one finds the clusters, and sweeps them.
     await hub.dispatch();
     await delay(1_000);
-    const ticks = run.by === 'tick' ? tick(hub, ticking.signal) : undefined;
+    const ticks = run.by === 'tick' || neighbour !== undefined ? tick(hub, ticking.signal) : undefined;
+    if (neighbour !== undefined) await delay(2 * TICK_MS);
     const latencies = await Promise.all(
       Array.from({ length: run.requests }, async (_, index) => {
         await delay(Math.random() * run.overSeconds * 1_000);
@@ -62,7 +67,9 @@ export async function measureLatency(run: LatencyRun): Promise<readonly number[]
     return latencies;
   } finally {
     ticking.abort();
-    await Promise.all(clusters.map(async ({ server }) => server.stop()));
+    await Promise.all(
+      [...clusters, ...(neighbour === undefined ? [] : [neighbour])].map(async ({ server }) => server.stop()),
+    );
   }
 }
 

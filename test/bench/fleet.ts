@@ -8,6 +8,7 @@ export interface FleetSize {
   readonly runs: number;
   readonly byTick: LatencyRun;
   readonly byHint: LatencyRun;
+  readonly besideHanging: LatencyRun;
 }
 
 const SIZE: FleetSize = {
@@ -16,11 +17,12 @@ const SIZE: FleetSize = {
   // With the first tick and the last one: three minutes.
   byTick: { by: 'tick', clusters: 20, requests: 100, overSeconds: 120 },
   byHint: { by: 'hint', clusters: 20, requests: 100, overSeconds: 60 },
+  besideHanging: { by: 'hint', clusters: 20, requests: 100, overSeconds: 60, hanging: true },
 };
 
 /** How long a sweep of a large fleet takes that has nothing to do, and how long a request waits for its approval. */
 export async function benchFleet(say: (text: string) => void, size = SIZE): Promise<Figure[]> {
-  const { idleClusters, runs, byTick, byHint } = size;
+  const { idleClusters, runs, byTick, byHint, besideHanging } = size;
   const seconds: number[] = [];
   const memory: number[] = [];
   say(`starting ${idleClusters} API servers`);
@@ -39,6 +41,8 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
   const ticked = await measureLatency(byTick);
   say(`${byHint.requests} requests in ${byHint.clusters} clusters, each with a hint`);
   const hinted = await measureLatency(byHint);
+  say('the same beside a cluster that hangs');
+  const beside = await measureLatency(besideHanging);
   return [
     figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core, heap of 400 MiB`, 's', seconds, {
       text: '≤ 60',
@@ -53,5 +57,6 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
       text: '≤ 5',
       met: (value) => value <= 5,
     }),
+    figure('the same beside a cluster that hangs', 's', [p95(beside)]),
   ];
 }
