@@ -302,7 +302,7 @@ function isForeign(canonical: string, node: string, trusted: readonly Owner[]): 
 function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
   const certificate = withoutCertificate(node, evidence, policy);
   if (notLive !== undefined)
-    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 50)}${certificate}`;
+    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${certificate}`;
   const why = nodeWithoutInstance(node);
   const looked = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
   return `${why === undefined ? `${looked} yet` : `${looked}: ${why}`}${certificate}`;
@@ -390,7 +390,7 @@ function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
 function describe({ nodes: [node], object, notLive }: Owner): string {
   const shown = printable(object, 150);
   const named = node === undefined ? shown : `${printable(node, 100)} (${shown})`;
-  return notLive === undefined ? named : `${named}, which ${printable(notLive, 50)}`;
+  return notLive === undefined ? named : `${named}, which ${printable(notLive, 150)}`;
 }
 
 function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {

@@ -3,6 +3,7 @@ import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
 import { proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
 import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
+import { REASONS } from '../../../../lambdas/tables/reasons.ts';
 import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from '../fixtures.ts';
 
@@ -379,6 +380,21 @@ describe('a contested name', () => {
     expect(
       prove([ip('10.0.0.1')], { machines: [mine], instances }, under({ evidence: ['machine'] })).failure,
     ).toMatchObject({ reason: 'SanContested' });
+  });
+
+  it('is not proven by an instance whose tags disagree about its cluster, which is named', () => {
+    const tags = ['aws:eks:cluster-name', 'eks:cluster-name', 'eks:eks-cluster-name'].map((Key, index) => ({
+      Key,
+      Value: ['berlin', 'oslo', 'paris'][index],
+    }));
+    const instances = [{ ...instance('i-1', '10.0.0.1'), Tags: tags }];
+    const evidence = evidenceFor(BERLIN, { instances });
+    expect(proveOwnership([ip('10.0.0.1')], 'i-1', evidence, DEFAULT_POLICY, BERLIN).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: 'EC2 instance i-1, which is node i-1, has tags of cluster oslo too',
+      hostile: false,
+    });
+    expect(REASONS.EvidenceMissing.next).toContain('its tags name this cluster and no other');
   });
 
   it.each([[['machine', 'node']], [['node', 'machine']]] as const)(
