@@ -44,5 +44,5 @@ export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@
 /** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
 export const MAX_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
 
-/** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects. */
-export const MAX_SERVICE_CIDRS = 16;
+/** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects; EKS takes 15 networks of hybrid nodes. */
+export const MAX_CIDRS = 16;

@@ -6,10 +6,12 @@ import {
   type ReadableSource,
   type SourceReading,
 } from '../../lambdas/approval/evidence/evidence.ts';
+import { readHybridNodes } from '../../lambdas/approval/evidence/hybrid.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
+import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import { DEFAULT_NAMESPACE, PROVIDERS } from '../../lambdas/identifiers.ts';
 import { addressRanges } from '../../lambdas/names.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
@@ -87,6 +89,8 @@ function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], cloc
     const { verdict } = REASONS[reason];
     return { id, verdict, reason, message: read.problem, hostile: false, checks: [], names: [] };
   }
+  const hybrid = readHybridNodes(cluster, new Set([read.csr.username.slice(NODE_PREFIX.length)]), readings);
+  if (hybrid !== undefined) readings.push(hybrid);
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
   return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };
 }
@@ -117,11 +121,14 @@ function readCluster(record: unknown): ClusterContext | string {
   const endpoint = text(record, 'cluster', 'endpoint');
   const cidrs = field(record, 'cluster', 'serviceCidrs');
   if (cidrs !== undefined && !isCidrList(cidrs)) return 'cluster.serviceCidrs is not a list of CIDRs';
+  const networks = field(record, 'cluster', 'remoteNodeNetworks');
+  if (networks !== undefined && !isCidrList(networks)) return 'cluster.remoteNodeNetworks is not a list of CIDRs';
   return {
     name,
     provider,
     endpoints: endpoint === undefined ? undefined : [endpoint],
     serviceCidrs: cidrs,
+    remoteNodeNetworks: networks,
   };
 }
 

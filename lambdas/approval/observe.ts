@@ -21,6 +21,7 @@ import {
   type ReadableSource,
   type SourceReading,
 } from './evidence/evidence.ts';
+import { readHybridNodes } from './evidence/hybrid.ts';
 import { ownerFromMachine } from './evidence/machine.ts';
 import { ownerFromNode } from './evidence/node.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
@@ -98,6 +99,7 @@ export async function observe(
   const { object, readings } = (await reading) ?? { readings: [] };
   const cluster = withLearned(target, object);
   const evidence = [...readings, ...(await readInstances(target, requests, selecting, signal))];
+  evidence.push(...hybridNodes(cluster, requests, selecting, evidence));
   evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
   return {
     cluster,
@@ -237,6 +239,17 @@ function believed(machines: SourceReading, doubt: SourceReading | undefined): So
  */
 const TOLD_BY_NO_GUEST: ReadonlySet<string> = new Set(['TinkerbellCluster', 'CloudStackCluster']);
 
+function hybridNodes(
+  cluster: ClusterContext,
+  requests: readonly OpenRequest[],
+  policies: readonly ApprovalPolicy[],
+  readings: readonly SourceReading[],
+): readonly SourceReading[] {
+  if (!policies.some(({ evidence }) => evidence.includes('hybrid'))) return [];
+  const reading = readHybridNodes(cluster, nodesOf(requests), readings);
+  return reading === undefined ? [] : [reading];
+}
+
 async function readRenewals(
   { cluster, workload: { caPem }, handshake }: SweepTarget,
   requests: readonly OpenRequest[],
@@ -265,7 +278,7 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   problem:
     'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own, or have a certificate for it',
   remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, renewal and patterns out of the evidence of its policy.',
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, hybrid, renewal and patterns out of the evidence of its policy.',
 };
 
 const MACHINES_MAY_LIE: SourceReading = {
@@ -330,7 +343,7 @@ const EC2_NOT_READ: SourceReading = {
     'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
 };
 
-type ListedSource = Exclude<ReadableSource, 'renewal'>;
+type ListedSource = Exclude<ReadableSource, 'renewal' | 'hybrid'>;
 
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_OWNERS = 20_000;

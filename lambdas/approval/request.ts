@@ -12,6 +12,8 @@ export interface ClusterContext {
   readonly endpoints?: readonly string[];
   /** Service CIDRs, if known; never approved as addresses of a node. */
   readonly serviceCidrs?: readonly string[];
+  /** Of an EKS cluster, if it has hybrid nodes: the networks that these are in, as EKS says. */
+  readonly remoteNodeNetworks?: readonly string[];
 }
 
 /** What the other undecided requests of the same sweep say about this one. */

@@ -1,5 +1,6 @@
 import { DescribeInstancesCommand, EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
 import type { AwsScope } from '../contracts/target.ts';
+import { CLUSTER_TAG, CLUSTER_TAG_VALUES, EKS_CLUSTER_TAGS } from '../resources/instance-clusters.ts';
 import { callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
 import { createScopedClients } from './scoped-clients.ts';
@@ -119,11 +120,11 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
   };
 }
 
-/** EC2 joins filters by *and*, so that either tag has a call of its own. Source: EKS user guide, "Tag your resources". */
+/** EC2 joins filters by *and*, so that each tag has a call of its own. */
 function clusterFilters(cluster: string): readonly InstanceFilter[] {
   return [
-    { name: `tag:kubernetes.io/cluster/${cluster}`, values: ['owned', 'shared'] },
-    { name: 'tag:eks:cluster-name', values: [cluster] },
+    ...EKS_CLUSTER_TAGS.map((tag) => ({ name: `tag:${tag}` as const, values: [cluster] })),
+    { name: `tag:${CLUSTER_TAG}${cluster}`, values: CLUSTER_TAG_VALUES },
   ];
 }
 

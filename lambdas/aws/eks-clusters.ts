@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { type Cluster, DescribeClusterCommand, ListClustersCommand } from '@aws-sdk/client-eks';
+import { type Cluster, DescribeClusterCommand, ListClustersCommand, type RemoteNodeNetwork } from '@aws-sdk/client-eks';
 import type { AwsScope } from '../contracts/target.ts';
+import { MAX_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { describeCall } from './call.ts';
 import { invalid } from './classify.ts';
@@ -21,6 +22,8 @@ export interface EksCluster {
   readonly vpcId?: string;
   readonly publicEndpoint: boolean;
   readonly serviceCidrs: readonly string[];
+  /** Where its hybrid nodes are. */
+  readonly remoteNodeNetworks: readonly string[];
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`. */
   readonly authenticationMode?: string;
 }
@@ -106,6 +109,9 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};
   const serviceCidrs = [serviceIpv4Cidr, serviceIpv6Cidr].filter((cidr) => cidr !== undefined);
   if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'holds a service CIDR that is none');
+  const remoteNodeNetworks = networksOf(cluster.remoteNetworkConfig?.remoteNodeNetworks);
+  if (remoteNodeNetworks === undefined)
+    throw wrong('remoteNetworkConfig.remoteNodeNetworks', `are not at most ${MAX_CIDRS} CIDRs`);
   const authenticationMode: unknown = cluster.accessConfig?.authenticationMode;
   if (authenticationMode !== undefined && !isMatch(authenticationMode, WORD))
     throw wrong('accessConfig.authenticationMode', 'is not a mode');
@@ -119,6 +125,7 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
     vpcId,
     publicEndpoint: endpointPublicAccess,
     serviceCidrs,
+    remoteNodeNetworks,
     authenticationMode,
   };
 }
@@ -136,6 +143,13 @@ function areTags(value: unknown): value is Readonly<Record<string, string>> {
     tags.length <= MAX_TAGS &&
     tags.every(([key, text]) => key.length <= MAX_KEY && isText(text) && text.length <= MAX_VALUE)
   );
+}
+
+/** Source: EKS service quotas, 15 of a cluster. */
+function networksOf(networks: readonly RemoteNodeNetwork[] = []): readonly string[] | undefined {
+  if (!Array.isArray(networks)) return undefined;
+  const cidrs = networks.slice(0, MAX_CIDRS + 1).flatMap((network?: RemoteNodeNetwork) => network?.cidrs ?? []);
+  return networks.length <= MAX_CIDRS && cidrs.length <= MAX_CIDRS && cidrs.every(isCidr) ? cidrs : undefined;
 }
 
 function isCidr(value: unknown): value is string {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isAuthenticatorUuid } from '../aws/token-server.ts';
 import { MAX_NAMESPACES } from '../contracts/registry.ts';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
@@ -128,7 +128,7 @@ const PASTED = `whoever sees this file has its credentials, so revoke them, make
 export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProblem);
 
 export const serviceCidrs = list(cidr)
-  .max(MAX_SERVICE_CIDRS)
+  .max(MAX_CIDRS)
   .exactOptional()
   .meta({
     description:

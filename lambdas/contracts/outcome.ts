@@ -6,7 +6,7 @@ import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
 import { FateRows } from './fates.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, ServiceCidrs, Time } from './values.ts';
+import { Cidrs, ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, Time } from './values.ts';
 
 /** An outcome travels through SQS and stays in the index; a cluster with more problems than these is fixed by fixing these first. */
 export const MAX_SWEEP_PROBLEMS = 20;
@@ -41,7 +41,7 @@ export const WorkloadCluster = z.object({
   namespace: Namespace,
   name: ClusterName,
   /** Absent when the Cluster does not say. */
-  serviceCidrs: z.optional(ServiceCidrs),
+  serviceCidrs: z.optional(Cidrs),
 });
 export type WorkloadCluster = Contract<typeof WorkloadCluster>;
 

@@ -10,7 +10,7 @@ import {
   VPC_ID,
 } from '../identifiers.ts';
 import { type Contract, matching, record, text } from './contract.ts';
-import { ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider, ServiceCidrs } from './values.ts';
+import { Cidrs, ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider } from './values.ts';
 
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
 const TAG_KEY = /^[^\p{C}]{1,128}$/u;
@@ -97,7 +97,9 @@ export const Target = z
       /** What EKS, EKS Anywhere or Cluster API call it: policies select by it, evidence is compared with it. */
       name: ClusterName,
       provider: Provider,
-      serviceCidrs: z.optional(ServiceCidrs),
+      serviceCidrs: z.optional(Cidrs),
+      /** Where its hybrid nodes are, as EKS says; absent when it has none. */
+      remoteNodeNetworks: z.optional(Cidrs),
     }),
     access: Access,
     /** Where its Cluster API objects are; absent when it has none, as most clusters of EKS. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { CLUSTER_ID, CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
+import { CLUSTER_ID, CLUSTER_NAME, MAX_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { matching } from './contract.ts';
@@ -42,9 +42,9 @@ export const HttpsUrl = z.string('is not an https URL').check(
   }, 'is not an https URL'),
 );
 
-export const ServiceCidrs = z
+export const Cidrs = z
   .array(z.string(), 'is not a list of CIDRs')
-  .check(z.refine((cidrs) => cidrs.length <= MAX_SERVICE_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
+  .check(z.refine((cidrs) => cidrs.length <= MAX_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
 
 function areCidrs(cidrs: readonly string[]): boolean {
   try {

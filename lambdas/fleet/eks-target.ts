@@ -23,32 +23,37 @@ export function describedCluster(
 ): FoundCluster {
   const entry = entries.find((candidate) => isWanted(candidate, cluster.name, cluster.tags));
   if (entry === undefined) return { id, untagged: true };
-  const { name, status, endpoint, certificateAuthority, serviceCidrs, vpcId } = cluster;
+  const { name, status, endpoint, certificateAuthority, serviceCidrs, remoteNodeNetworks, vpcId } = cluster;
   if (!SERVING.has(status)) return { id, problem: notServing(id, status) };
   if (endpoint === undefined || certificateAuthority === undefined) return { id, problem: withoutEndpoint(id) };
   const lane = laneOf(cluster, entry, lanes);
   if (lane === undefined) return { id, problem: withoutLane(id, vpcId) };
-  const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs };
+  const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs, remoteNodeNetworks };
   const target = read(Target, eksTarget(said, { scope, entry, lane }), 'target');
   return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
 }
 
 /** What only EKS can say of a cluster. */
 export interface SaidByEks
-  extends Pick<EksCluster, 'name' | 'serviceCidrs'>,
+  extends Pick<EksCluster, 'name' | 'serviceCidrs' | 'remoteNodeNetworks'>,
     Pick<EksAccess, 'endpoint' | 'certificateAuthority'> {
   readonly vpcId: string | undefined;
 }
 
 /** The target of an EKS cluster: what EKS says, and for the rest what `fleet.yaml` says. */
 export function eksTarget(
-  { name, endpoint, certificateAuthority, vpcId, serviceCidrs }: SaidByEks,
+  { name, endpoint, certificateAuthority, vpcId, serviceCidrs, remoteNodeNetworks }: SaidByEks,
   { scope, entry, lane }: { readonly scope: AwsScope; readonly entry: EksDiscovery; readonly lane: string },
 ): Target {
   return {
     id: eksClusterId(scope, name),
     // None is not known to be none: every cluster has Services.
-    cluster: { name, provider: 'eks', serviceCidrs: serviceCidrs.length === 0 ? undefined : serviceCidrs },
+    cluster: {
+      name,
+      provider: 'eks',
+      serviceCidrs: serviceCidrs.length === 0 ? undefined : serviceCidrs,
+      remoteNodeNetworks: remoteNodeNetworks.length === 0 ? undefined : remoteNodeNetworks,
+    },
     access: { kind: 'eks', endpoint, certificateAuthority, scope },
     instances: { ...scope, vpcId },
     lane,

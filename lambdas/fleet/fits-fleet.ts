@@ -24,8 +24,8 @@ export function fleetOfTargets(fleet: FleetOfTargets): FleetOfTargets {
 }
 
 /**
- * Every target that `fleet.yaml` allows in the place of a given one: with the same id, and with what only EKS or a management cluster can say, endpoint, CA bundle, VPC and
- * service CIDRs, as the given one has it. Empty where it allows none. There are several where it leaves a choice: of lanes, or of discovery entries.
+ * Every target that `fleet.yaml` allows in the place of a given one: with the same id, and with what only EKS or a management cluster can say, endpoint, CA bundle, VPC,
+ * service CIDRs and remote node networks, as the given one has it. Empty where it allows none. There are several where it leaves a choice: of lanes, or of discovery entries.
  */
 export type AllowedTargets = (target: Target) => readonly Target[];
 
@@ -43,8 +43,8 @@ export function allowedTargets(fleet: FleetOfTargets, hub: HubIdentity): Allowed
     }
     const source = sources.get(placeOf(access.scope));
     if (source === undefined) return [];
-    const { name, serviceCidrs = [] } = cluster;
-    const said = { ...access, name, serviceCidrs, vpcId: instances?.vpcId };
+    const { name, serviceCidrs = [], remoteNodeNetworks = [] } = cluster;
+    const said = { ...access, name, serviceCidrs, remoteNodeNetworks, vpcId: instances?.vpcId };
     return source.entries
       .filter((entry) => nameMayBeWanted(entry, name))
       .flatMap((entry) =>

@@ -1,5 +1,5 @@
 import type { Problem } from '../contracts/problem.ts';
-import { MAX_SERVICE_CIDRS } from '../identifiers.ts';
+import { MAX_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { readCluster } from '../resources/cluster.ts';
 import { text } from '../resources/fields.ts';
@@ -82,7 +82,7 @@ const NAMELESS: Unusable = {
   remedy: 'Name a Cluster with at most 63 small letters, digits, "-" and ".".',
 };
 const WITHOUT_CIDRS: Unusable = {
-  what: `swept without knowing its service CIDRs, for spec.clusterNetwork.services.cidrBlocks is no list of at most ${MAX_SERVICE_CIDRS} CIDRs`,
+  what: `swept without knowing its service CIDRs, for spec.clusterNetwork.services.cidrBlocks is no list of at most ${MAX_CIDRS} CIDRs`,
   remedy:
     'Mend that field of the Cluster, or list the cluster under clusters in fleet.yaml, with its serviceCidrs; policies that trust Nodes prove nothing for it until then.',
 };

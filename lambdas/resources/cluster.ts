@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { MAX_SERVICE_CIDRS } from '../identifiers.ts';
+import { MAX_CIDRS } from '../identifiers.ts';
 import { PAUSED_ANNOTATION } from './annotations.ts';
 import { field, list } from './fields.ts';
 import { annotation, countAt, isDeleting, nameAt } from './values.ts';
@@ -56,7 +56,7 @@ function serviceCidrsOf(object: unknown): Cluster['serviceCidrs'] {
   const blocks = list(object, ...path);
   // Go writes an empty list as null.
   if (!Array.isArray(field(object, ...path) ?? [])) return 'unusable';
-  return blocks.length <= MAX_SERVICE_CIDRS && blocks.every(isCidr) ? blocks : 'unusable';
+  return blocks.length <= MAX_CIDRS && blocks.every(isCidr) ? blocks : 'unusable';
 }
 
 function isCidr(block: unknown): block is string {

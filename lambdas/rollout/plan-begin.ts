@@ -112,7 +112,7 @@ export function planBegin(
       state: 'assist',
       message: `a person renews it${left && `, ${left}`}: etcd has machines of its own`,
       checks,
-      command: `eksctl anywhere renew certificates -f ${file}`,
+      command: `KUBECONFIG=MANAGEMENT eksctl anywhere renew certificates -f ${file}`,
       reasons: [holdReason('etcd-by-hand', nameOf(controlPlane)), ...reasonsOf(mending)],
       ...facts,
     };

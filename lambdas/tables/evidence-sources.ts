@@ -24,6 +24,8 @@ export const EVIDENCE_SOURCES = {
   ec2: { independence: 2, needsNodes: false, plural: 'EC2 instances', object: 'EC2 instance ', maxMib: 64 },
   /** `Node.status.addresses`, which the kubelet writes about itself; opt-in. */
   node: { independence: 1, needsNodes: true, plural: 'Nodes', object: 'Node ', maxMib: 16 },
+  /** The remote node networks that EKS names, for a node that is no EC2 instance; opt-in. */
+  hybrid: { independence: 0, needsNodes: true, plural: 'hybrid nodes', object: 'hybrid node ', maxMib: undefined },
   /** The certificate that the node serves now, for a request of exactly its names; opt-in. Any object that has one of the names now contests it; it contests none. */
   renewal: {
     independence: 0,

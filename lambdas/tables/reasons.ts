@@ -237,7 +237,7 @@ export const REASONS = {
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
-    next: 'Cluster API: kubectl get machines -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs and carries the tag of the cluster.',
+    next: 'Cluster API: kubectl get machines -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs, and that its tags name this cluster and no other.',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',

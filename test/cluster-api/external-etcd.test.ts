@@ -173,7 +173,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     expect(planned).toMatchObject({
       kind: 'ask',
       state: 'assist',
-      command: 'eksctl anywhere renew certificates -f berlin-certificates.yaml',
+      command: 'KUBECONFIG=MANAGEMENT eksctl anywhere renew certificates -f berlin-certificates.yaml',
       reasons: [{ id: 'etcd-by-hand' }],
     });
     expect((await berlin.controlPlane()).metadata.annotations).not.toHaveProperty(ROLLOUT_ANNOTATION);

@@ -53,12 +53,14 @@ const CERTIFICATES: readonly (readonly [certificate: string, what: CertificateCl
   ['controller-manager.conf', 'control-plane-clients', 'control plane machine'],
   ['scheduler.conf', 'control-plane-clients', 'control plane machine'],
   ['admin.conf', 'control-plane-clients', 'control plane machine'],
+  ['super-admin.conf', 'control-plane-clients', 'control plane machine'],
   ['etcd server, stacked', 'etcd-server', 'pki/etcd'],
   ['etcd peer, stacked', 'etcd-peer', 'the same'],
   ['etcd health check client, stacked', 'etcd-healthcheck-client', 'pki/etcd'],
   ['etcd server, stacked or external', 'etcd-server', '/etc/etcd/pki'],
   ['etcd peer, stacked or external', 'etcd-peer', 'the same'],
   ['apiserver-etcd-client, external', 'apiserver-etcd-client', 'CLUSTER-apiserver-etcd-client'],
+  ['apiserver-etcd-client, external', 'apiserver-etcd-client', 'server-etcd-client.crt'],
   ['etcd CA, managed', 'etcd-ca', 'CLUSTER-managed-etcd'],
   ['cluster CA', 'cluster-ca', 'CLUSTER-ca'],
   ['front proxy CA', 'front-proxy-ca', 'CLUSTER-proxy'],
@@ -97,6 +99,11 @@ describe('docs/coverage.md', () => {
     expect(words.length).toBeGreaterThan(0);
     expect(words.filter((text) => !renewed.includes(text))).toEqual([]);
   });
+
+  it.each(['/var/lib/kubeadm/pki', '/var/lib/etcd/pki', '`etcdctl-etcd-client`', '`sa.key`'])(
+    'says what %s is, which no class has for itself',
+    (word) => expect(page).toContain(word),
+  );
 
   it('describes every source once, and no other', () => {
     expect(rowsUnder('Sources').map(([id]) => id)).toEqual(SOURCE_IDS.map((id) => `\`${id}\``));

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
 import type { AwsErrorKind } from '../../lambdas/aws/errors.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
@@ -98,8 +99,9 @@ function commandsIn(block: string): readonly (readonly string[])[] {
     .flatMap((line) => splitOutsideQuotes(line, /[|;]|&&/y))
     .map((command) => splitOutsideQuotes(command, /\s+/y).filter((word) => word !== ''))
     .map((words) => words.filter((word) => !/^\d?[<>]/.test(word)))
+    .map((words) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word)) >>> 0))
     .map((words) => (words[0] === 'xargs' || words[0] === 'sudo' ? words.slice(1) : words))
-    .filter(([first]) => first !== undefined && !/^[A-Z_]+=/.test(first));
+    .filter(([first]) => first !== undefined);
 }
 
 function splitOutsideQuotes(text: string, separator: RegExp): readonly string[] {
@@ -163,6 +165,17 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   eksctl: ['anywhere renew certificates'],
   clusterctl: ['alpha rollout restart'],
   openssl: ['x509', 's_client'],
+};
+/** By which version of each tool its commands were checked: its source, or its `--help`. */
+const CHECKED: Readonly<Record<string, string>> = {
+  aws: 'aws (API models of botocore 1.43)',
+  clusterctl: 'clusterctl 1.13',
+  eksctl: 'eksctl anywhere 0.26.1',
+  etcdctl: 'etcdctl 3.6',
+  etcdutl: 'etcdutl 3.6',
+  kubeadm: 'kubeadm 1.36',
+  kubectl: 'kubectl 1.36',
+  openssl: 'openssl 3.0',
 };
 const TOOLS = ['awk', 'base64', 'date', 'export', 'grep', 'tail', 'umask'];
 /** Global options of kubectl that take a word. */
@@ -395,6 +408,61 @@ describe('runbooks', () => {
       return VERBS[tool]?.some((verb) => `${verbOf(words)} `.startsWith(`${verb} `)) !== true;
     });
     expect(strange).toEqual([]);
+  });
+
+  it.each(pages)('%s says by which versions of other tools its commands were checked', (page) => {
+    const code = [...textOf(page).matchAll(/^```sh\n([^]*?)^```$|^ {4,}(.+)$|`([^`\n]+)`/gm)]
+      .map(([text]) => text)
+      .join('\n');
+    const used = Object.keys(CHECKED).filter((tool) => new RegExp(`(?:^|[\\s(|\\x60])${tool} [a-z-]`, 'm').test(code));
+    const said = /^Commands checked against (.+)\.$/m.exec(textOf(page))?.[1];
+    expect(said).toBe(used.length === 0 ? undefined : used.map((tool) => CHECKED[tool]).join(', '));
+  });
+
+  it('point only to pages of EKS Anywhere that there are, as of 0.26.1', () => {
+    const site = 'https://anywhere.eks.amazonaws.com/docs/clustermgmt';
+    const links = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\]\((https:\/\/anywhere\.[^)]+)\)/g)].map(([, to]) => to),
+    );
+    expect(new Set(links)).toEqual(
+      new Set([
+        `${site}/certificate-management/manual-steps-renew-certs/`,
+        `${site}/etcd-backup-restore/external-etcd-backup/bottlerocket-etcd-backup/`,
+      ]),
+    );
+  });
+
+  const renewing = pages.filter((page) => /^.*eksctl anywhere renew certificates -f/m.test(textOf(page)));
+
+  it.each(renewing)('%s renews in place by the management cluster, and looks at the Secret afterwards', (page) => {
+    const calls = [...textOf(page).matchAll(/^.*eksctl anywhere renew certificates -f.*$/gm)].map(([line]) =>
+      line.trim(),
+    );
+    expect(calls.filter((call) => !call.startsWith('KUBECONFIG="$MANAGEMENT" eksctl '))).toEqual([]);
+    const first = textOf(page).indexOf('eksctl anywhere renew certificates -f');
+    expect(textOf(page).indexOf('get secret "$CLUSTER-apiserver-etcd-client"')).toBeGreaterThan(first);
+  });
+
+  it.each(['certificate-expired.md', 'certificate-expiring.md'])('%s has a file that eksctl anywhere takes', (page) => {
+    const [, file = ''] = /^```yaml\n([^]*?)^```$/m.exec(textOf(page)) ?? [];
+    const nodes = { nodes: expect.any(Array), ssh: { sshUser: expect.any(String), sshKey: expect.any(String) } };
+    expect(parse(file)).toEqual({
+      clusterName: expect.any(String),
+      managementCluster: expect.any(String),
+      os: expect.stringMatching(/^(?:ubuntu|redhat|bottlerocket)$/),
+      controlPlane: nodes,
+      etcd: nodes,
+    });
+    expect(file).toContain('os: ubuntu # or redhat, bottlerocket');
+  });
+
+  it('explain what a kubelet says whose request nobody approved, where people look', () => {
+    const sentence = 'certificate request was not signed: timed out waiting for the condition';
+    expect(textOf('request-pending.md').split('\n## ')[0]).toContain(sentence);
+    for (const page of [LIST, 'kubelet-renewal-overdue.md', 'renewal-errors.md'])
+      expect(textOf(page)).toMatch(new RegExp(`${sentence}.*\\(request-pending\\.md\\)`));
+    const readme = readFileSync(`${ROOT}README.md`, 'utf8');
+    expect(readme).toMatch(new RegExp(`${sentence}.*\\(docs/runbooks/request-pending\\.md\\)`));
   });
 
   it.each(pages)('%s names the Region of EKS, and asks nothing of one system only', (page) => {

@@ -1,6 +1,7 @@
 import type { Instance, InstanceNetworkInterface } from '@aws-sdk/client-ec2';
 import { canonicalDnsName } from '../../names.ts';
 import { field, list, type Raw, raw, text } from '../../resources/fields.ts';
+import { clustersOfInstance } from '../../resources/instance-clusters.ts';
 import { instant } from '../../time.ts';
 import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
 
@@ -10,8 +11,8 @@ const LAUNCH_MS = 5_000;
 /**
  * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node that is called by the instance's private
  * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. It is live only
- * while it is `running`; in every other state that is shown it keeps its addresses. Undefined when it is no instance of this cluster: of another
- * VPC than the cluster's, or not tagged `kubernetes.io/cluster/<name>` = owned|shared or `eks:cluster-name` = <name>.
+ * while it is `running` and its tags name no other cluster; else it keeps its addresses and proves nothing. Undefined when it is no instance of this cluster: of another
+ * VPC than the cluster's, or without a tag that names the cluster.
  *
  * The role of a node usually has `AmazonEKS_CNI_Policy`, so whoever has the node may assign it secondary addresses
  * (`ec2:AssignPrivateIpAddresses`, and for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network interfaces. It can replace neither the
@@ -34,7 +35,8 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
   const id = text(instance, 'InstanceId');
   if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
   if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
-  if (!isTaggedFor(instance, clusterName)) return undefined;
+  const clusters = clustersOfInstance(instance);
+  if (!clusters.includes(clusterName)) return undefined;
   const state = text(instance, 'State', 'Name') ?? '';
   if (state === '') return undefined;
 
@@ -61,6 +63,7 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
   const domain = privateDomain(instance, privateDnsName);
   if (domain !== undefined) nodes.add(`${id}.${domain}`);
   const object = `EC2 instance ${id}`;
+  const notLive = whyNotLive(state, clusters, clusterName);
   const owned = ownedNames([...present(dnsNames), ...nodes], present(addresses));
   const weakAddresses = [
     ...weak(atLaunch, owned.addresses, `is a secondary address of ${object}, which its node can assign to itself`),
@@ -77,7 +80,7 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
     ...owned,
     ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
     ...(isControlPlane(instance) ? { controlPlane: true } : {}),
-    ...(state === 'running' ? {} : { notLive: `is ${state}` }),
+    ...(notLive === undefined ? {} : { notLive }),
   };
 }
 
@@ -137,13 +140,11 @@ function isControlPlane(instance: Raw<Instance>): boolean {
   return roles.length === 1 && text(roles[0], 'Value') === 'control-plane';
 }
 
-function isTaggedFor(instance: Raw<Instance>, clusterName: string): boolean {
-  return list(instance, 'Tags').some((tag) => {
-    const key = text(tag, 'Key');
-    const value = text(tag, 'Value');
-    if (key === 'eks:cluster-name') return value === clusterName;
-    return key === `kubernetes.io/cluster/${clusterName}` && (value === 'owned' || value === 'shared');
-  });
+/** Which of several clusters it belongs to, nobody can tell. */
+function whyNotLive(state: string, clusters: readonly string[], clusterName: string): string | undefined {
+  const other = clusters.find((cluster) => cluster !== clusterName);
+  if (other !== undefined) return `has tags of cluster ${other} too`;
+  return state === 'running' ? undefined : `is ${state}`;
 }
 
 /** `ec2.internal` in us-east-1, `<region>.compute.internal` elsewhere; undefined when the instance does not tell. */

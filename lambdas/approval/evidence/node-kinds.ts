@@ -1,12 +1,12 @@
 /**
  * Why neither an instance nor a Machine can stand for a node of this name, where the name tells. A name proves nothing: this only explains.
  *
- * Source: Amazon EKS user guide, "AWS Fargate" (`fargate-ip-…`) and "Hybrid nodes" (with Systems Manager, the id of the managed instance).
+ * Source: Amazon EKS user guide, "AWS Fargate" (`fargate-ip-…`) and "Troubleshooting hybrid nodes" (with Systems Manager, the id of the managed instance).
  */
 export function nodeWithoutInstance(node: string): string | undefined {
   if (node.startsWith('fargate-'))
     return 'Fargate runs it outside your EC2, and EKS approves its certificate by itself';
   if (/^mi-[0-9a-f]{17}$/.test(node))
-    return 'a hybrid node has no EC2 instance, so a policy for it must trust its Node or patterns (evidence: [node])';
+    return 'a hybrid node has no EC2 instance. EKS approves it by itself if its Node has the label eks.amazonaws.com/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks of the cluster: see which of the three is not so';
   return undefined;
 }

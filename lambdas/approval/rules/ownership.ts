@@ -3,7 +3,14 @@ import { printable } from '../../printable.ts';
 import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../../tables/evidence-sources.ts';
 import type { Reason } from '../../tables/reasons.ts';
 import type { GeneralName } from '../../x509/certificate-request.ts';
-import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from '../evidence/evidence.ts';
+import {
+  type Evidence,
+  isLive,
+  type Owner,
+  type Owners,
+  type ReadableSource,
+  type SourceReading,
+} from '../evidence/evidence.ts';
 import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
@@ -100,7 +107,7 @@ function ownersOfNode(
   let notLive: Owner | undefined;
   const { owners: all, more } = evidence.ownersOf(node);
   for (const source of policy.evidence) {
-    if (source === 'renewal') continue;
+    if (source === 'renewal' || (source === 'hybrid' && !namesNode(names, node))) continue;
     const owners = all.filter((owner) => owner.source === source);
     const live = owners.filter(isLive);
     if (live.length > 1 || more.some((crowded) => crowded === source)) ambiguous.push(owners);
@@ -115,6 +122,11 @@ function ownersOfNode(
     mayBeControlPlane: mayBeControlPlane(node, evidence),
     renewal: renewalFor(names, node, evidence, policy),
   };
+}
+
+/** EKS itself approves a hybrid node only with its own name among the DNS names. */
+function namesNode(names: readonly GeneralName[], node: string): boolean {
+  return names.some((name) => name.kind === 'dNSName' && canonicalDnsName(name.value) === node);
 }
 
 /** Whether a Machine or instance of the control plane is the node, or nothing that the node cannot write knows yet what it is. */
@@ -300,12 +312,12 @@ function isForeign(canonical: string, node: string, trusted: readonly Owner[]): 
 
 /** Why no object proves anything for the node. */
 function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
-  const certificate = withoutCertificate(node, evidence, policy);
+  const looked = whyWithout(node, evidence, policy);
   if (notLive !== undefined)
-    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 50)}${certificate}`;
+    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
   const why = nodeWithoutInstance(node);
-  const looked = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
-  return `${why === undefined ? `${looked} yet` : `${looked}: ${why}`}${certificate}`;
+  const nothing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
+  return `${why === undefined ? `${nothing} yet` : `${nothing}: ${why}`}${looked}`;
 }
 
 /** A source of the policy that could not be read, if it is one of those asked for. One that the cluster does not have has no reading. */
@@ -328,13 +340,22 @@ function unread(label: string, source: ReadableSource): Failure {
 }
 
 /** "; what it serves at 10.0.1.23:10250 ended 2 h ago". */
-function withoutCertificate(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
-  if (!policy.evidence.includes('renewal')) return '';
+function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
   for (const reading of evidence.readings) {
-    const why = reading.ok ? reading.without?.get(node) : undefined;
+    const why =
+      reading.ok && policy.evidence.includes(reading.source)
+        ? (reading.without?.get(node) ?? hybridWithoutName(node, reading))
+        : undefined;
     if (why !== undefined) return `; ${printable(why, 200)}`;
   }
   return '';
+}
+
+/** Only the name that is not asked for keeps a hybrid node from being known. */
+function hybridWithoutName(node: string, { source, owners }: Extract<SourceReading, { ok: true }>): string | undefined {
+  return source === 'hybrid' && owners.some(({ nodes }) => nodes.includes(node))
+    ? 'the DNS names of the request lack the name of the node'
+    : undefined;
 }
 
 /** "no Machine (42 looked at)". */
@@ -390,7 +411,7 @@ function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
 function describe({ nodes: [node], object, notLive }: Owner): string {
   const shown = printable(object, 150);
   const named = node === undefined ? shown : `${printable(node, 100)} (${shown})`;
-  return notLive === undefined ? named : `${named}, which ${printable(notLive, 50)}`;
+  return notLive === undefined ? named : `${named}, which ${printable(notLive, 150)}`;
 }
 
 function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {

@@ -85,7 +85,7 @@ function faultOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): 
   if (notLive !== undefined)
     return {
       reason: 'SanNotOwned',
-      why: `${printable(notLive.object, 150)}, which is the node, ${printable(notLive.notLive ?? '', 50)}`,
+      why: `${printable(notLive.object, 150)}, which is the node, ${printable(notLive.notLive ?? '', 150)}`,
     };
   if (owners.length > 0) return undefined;
   const strangers = evidence.readings.find(

@@ -7,7 +7,7 @@ import {
 } from '../../approval/policy.ts';
 import { isFor } from '../../approval/selection.ts';
 import { PROVIDERS, type Provider } from '../../identifiers.ts';
-import { EVIDENCE_SOURCE_IDS, needsNodes } from '../../tables/evidence-sources.ts';
+import { EVIDENCE_SOURCE_IDS, type EvidenceSource, needsNodes } from '../../tables/evidence-sources.ts';
 import { dnsPatternProblem } from '../dns-pattern.ts';
 import { formatDuration } from '../duration.ts';
 import { cidr, clusterGlob, duration, list, name, refusing, section, text, wrong } from '../values.ts';
@@ -96,7 +96,7 @@ const PolicyEntry = z
     evidence: list(z.enum(EVIDENCE_SOURCE_IDS))
       .prefault([...DEFAULT_POLICY.evidence])
       .describe(
-        'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. renewal (opt-in): the certificate that the node serves now, for a request of exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
+        'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. hybrid (opt-in, beside ec2): the remote node networks that EKS names, for a node that is no EC2 instance. renewal (opt-in): the certificate that the node serves now, for a request of exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
       ),
     patterns: Patterns.optional().describe('Read only when evidence lists patterns.'),
     keys: Keys.prefault({}).describe('Keys that a request may have.'),
@@ -168,6 +168,7 @@ export function policyRules(
   ];
   for (const policy of policies.entries) {
     usedPatterns(policy);
+    hybridBesideEc2(policy);
     possibleAge(policy);
     // What a node says of itself may be the address of a Service, so these have to be known.
     const listed = policy.at('evidence').entries.find(({ text: source = '' }) => needsNodes(source));
@@ -194,6 +195,14 @@ function usedPatterns(policy: WrittenPolicy): void {
     listed?.refuse(
       'patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
     );
+}
+
+/** Only EC2 tells which nodes are its instances, and so no hybrid ones. */
+function hybridBesideEc2(policy: WrittenPolicy): void {
+  const written = (wanted: EvidenceSource) =>
+    policy.at('evidence').entries.find(({ text: source }) => source === wanted);
+  if (written('ec2') === undefined)
+    written('hybrid')?.refuse('proves nothing alone, because only EC2 tells which nodes are hybrid ones; add ec2');
 }
 
 /** No request could be in an empty window, with the defaults of any provider that the policy is for. */

@@ -5,6 +5,7 @@ import {
   type Owner,
   type SourceReading,
 } from '../../../lambdas/approval/evidence/evidence.ts';
+import { readHybridNodes } from '../../../lambdas/approval/evidence/hybrid.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { ownerFromNode } from '../../../lambdas/approval/evidence/node.ts';
 import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
@@ -206,5 +207,9 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
       owners: [...sources.served.values()].flatMap((proof) => (proof.ok ? [proof.owner] : [])),
       without: new Map([...sources.served].flatMap(([node, proof]) => (proof.ok ? [] : [[node, proof.why] as const]))),
     });
-  return indexEvidence(readings);
+  const asking = new Set(
+    readings.flatMap((reading) => (reading.ok ? reading.owners.flatMap(({ nodes }) => nodes) : [])),
+  );
+  const hybrid = readHybridNodes(cluster, asking, readings);
+  return indexEvidence(hybrid === undefined ? readings : [...readings, hybrid]);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { approve } from '../../../lambdas/approval/approve.ts';
 import { observe, type SweepTarget } from '../../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -391,6 +392,59 @@ describe('evidence of a cluster', () => {
     expect(report.evidence).toMatchObject([{ source: 'node', lookedAt: ok ? 1 : 0 }]);
     const problem = { kind: 'evidence', object: 'evidence node', remedy: expect.stringContaining('serviceCidrs') };
     expect(report.problems).toMatchObject(ok ? [] : [problem]);
+  });
+});
+
+describe('evidence of hybrid nodes', () => {
+  const node = {
+    metadata: { name: nodeName(0) },
+    status: { addresses: [{ type: 'InternalIP', address: '10.80.0.5' }] },
+  };
+  const cluster: ClusterContext = { name: 'dublin', provider: 'eks', serviceCidrs: ['10.100.0.0/16'] };
+  const networks = ['10.80.0.0/16'];
+  const sources = async (
+    evidence: ApprovalPolicy['evidence'],
+    change: Partial<ClusterContext>,
+    listInstances: ListInstances = async function* () {},
+  ) => {
+    const target = {
+      cluster: { ...cluster, ...change },
+      workload: withPages(1, () => [node]),
+      machinesNamespace: 'eksa-system',
+    };
+    const observed = await observe({ ...target, listInstances }, [{ ...DEFAULT_POLICY, evidence }], signal);
+    return observed.evidence.readings.map(({ source, ok }) => `${source} ${ok ? 'read' : 'unread'}`);
+  };
+  const denied: ListInstances = async function* () {
+    yield [];
+    throw new AwsError({ kind: 'denied', object: 'ec2', problem: 'no', remedy: 'Grant it.' });
+  };
+
+  it.each<[string, ApprovalPolicy['evidence'], Partial<ClusterContext>, string[], ListInstances?]>([
+    [
+      'beside Nodes and instances',
+      ['ec2', 'hybrid'],
+      { remoteNodeNetworks: networks },
+      ['node read', 'ec2 read', 'hybrid read'],
+    ],
+    ['only by opt-in', ['ec2', 'node'], { remoteNodeNetworks: networks }, ['node read', 'ec2 read']],
+    ['of no cluster without such networks', ['ec2', 'hybrid'], {}, ['node read', 'ec2 read']],
+    ['never without EC2', ['node', 'hybrid'], { remoteNodeNetworks: networks }, ['node read']],
+    [
+      'never where EC2 cannot be read',
+      ['ec2', 'hybrid'],
+      { remoteNodeNetworks: networks },
+      ['node read', 'ec2 unread'],
+      denied,
+    ],
+    [
+      'never while the service CIDRs are not known',
+      ['ec2', 'hybrid'],
+      { remoteNodeNetworks: networks, serviceCidrs: undefined },
+      ['node unread', 'ec2 read'],
+    ],
+  ])('is there %s', async (_, evidence, change, expected, listInstances) => {
+    expect(await sources(evidence, change, listInstances)).toEqual(expected);
   });
 });
 

@@ -103,13 +103,13 @@ describe('createInstanceReader', () => {
       );
     const all = ['running', 'pending', 'shutting-down', 'stopping', 'stopped'];
     const ofCluster = { nodes: [], cluster: 'dublin' };
-    expect(states(await list(ofCluster, () => page('')))).toEqual([all, all]);
+    expect(states(await list(ofCluster, () => page('')))).toEqual([all, all, all, all]);
     expect(states(await list({ nodes: ['node-1'] }, () => page('')))).toEqual([['running']]);
   });
 
-  it('asks for all of a cluster by either tag, and gives an instance that has both once', async () => {
+  it('asks for all of a cluster by each of its tags, and gives an instance that has several once', async () => {
     const { calls, pages } = await list({ nodes: ['node-1'], vpcId: 'vpc-1', cluster: 'dublin' }, ({ form }) =>
-      form.get('Filter.1.Name') === 'tag:eks:cluster-name'
+      form.get('Filter.1.Name') === 'tag:kubernetes.io/cluster/dublin'
         ? page(instanceXml('i-00000001', 'a') + instanceXml('i-00000002', 'b'))
         : page(instanceXml('i-00000001', 'a')),
     );
@@ -120,13 +120,15 @@ describe('createInstanceReader', () => {
       'Filter.3.Value.1': 'vpc-1',
     };
     expect(calls).toMatchObject([
+      { 'Filter.1.Name': 'tag:aws:eks:cluster-name', 'Filter.1.Value.1': 'dublin', ...common },
+      { 'Filter.1.Name': 'tag:eks:cluster-name', 'Filter.1.Value.1': 'dublin', ...common },
+      { 'Filter.1.Name': 'tag:eks:eks-cluster-name', 'Filter.1.Value.1': 'dublin', ...common },
       {
         'Filter.1.Name': 'tag:kubernetes.io/cluster/dublin',
         'Filter.1.Value.1': 'owned',
         'Filter.1.Value.2': 'shared',
         ...common,
       },
-      { 'Filter.1.Name': 'tag:eks:cluster-name', 'Filter.1.Value.1': 'dublin', ...common },
     ]);
     expect(
       pages.map((instances) => instances.map((instance) => (instance as { InstanceId: string }).InstanceId)),

@@ -121,6 +121,7 @@ describe('describeCluster', () => {
       vpcId: 'vpc-0123456789abcdef0',
       publicEndpoint: true,
       serviceCidrs: ['10.100.0.0/16'],
+      remoteNodeNetworks: [],
       authenticationMode: 'API_AND_CONFIG_MAP',
     });
   });
@@ -138,6 +139,7 @@ describe('describeCluster', () => {
       tags: {},
       publicEndpoint: false,
       serviceCidrs: [],
+      remoteNodeNetworks: [],
     });
     expect(run.eks.calls[0]).toMatchObject({ method: 'GET', path: '/clusters/dublin' });
   });
@@ -146,6 +148,17 @@ describe('describeCluster', () => {
     const kubernetesNetworkConfig = { serviceIpv4Cidr: '10.100.0.0/16', serviceIpv6Cidr: 'fd00:1::/108' };
     expect((await describeWith({ kubernetesNetworkConfig })).serviceCidrs).toEqual(['10.100.0.0/16', 'fd00:1::/108']);
   });
+
+  it('reads all networks of hybrid nodes, and not those of their pods', async () => {
+    const remoteNetworkConfig = {
+      remoteNodeNetworks: [{ cidrs: ['10.80.0.0/16', '10.81.0.0/16'] }, {}, { cidrs: ['10.82.0.0/16'] }],
+      remotePodNetworks: [{ cidrs: ['10.85.0.0/16'] }],
+    };
+    const { remoteNodeNetworks } = await describeWith({ remoteNetworkConfig });
+    expect(remoteNodeNetworks).toEqual(['10.80.0.0/16', '10.81.0.0/16', '10.82.0.0/16']);
+  });
+
+  const nodesIn = (remoteNodeNetworks: unknown) => ({ remoteNetworkConfig: { remoteNodeNetworks } });
 
   it.each([
     ['name', { name: 'berlin' }],
@@ -163,6 +176,10 @@ describe('describeCluster', () => {
     ['resourcesVpcConfig.vpcId', { resourcesVpcConfig: { vpcId: '*' } }],
     ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0' } }],
     ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/33' } }],
+    ['remoteNetworkConfig.remoteNodeNetworks', nodesIn([{ cidrs: ['10.80.0.0'] }])],
+    ['remoteNetworkConfig.remoteNodeNetworks', nodesIn([{ cidrs: ['everything'] }])],
+    ['remoteNetworkConfig.remoteNodeNetworks', nodesIn([{ cidrs: Array.from({ length: 17 }, () => '10.80.0.0/16') }])],
+    ['remoteNetworkConfig.remoteNodeNetworks', nodesIn(Array.from({ length: 17 }, () => ({})))],
     ['accessConfig.authenticationMode', { accessConfig: { authenticationMode: 'any thing' } }],
   ])('takes no cluster with a wrong %s', async (field, change) => {
     const error = await awsFailure(describeWith(change));

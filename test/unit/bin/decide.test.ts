@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { decideCommand } from '../../../bin/commands/decide.ts';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
 import { recordedIo } from './io.ts';
 import { runCli, runShell } from './run-cli.ts';
@@ -37,6 +37,31 @@ describe('certmarshal decide', () => {
     ].join('\n');
     const { stdout } = await runCli(['decide'], input);
     expect(parse(stdout).map(({ reason }) => reason)).toEqual(['EvidenceMissing', 'Proven', 'SanContested', 'Proven']);
+  });
+
+  it('judges a hybrid node by the networks that the line names', async () => {
+    const policies: ApprovalPolicy[] = [{ ...DEFAULT_POLICY, evidence: ['ec2', 'hybrid'] }];
+    const nodes = [
+      { metadata: { name: nodeName(1) }, status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] } },
+    ];
+    const of = (remoteNodeNetworks: unknown, ec2Instances: unknown = []) =>
+      line(1, {
+        cluster: { name: 'bench', provider: 'eks', remoteNodeNetworks },
+        machines: undefined,
+        nodes,
+        ec2Instances,
+        now: '2026-01-01T00:03:00Z',
+      });
+    const input = [of(['10.0.0.0/24']), of([]), of(['10.0.0.0/24'], null), of('x')].join('\n');
+    const io = recordedIo();
+    await decideCommand(policies, { ...io, stdin: Readable.from([input]) });
+    const told = parse(io.stdout.text()).map(({ reason, error }) => reason ?? error);
+    expect(told).toEqual([
+      'Proven',
+      'EvidenceMissing',
+      'EvidenceMissing',
+      'line 4: cluster.remoteNodeNetworks is not a list of CIDRs',
+    ]);
   });
 
   it('answers each line in order, with the checks', async () => {

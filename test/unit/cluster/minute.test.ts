@@ -6,6 +6,7 @@ import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { EksAccess, Target } from '../../../lambdas/contracts/target.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+import { eksCluster } from '../fleet/values.ts';
 import {
   answer,
   createAuthority,
@@ -396,7 +397,7 @@ describe('an EKS cluster', () => {
     const describeCluster: MinuteOptions['describeCluster'] = async (...[scope, name]) => {
       asked.push([scope, name]);
       if (shown instanceof AwsError) throw shown;
-      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...shown };
+      return { ...eksCluster({ name }), ...shown };
     };
     return { asked, sweepOne: minuteOf({ describeCluster, signToken: async () => TOKEN, principalArn: PRINCIPAL }) };
   }
@@ -434,12 +435,7 @@ describe('an EKS cluster', () => {
     const forged = { ...old, endpoint: 'https://attacker.example' };
     const signed: unknown[] = [];
     const describeCluster: MinuteOptions['describeCluster'] = async (...[, name]) => ({
-      name,
-      arn: 'arn',
-      status: 'ACTIVE',
-      tags: {},
-      publicEndpoint: true,
-      serviceCidrs: [],
+      ...eksCluster({ name }),
       ...forged,
     });
     const signToken = async (...asked: unknown[]) => {

@@ -236,7 +236,7 @@ export const validFleet = fc.record(
           clusters: fc.array(glob, { minLength: 1, maxLength: 5 }),
           providers: lists(PROVIDERS),
           signers: fc.constant(['kubernetes.io/kubelet-serving']),
-          evidence: lists(EVIDENCE_SOURCE_IDS.filter((source) => source !== 'patterns')),
+          evidence: lists(EVIDENCE_SOURCE_IDS.filter((source) => source !== 'patterns' && source !== 'hybrid')),
           keys: fc.record(
             {
               ecdsaCurves: fc.subarray(['P-256', 'P-384', 'P-521']),

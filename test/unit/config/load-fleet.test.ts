@@ -490,6 +490,11 @@ describe('parseFleet', () => {
       '3:25: policies[0].evidence[1]: patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
     ],
     [
+      'hybrid nodes without EC2',
+      `${P}evidence: [node, hybrid]`,
+      '3:22: policies[0].evidence[1]: proves nothing alone, because only EC2 tells which nodes are hybrid ones; add ec2',
+    ],
+    [
       'pattern evidence with empty lists',
       `${P}evidence: [patterns]\n    patterns: { cidrs: [], dnsNames: [] }`,
       '3:16: policies[0].evidence[0]: patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',

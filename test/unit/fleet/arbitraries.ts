@@ -59,7 +59,12 @@ export const anyTarget: fc.Arbitrary<Target> = fc
         fc.tuple(name, namespace, name).map((parts) => parts.join('/')),
       ),
       cluster: fc.record(
-        { name, provider: fc.constantFrom('eks' as const, 'eks-anywhere' as const), serviceCidrs },
+        {
+          name,
+          provider: fc.constantFrom('eks' as const, 'eks-anywhere' as const),
+          serviceCidrs,
+          remoteNodeNetworks: serviceCidrs,
+        },
         { requiredKeys: ['name', 'provider'] },
       ),
       access,

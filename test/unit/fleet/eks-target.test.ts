@@ -29,6 +29,11 @@ describe('describedCluster', () => {
     expect(found({ authenticationMode: 'CONFIG_MAP' }).target).toBeDefined();
   });
 
+  it('knows where the hybrid nodes of the cluster are', () => {
+    const remoteNodeNetworks = ['10.80.0.0/16'];
+    expect(found({ remoteNodeNetworks }).target?.cluster).toMatchObject({ remoteNodeNetworks });
+  });
+
   it('says nothing about Services that it does not know', () => {
     expect(found({ serviceCidrs: [] }).target?.cluster).toEqual({ name: 'dublin', provider: 'eks' });
   });
@@ -57,6 +62,7 @@ describe('describedCluster', () => {
     ['without endpoint', { endpoint: undefined }, 'invalid'],
     ['without CA bundle', { certificateAuthority: undefined }, 'invalid'],
     ['behind an endpoint without TLS', { endpoint: 'http://a' }, 'invalid'],
+    ['with networks of hybrid nodes that are no CIDRs', { remoteNodeNetworks: ['everything'] }, 'invalid'],
     ['with Services that are no CIDRs', { serviceCidrs: ['everything'] }, 'invalid'],
   ])('is a problem when it is %s', (_, cluster, kind) => {
     const { target, problem, unread } = found(cluster);

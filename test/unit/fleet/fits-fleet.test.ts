@@ -118,6 +118,8 @@ describe('an order that fits fleet.yaml', () => {
     const { instances: _, ...rest } = DUBLIN;
     const other = { ...rest, instances: { account: HUB.account, region: HUB.region, vpcId: 'vpc-9' } };
     expect(refusalOf(orderOf({ ...other, cluster: { name: 'dublin', provider: 'eks' } }))).toBeUndefined();
+    const hybrid = { ...DUBLIN.cluster, remoteNodeNetworks: ['10.80.0.0/16'] };
+    expect(refusalOf(orderOf({ ...DUBLIN, cluster: hybrid }))).toBeUndefined();
   });
 
   it('may tolerate what recovery tolerates, look where workload clusters are, and audit as far as is opted in', () => {

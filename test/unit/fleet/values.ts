@@ -67,6 +67,7 @@ export function eksCluster(changed: Partial<EksCluster> = {}): EksCluster {
     vpcId: 'vpc-0a1b2c3d4e5f60718',
     publicEndpoint: true,
     serviceCidrs: ['172.20.0.0/16'],
+    remoteNodeNetworks: [],
     authenticationMode: 'API',
     ...changed,
   };

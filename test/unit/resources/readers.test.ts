@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
 import { readCluster } from '../../../lambdas/resources/cluster.ts';
 import { readCertificateScan } from '../../../lambdas/resources/eks-anywhere.ts';
+import { raw } from '../../../lambdas/resources/fields.ts';
+import { clustersOfInstance } from '../../../lambdas/resources/instance-clusters.ts';
 import { certificateValidityDays, isPaused } from '../../../lambdas/resources/kubeadm-control-plane.ts';
 import { readMachineState } from '../../../lambdas/resources/machine.ts';
 import { readMachineHealthCheck } from '../../../lambdas/resources/machine-health-check.ts';
@@ -41,6 +43,35 @@ describe('values', () => {
     expect(nameAt('x'.repeat(253))).toBe('x'.repeat(253));
     expect(nameAt('x'.repeat(254))).toBeUndefined();
     expect(nameAt('')).toBeUndefined();
+  });
+});
+
+describe('the clusters of an instance', () => {
+  const dublin = { Key: 'kubernetes.io/cluster/dublin', Value: 'owned' };
+
+  it.each<[string, unknown, string[]]>([
+    ['each once', [dublin, { Key: 'eks:cluster-name', Value: 'dublin' }], ['dublin']],
+    ['several', [dublin, { Key: 'aws:eks:cluster-name', Value: 'oslo' }], ['dublin', 'oslo']],
+    [
+      'none without a name',
+      [
+        { Key: 'kubernetes.io/cluster/', Value: 'owned' },
+        { Key: 'eks:cluster-name', Value: '' },
+      ],
+      [],
+    ],
+    [
+      'none by another key',
+      [
+        { Key: 'aws:eks:cluster-name2', Value: 'oslo' },
+        { Key: 'eks:nodegroup-name', Value: 'x' },
+      ],
+      [],
+    ],
+    ['none of tags that are none', [null, 'x', { Key: 1, Value: 'oslo' }, { Key: 'eks:cluster-name' }], []],
+    ['none where there is no list', 'kubernetes.io/cluster/dublin', []],
+  ])('are %s', (_, Tags, clusters) => {
+    expect(clustersOfInstance(raw({ Tags }))).toEqual(clusters);
   });
 });
 

@@ -348,14 +348,16 @@ describe('no rollout begins', () => {
     );
     expect(step).toMatchObject({
       kind: 'ask',
-      command: 'eksctl anywhere renew certificates -f berlin-prod-certificates.yaml',
+      command: 'KUBECONFIG=MANAGEMENT eksctl anywhere renew certificates -f berlin-prod-certificates.yaml',
     });
     expect(step.kind === 'ask' && step.reasons.map(({ id }) => id)).toEqual(['etcd-by-hand', 'health-checks']);
   });
 
   it('puts no name of a cluster into a command that a shell would read otherwise', () => {
     const observed = healthyExternal({ cluster: { id: CLUSTER_ID, name: 'a; rm -rf ~', managesItself: false } });
-    expect(plan(observed)).toMatchObject({ command: 'eksctl anywhere renew certificates -f certificates.yaml' });
+    expect(plan(observed)).toMatchObject({
+      command: 'KUBECONFIG=MANAGEMENT eksctl anywhere renew certificates -f certificates.yaml',
+    });
   });
 
   it('reports every reason', () => {

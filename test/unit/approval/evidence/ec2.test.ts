@@ -246,7 +246,26 @@ describe('ownerFromInstance', () => {
   it.each([
     ['owned', [{ Key: 'kubernetes.io/cluster/dublin', Value: 'owned' }]],
     ['shared', [{ Key: 'kubernetes.io/cluster/dublin', Value: 'shared' }]],
-    ['the tag of EKS', [{ Key: 'eks:cluster-name', Value: 'dublin' }]],
+    ['the tag that AWS alone writes', [{ Key: 'aws:eks:cluster-name', Value: 'dublin' }]],
+    ['the tag of managed node groups', [{ Key: 'eks:cluster-name', Value: 'dublin' }]],
+    ['the tag of Auto Mode', [{ Key: 'eks:eks-cluster-name', Value: 'dublin' }]],
+    [
+      'all of them, which agree',
+      [
+        { Key: 'aws:eks:cluster-name', Value: 'dublin' },
+        { Key: 'eks:cluster-name', Value: 'dublin' },
+        { Key: 'eks:eks-cluster-name', Value: 'dublin' },
+        { Key: 'kubernetes.io/cluster/dublin', Value: 'owned' },
+      ],
+    ],
+    [
+      'and a tag of no cluster',
+      [
+        { Key: 'aws:eks:cluster-name', Value: 'dublin' },
+        { Key: 'eks:cluster-name', Value: '' },
+        { Key: 'kubernetes.io/cluster/oslo', Value: 'no' },
+      ],
+    ],
     [
       'one right tag among others',
       [
@@ -255,7 +274,8 @@ describe('ownerFromInstance', () => {
       ],
     ],
   ])('belongs to the cluster: %s', (_, tags) => {
-    expect(nodesOf(tagged(...tags))).toBeDefined();
+    const owner = ownerFromInstance(tagged(...tags), 'dublin');
+    expect(owner).toEqual(ownerFromInstance(running, 'dublin'));
   });
 
   const useless: readonly (readonly [string, unknown])[] = [
@@ -265,6 +285,9 @@ describe('ownerFromInstance', () => {
     ['is of a cluster with a longer name', tagged({ Key: 'kubernetes.io/cluster/dublin-2', Value: 'owned' })],
     ['has another value in its tag', tagged({ Key: 'kubernetes.io/cluster/dublin', Value: 'true' })],
     ['is of another cluster by the tag of EKS', tagged({ Key: 'eks:cluster-name', Value: 'Dublin' })],
+    ['is of another cluster by the tag of AWS', tagged({ Key: 'aws:eks:cluster-name', Value: 'oslo' })],
+    ['is of another cluster by the tag of Auto Mode', tagged({ Key: 'eks:eks-cluster-name', Value: 'oslo' })],
+    ['has no name in a tag', tagged({ Key: 'kubernetes.io/cluster/', Value: 'owned' })],
     ['has a tag that is no object', tagged('kubernetes.io/cluster/dublin=owned')],
     ['is in no state', { ...running, State: { Name: '' } }],
     ['has no state', { ...running, State: undefined }],
@@ -299,6 +322,28 @@ describe('an instance that is not live', () => {
       });
     },
   );
+
+  const oslo = 'has tags of cluster oslo too';
+  it.each([
+    ['by the tag of AWS', { Key: 'aws:eks:cluster-name', Value: 'oslo' }],
+    ['by the tag of managed node groups', { Key: 'eks:cluster-name', Value: 'oslo' }],
+    ['by the tag of Auto Mode', { Key: 'eks:eks-cluster-name', Value: 'oslo' }],
+    ['by the tag of Kubernetes', { Key: 'kubernetes.io/cluster/oslo', Value: 'shared' }],
+  ])('keeps its names where its tags disagree: of another cluster too %s', (_, tag) => {
+    const ours = { Key: 'kubernetes.io/cluster/dublin', Value: 'owned' };
+    for (const object of [tagged(ours, tag), tagged(tag, ours), { ...tagged(ours, tag), State: { Name: 'stopped' } }])
+      expect(ownerFromInstance(object, 'dublin')).toEqual({ ...ownerFromInstance(running, 'dublin'), notLive: oslo });
+  });
+
+  it('is live for none of three clusters that its tags name', () => {
+    const tags = [
+      { Key: 'aws:eks:cluster-name', Value: 'dublin' },
+      { Key: 'eks:cluster-name', Value: 'oslo' },
+      { Key: 'kubernetes.io/cluster/paris', Value: 'owned' },
+    ];
+    const told = ['dublin', 'oslo', 'paris'].map((name) => ownerFromInstance(tagged(...tags), name)?.notLive);
+    expect(told).toEqual([oslo, 'has tags of cluster dublin too', 'has tags of cluster dublin too']);
+  });
 
   it.each<[string, object, string?]>([
     ['of another cluster', { ...running, State: { Name: 'stopped' }, Tags: [] }],

@@ -3,6 +3,7 @@ import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
 import { proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
 import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
+import { REASONS } from '../../../../lambdas/tables/reasons.ts';
 import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from '../fixtures.ts';
 
@@ -264,7 +265,10 @@ describe('a name that nobody lists', () => {
 
   it.each([
     ['fargate-ip-10-0-1-23.eu-west-1.compute.internal', /: Fargate runs it outside your EC2/],
-    ['mi-0123456789abcdef0', /: a hybrid node has no EC2 instance.*evidence: \[node\]/],
+    [
+      'mi-0123456789abcdef0',
+      /: a hybrid node has no EC2 instance. EKS approves it by itself if its Node has the label eks.amazonaws.com\/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks/,
+    ],
     ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
     ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],
     ['mi-casa', /names node mi-casa yet$/],
@@ -395,6 +399,21 @@ describe('a contested name', () => {
     ).toMatchObject({ reason: 'SanContested' });
   });
 
+  it('is not proven by an instance whose tags disagree about its cluster, which is named', () => {
+    const tags = ['aws:eks:cluster-name', 'eks:cluster-name', 'eks:eks-cluster-name'].map((Key, index) => ({
+      Key,
+      Value: ['berlin', 'oslo', 'paris'][index],
+    }));
+    const instances = [{ ...instance('i-1', '10.0.0.1'), Tags: tags }];
+    const evidence = evidenceFor(BERLIN, { instances });
+    expect(proveOwnership([ip('10.0.0.1')], 'i-1', evidence, DEFAULT_POLICY, BERLIN).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: 'EC2 instance i-1, which is node i-1, has tags of cluster oslo too',
+      hostile: false,
+    });
+    expect(REASONS.EvidenceMissing.next).toContain('its tags name this cluster and no other');
+  });
+
   it.each([[['machine', 'node']], [['node', 'machine']]] as const)(
     'is not contested by a Node against a Machine: a node cannot block another (%j)',
     (evidence) => {
@@ -512,5 +531,74 @@ describe('patterns', () => {
   it('count for nothing in a policy that does not list them', () => {
     const silent = under({ patterns: policy.patterns });
     expect(prove([dnsName('node-1.corp.example.com'), ip('10.8.0.1')], { nodes: shown }, silent).failure).toBeDefined();
+  });
+});
+
+describe('a hybrid node', () => {
+  const NODE = 'mi-0123456789abcdef0';
+  const cluster = { ...DUBLIN, remoteNodeNetworks: ['10.80.0.0/16'] };
+  const own = nodeObject(NODE, { InternalIP: ['10.80.0.5'], InternalDNS: ['db.example.com'] });
+  const ask = (names: readonly GeneralName[], sources: Sources = {}, evidence: EvidenceSource[] = ['ec2', 'hybrid']) =>
+    proveOwnership(
+      names,
+      NODE,
+      evidenceFor(cluster, { nodes: [own], instances: [], ...sources }),
+      under({ evidence }),
+      cluster,
+    );
+  const asked = [dnsName(NODE), ip('10.80.0.5')];
+
+  it('is proven by its name and the networks that EKS names', () => {
+    const { proofs, failure } = ask(asked);
+    expect(failure).toBeUndefined();
+    expect(proofs.map(({ provenBy }) => provenBy)).toEqual(
+      asked.map(() => ({ source: 'hybrid', object: `hybrid node ${NODE}` })),
+    );
+  });
+
+  it('is proven only by opt-in', () => {
+    expect(DEFAULT_POLICY.evidence).not.toContain('hybrid');
+    expect(ask(asked, {}, ['machine', 'ec2']).failure).toMatchObject({ reason: 'EvidenceMissing', hostile: false });
+  });
+
+  const other = nodeObject('mi-0123456789abcdef1', { InternalIP: ['10.80.0.5'] });
+
+  it.each<[string, readonly GeneralName[], Sources, object]>([
+    ['a DNS name that is not its own', [...asked, dnsName('db.example.com')], {}, { reason: 'SanNotOwned' }],
+    ['an address in no network', [...asked, ip('10.81.0.5')], {}, { reason: 'SanNotOwned' }],
+    ['an address that its Node does not show', [dnsName(NODE), ip('10.80.0.6')], {}, { reason: 'SanNotOwned' }],
+    ['an address that another Node shows', asked, { nodes: [own, other] }, { reason: 'SanContested' }],
+    [
+      'an address that an instance has',
+      asked,
+      { instances: [instance('i-0aaaaaaaa', '10.80.0.5')] },
+      { reason: 'SanContested' },
+    ],
+    [
+      'addresses, and not its name',
+      [ip('10.80.0.5')],
+      {},
+      {
+        reason: 'EvidenceMissing',
+        message: expect.stringMatching(/; the DNS names of the request lack the name of the node$/),
+      },
+    ],
+    [
+      'what it has, though its Node is being deleted',
+      asked,
+      { nodes: [{ ...own, metadata: { name: NODE, deletionTimestamp: '2026-01-01T00:00:00Z' } }] },
+      { reason: 'EvidenceMissing' },
+    ],
+    ['what it has, while instances cannot be read', asked, { unreadable: ['ec2'] }, { reason: 'EvidenceUnreadable' }],
+    ['what it has, while Nodes cannot be read', asked, { unreadable: ['node'] }, { reason: 'EvidenceUnreadable' }],
+  ])('is left when it asks for %s', (_, names, sources, failure) => {
+    expect(ask(names, sources).failure).toMatchObject({ hostile: false, ...failure });
+  });
+
+  it('contests nothing of an instance, for it may show any address', () => {
+    const instances = [instance('i-0aaaaaaaa', '10.80.0.5')];
+    const evidence = evidenceFor(cluster, { nodes: [own], instances });
+    const policy = under({ evidence: ['ec2', 'hybrid'] });
+    expect(proveOwnership([ip('10.80.0.5')], 'i-0aaaaaaaa', evidence, policy, cluster).failure).toBeUndefined();
   });
 });

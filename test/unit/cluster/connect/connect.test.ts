@@ -3,7 +3,7 @@ import { KubeconfigSecretError } from '../../../../lambdas/aws/kubeconfig-secret
 import { type ConnectOptions, createConnect } from '../../../../lambdas/cluster/connect/connect.ts';
 import type { SweepOrder } from '../../../../lambdas/contracts/order.ts';
 import { isOnLoopback } from '../../../fleet/loopback.ts';
-import { DUBLIN, PARIS, TROUBLE } from '../../fleet/values.ts';
+import { DUBLIN, eksCluster, PARIS, TROUBLE } from '../../fleet/values.ts';
 import { defaultCertificates } from '../../kubernetes/tls-server.ts';
 import { reportOf } from '../../telemetry/reports.ts';
 import { kubeconfigOf } from '../minute-over-tls.ts';
@@ -31,7 +31,7 @@ async function connecting(options: Partial<ConnectOptions> = {}) {
     describeCluster: async (_, name) => {
       asked.push(name);
       const moved = { endpoint: 'https://127.0.0.1:2', certificateAuthority };
-      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...moved };
+      return { ...eksCluster({ name }), ...moved };
     },
     async *listInstances() {},
     ...options,

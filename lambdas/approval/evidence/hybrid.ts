@@ -1,0 +1,54 @@
+import { addressRanges, spellsAddress } from '../../names.ts';
+import { isIndependent } from '../../tables/evidence-sources.ts';
+import type { ClusterContext } from '../request.ts';
+import type { Owner, SourceReading } from './evidence.ts';
+
+/** What EC2 calls its instances, beside names that spell an address. */
+const INSTANCE_ID = /^i-[0-9a-f]{8,40}(?:\.|$)/;
+
+/**
+ * What EKS proves of the hybrid nodes that ask: a node that is no Machine and no EC2 instance has its own name, and those addresses of its Node that are in the remote node
+ * networks of the cluster. EKS tells the networks; which address in them the node has, its kubelet writes. So this proves less than an instance does, and where other
+ * sources could not be read, nothing. Undefined where the cluster has no such networks.
+ *
+ * Source: EKS API, `RemoteNetworkConfigResponse`; Amazon EKS user guide, "Troubleshooting hybrid nodes", on pending requests.
+ *
+ * @param readings Nodes and EC2 instances must be among them
+ */
+export function readHybridNodes(
+  { remoteNodeNetworks = [] }: Pick<ClusterContext, 'remoteNodeNetworks'>,
+  asking: ReadonlySet<string>,
+  readings: readonly SourceReading[],
+): SourceReading | undefined {
+  if (remoteNodeNetworks.length === 0) return undefined;
+  const read = readings.filter((reading) => reading.ok);
+  const nodes = read.find(({ source }) => source === 'node')?.owners;
+  if (nodes === undefined || read.length < readings.length || !read.some(({ source }) => source === 'ec2'))
+    return undefined;
+  const networks = addressRanges(remoteNodeNetworks);
+  const others = new Map(
+    read
+      .filter(isIndependent)
+      .flatMap(({ owners }) => owners.flatMap((owner) => owner.nodes.map((node) => [node, owner.object] as const))),
+  );
+  const owners: Owner[] = [];
+  const without = new Map<string, string>();
+  const look = ({ addresses }: Owner, node: string): void => {
+    const own = addresses.filter((address) => networks.has(address));
+    const other = others.get(node);
+    if (other !== undefined) without.set(node, `it is ${other}, and so no hybrid node`);
+    else if (INSTANCE_ID.test(node) || spellsAddress(node)) without.set(node, 'it is called as EC2 calls an instance');
+    else if (own.length === 0) without.set(node, `its Node shows no address in ${remoteNodeNetworks.join(', ')}`);
+    else
+      owners.push({
+        source: 'hybrid',
+        object: `hybrid node ${node}`,
+        nodes: [node],
+        dnsNames: [node],
+        addresses: own,
+        listsNoDnsName: true,
+      });
+  };
+  for (const owner of nodes) for (const node of owner.nodes) if (asking.has(node)) look(owner, node);
+  return { source: 'hybrid', ok: true, lookedAt: owners.length + without.size, owners, without };
+}
