@@ -396,7 +396,7 @@ describe('an EKS cluster', () => {
     const describeCluster: MinuteOptions['describeCluster'] = async (...[scope, name]) => {
       asked.push([scope, name]);
       if (shown instanceof AwsError) throw shown;
-      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...shown };
+      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, endpointAccess: 'public', serviceCidrs: [], ...shown };
     };
     return { asked, sweepOne: minuteOf({ describeCluster, signToken: async () => TOKEN, principalArn: PRINCIPAL }) };
   }
@@ -438,7 +438,7 @@ describe('an EKS cluster', () => {
       arn: 'arn',
       status: 'ACTIVE',
       tags: {},
-      publicEndpoint: true,
+      endpointAccess: 'public',
       serviceCidrs: [],
       ...forged,
     });

@@ -31,7 +31,7 @@ async function connecting(options: Partial<ConnectOptions> = {}) {
     describeCluster: async (_, name) => {
       asked.push(name);
       const moved = { endpoint: 'https://127.0.0.1:2', certificateAuthority };
-      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...moved };
+      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, endpointAccess: 'public', serviceCidrs: [], ...moved };
     },
     async *listInstances() {},
     ...options,
