@@ -62,8 +62,9 @@ export class HubStack extends Stack {
     const history = new AuditHistory(this, 'AuditHistory', { key });
     const journal = new JournalBucket(this, 'Journal', { key, journal: fleet.journal });
     const { monitoring } = fleet;
-    const { outcomes, starts, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, key });
-    const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, key });
+    const { architecture } = hub;
+    const { outcomes, starts, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, architecture, key });
+    const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, architecture, key });
 
     // Spoke accounts and access entries name these roles, before and after the stack is replaced: a name that CloudFormation
     // chooses would have to be carried there by hand each time.
@@ -117,6 +118,7 @@ export class HubStack extends Stack {
       },
       files: { 'fleet.json': fleet },
       role: dispatchRole,
+      architecture,
       key,
     });
     state.allow(dispatchRole, { read: ['registry', 'index', 'recovery'], write: ['registry'] });

@@ -1,4 +1,5 @@
 import { DescribeAccessEntryCommand, EKSClient } from '@aws-sdk/client-eks';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { AwsCredentialIdentity } from '@smithy/types';
 import { callAws, describeCall } from '../../lambdas/aws/call.ts';
@@ -40,6 +41,12 @@ export interface AwsCalls {
     principalArn: string,
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
+  /**
+   * How many functions may run at once in our account, in a Region.
+   *
+   * @throws AwsError
+   */
+  readonly concurrency: (region: string, signal: AbortSignal) => Promise<number>;
 }
 
 /** What all clients may be told. @default the environment says where and as whom */
@@ -82,6 +89,16 @@ export async function connectAws(
         client.send(command, { abortSignal }),
       );
       return accessEntry?.kubernetesGroups ?? [];
+    },
+    async concurrency(place, ended) {
+      const client = new LambdaClient({ ...config, region: place });
+      const call = describeCall('lambda:GetAccountSettings', { account: Account, region: place });
+      const { AccountLimit } = await callAws({ object: call }, ended, (abortSignal) =>
+        client.send(new GetAccountSettingsCommand({}), { abortSignal }),
+      );
+      const most: unknown = AccountLimit?.ConcurrentExecutions;
+      if (typeof most !== 'number') throw invalid(call, 'the answer holds no AccountLimit.ConcurrentExecutions');
+      return most;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import type { Answer, Check, CheckGroup, Fix } from './check.ts';
 import { machinesCheck, signerCheck } from './cluster-checks.ts';
 import { type Role, rightChecks } from './rights.ts';
-import { type Server, serverChecks } from './server-checks.ts';
+import { type Server, type SweptFrom, serverChecks } from './server-checks.ts';
 
 /** How one API server is reached, and what is done when that fails. */
 export interface Door {
@@ -22,6 +22,9 @@ export interface Door {
 
 export interface ClusterUnderTest {
   readonly subject: string;
+  readonly note?: string;
+  /** @default from here, or from where the name of its API server may have other addresses */
+  readonly sweptFrom?: SweptFrom | undefined;
   readonly cluster: Pick<ClusterContext, 'name' | 'provider'>;
   /** Those in which its Cluster object can be, on the server that has the Machines. */
   readonly namespaces: readonly string[];
@@ -51,17 +54,17 @@ export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): Ch
     ...further(server),
   ];
   const managesItself = management === undefined && cluster.provider === 'eks-anywhere';
-  const own = group(subject, workload, managesItself ? ['workload', 'management'] : ['workload'], options, (server) => [
+  const own = group(test, workload, managesItself ? ['workload', 'management'] : ['workload'], options, (server) => [
     ...(managesItself ? machines(server) : []),
     signerCheck(server, options.now),
   ]);
-  return management === undefined
-    ? [own]
-    : [own, group(`${subject}, its management cluster`, management, ['management'], options, machines)];
+  if (management === undefined) return [own];
+  const other = { ...test, subject: `${subject}, its management cluster` };
+  return [own, group(other, management, ['management'], options, machines)];
 }
 
 function group(
-  subject: string,
+  { subject, note, sweptFrom }: Pick<ClusterUnderTest, 'subject' | 'note' | 'sweptFrom'>,
   { object, opening, grantee, ...answers }: Door,
   roles: readonly Role[],
   options: GroupOptions,
@@ -71,9 +74,10 @@ function group(
   const first = opening(server);
   return {
     subject,
+    note,
     checks: [
       ...first,
-      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, now: options.now, ...answers }),
+      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, sweptFrom, now: options.now, ...answers }),
       ...rightChecks(server, { roles, ...options, ...(grantee === undefined ? {} : { grantee }) }),
       ...last(server),
     ],

@@ -25,6 +25,7 @@ import { accessEntryFix, allowFix, GROUP } from './aws-fixes.ts';
 import { type Check, type CheckGroup, type Fix, failed, passed, untold } from './check.ts';
 import { kubeconfigSecretsCheck } from './cluster-checks.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
+import { concurrencyCheck } from './concurrency-check.ts';
 import { type HubRoles, hubRoles, whereIsTheRole } from './hub-roles.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 import { grantFix } from './rights.ts';
@@ -84,6 +85,7 @@ export async function fleetGroups(
     credentialsGroup(
       async () => passed(`we are ${caller.arn}`),
       `tried as ${caller.arn}; the functions use ${roles.sweepRole}${roles.known ? '' : ', the output SweepRoleArn of the stack'}`,
+      hub.account === caller.account ? [concurrencyCheck(fleet, aws, hub.region)] : [],
     ),
     ...sources.map((source) => sourceGroup(source, aws, roles)),
     ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),
@@ -96,9 +98,9 @@ interface Callers {
   readonly roles: HubRoles;
 }
 
-function credentialsGroup(run: Check['run'], note: string): CheckGroup {
+function credentialsGroup(run: Check['run'], note: string, more: readonly Check[] = []): CheckGroup {
   const check = { id: 'aws-credentials', title: 'AWS knows us', object: 'sts:GetCallerIdentity', run };
-  return { subject: 'AWS credentials', note, checks: [check] };
+  return { subject: 'AWS credentials', note, checks: [check, ...more] };
 }
 
 function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): string {
@@ -181,15 +183,19 @@ function groupsOf(
     };
     return [{ subject: id, checks: [check] }];
   }
-  const vpc = lanes.find(({ name }) => name === target.lane)?.vpcId;
-  const subject = vpc === undefined ? id : `${id} (swept from ${vpc}, tried from here)`;
+  const { lane } = target;
+  const vpcId = lanes.find(({ name }) => name === lane)?.vpcId;
+  const note = `swept from lane ${lane}, ${vpcId === undefined ? 'outside of every VPC' : `in ${vpcId}`}; tried from here`;
   const managesItself = target.management !== undefined && target.management.access === undefined;
   // Where its Cluster is, a sweep of its management cluster finds out.
   const of = managementClusters.find(({ name }) => id === `${name}/${target.cluster.name}`);
   const workloads = found.managesClusters && managementClusters.find(({ name }) => name === id)?.workloadClusters;
   return clusterGroups(
     {
-      subject,
+      subject: id,
+      note,
+      // An EKS endpoint that everybody reaches may have a private address here as well.
+      sweptFrom: vpcId === undefined && target.access.kind === 'eks' ? undefined : { lane, vpcId },
       cluster: target.cluster,
       namespaces: of?.workloadClusters.namespaces ?? [target.management?.namespace ?? DEFAULT_NAMESPACE],
       further: workloads?.kubeconfigsFromManagementCluster

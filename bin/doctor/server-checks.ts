@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
@@ -8,7 +9,7 @@ import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock
 import { DAY_MS } from '../../lambdas/time.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { dayOf } from '../terminal/words.ts';
-import { type Answer, type Check, either, type Fix, failed, passed, warning } from './check.ts';
+import { type Answer, type Check, either, type Fix, failed, passed, untold, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
 
 /** An API server, and what its checks learn about it for those that follow. */
@@ -19,6 +20,15 @@ export interface Server {
   /** Set by the check `authentication`; absent also where the API server is too old to tell. */
   identity?: Identity;
   probe?: Probe;
+  /** Set by the check `resolve`: one of those that it has here. */
+  address?: string;
+}
+
+/** From where the functions reach an API server. */
+export interface SweptFrom {
+  readonly lane: string;
+  /** Absent outside of every VPC. */
+  readonly vpcId?: string | undefined;
 }
 
 export interface ServerCheckOptions {
@@ -30,9 +40,22 @@ export interface ServerCheckOptions {
   readonly renew: Fix;
   /** What a 401 means, where it is something else than that the kubeconfig has to be made anew. */
   readonly refused?: (problem: string) => Answer;
+  /** @default from here, or from where its name may have other addresses */
+  readonly sweptFrom?: SweptFrom | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
+
+/** Nothing outside of the network that has them leads to these (RFC 1918, RFC 6598, RFC 4193). */
+const PRIVATE = new BlockList();
+for (const [address, prefix] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+] as const)
+  PRIVATE.addSubnet(address, prefix, 'ipv4');
+PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
 /** Time to renew before anything breaks. */
 const CA_WARNING_DAYS = 30;
@@ -42,9 +65,11 @@ const CERTIFICATE_WARNING_DAYS = 7;
 /** Whether an API server can be reached, is the right one, and knows us. */
 export function serverChecks(
   server: Server,
-  { after, object, renew, refused = (problem) => failed(problem, renew), now }: ServerCheckOptions,
+  { after, object, renew, refused = (problem) => failed(problem, renew), sweptFrom, now }: ServerCheckOptions,
 ): Check[] {
   const host = () => hostOf(new URL(known(server.connection).server));
+  const fromHere = (answer: Answer): Answer =>
+    answer.status === 'failed' && sweptFrom?.vpcId !== undefined ? untriedHere(answer.found, sweptFrom) : answer;
   return [
     {
       id: 'resolve',
@@ -54,15 +79,29 @@ export function serverChecks(
       async run() {
         try {
           const { address } = await lookup(host());
+          server.address = address;
           return passed(address);
         } catch (error) {
-          return failed(`${host()} cannot be resolved: ${systemErrorWords(error)}`, {
-            ...renew,
-            text: `Mend the name where it is served, or run this where it resolves. If the API server has another name now: ${renew.text}`,
-          });
+          return fromHere(
+            failed(`${host()} cannot be resolved: ${systemErrorWords(error)}`, {
+              ...renew,
+              text: `Mend the name where it is served, or run this where it resolves. If the API server has another name now: ${renew.text}`,
+            }),
+          );
         }
       },
     },
+    ...(sweptFrom === undefined || sweptFrom.vpcId !== undefined
+      ? []
+      : [
+          {
+            id: 'lane',
+            title: 'a lane leads to it',
+            object,
+            needs: ['resolve'],
+            run: async () => laneAnswer(known(server.address), sweptFrom),
+          },
+        ]),
     {
       id: 'connect',
       title: 'server answers',
@@ -71,7 +110,7 @@ export function serverChecks(
       async run(signal) {
         const probe = await probeServer(known(server.connection), now, signal);
         server.probe = probe;
-        return connectAnswer(probe, renew);
+        return fromHere(connectAnswer(probe, renew));
       },
     },
     {
@@ -122,6 +161,21 @@ export function serverChecks(
 export function known<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('a check ran before the one that it needs');
   return value;
+}
+
+/** That this network does not reach it says nothing about that of the lane. */
+function untriedHere(problem: string, { lane, vpcId }: SweptFrom): Answer {
+  return untold(`cannot be tried from here: ${problem}`, {
+    text: `Only lane ${lane} in ${vpcId} has to reach it; certmarshal report says whether it does. To try what comes after this, run it in that VPC.`,
+  });
+}
+
+function laneAnswer(address: string, { lane }: SweptFrom): Answer {
+  if (!PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+    return passed(`lane ${lane}, outside of every VPC`);
+  return failed(`${address} is a private address, and lane ${lane} is outside of every VPC`, {
+    text: 'Add to lanes in fleet.yaml one in a VPC that is routed there, name it as lane of the cluster, and deploy.',
+  });
 }
 
 function connectAnswer(probe: Probe, renew: Fix): Answer {

@@ -20,13 +20,17 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
   unavailable: 'Check the health of the service in that Region, and the route to it: NAT gateway or VPC endpoint.',
 };
 
+const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
 const CLOCK = 'Set the clock of this machine: AWS takes no request that is signed more than five minutes off.';
+
+/** EKS tries a launch template with the rights of its caller, and only the message of its InvalidRequestException says that they do not suffice. */
+const DENIED_IN_WORDS = /\bnot authorized\b|\bEncoded authorization failure\b/i;
 
 /** Error codes of all services in use, by meaning (Common Error Types of each API reference; `RETRYABLE` codes of the SDK). */
 const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
   [
     /^(?:AccessDenied|AccessDeniedException|UnauthorizedOperation|NotAuthorized|AuthorizationError|AllAccessDisabled)$/,
-    { kind: 'denied', problem: 'access is denied' },
+    DENIED,
   ],
   [
     /^(?:ExpiredToken|ExpiredTokenException|RequestExpired|TokenRefreshRequired|CredentialsExpired)$/,
@@ -129,6 +133,8 @@ export function invalid(object: string, problem: string, remedy = REMEDY.invalid
 
 function meaningOf(error: unknown): Meaning {
   const code = codeOf(error);
+  if (code === 'InvalidRequestException' && error instanceof Error && DENIED_IN_WORDS.test(error.message))
+    return DENIED;
   const meaning = MEANINGS.find(([codes]) => codes.test(code))?.[1];
   if (meaning !== undefined) return meaning;
   const status = statusOf(error);
@@ -139,7 +145,7 @@ function meaningOf(error: unknown): Meaning {
 
 /** For codes that are in no list, and answers without one. */
 function meaningOfStatus(status: number): Meaning {
-  if (status === 401 || status === 403) return { kind: 'denied', problem: 'access is denied' };
+  if (status === 401 || status === 403) return DENIED;
   if (status === 404) return { kind: 'not-found', problem: 'it does not exist' };
   if (status === 412) return { kind: 'conflict', problem: 'somebody else has written it since it was read' };
   if (status === 429) return { kind: 'throttled', problem: 'AWS asks to be called less often' };

@@ -20,13 +20,16 @@ export interface EksCluster {
   readonly certificateAuthority?: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly vpcId?: string;
-  readonly publicEndpoint: boolean;
+  readonly endpointAccess: EndpointAccess;
   readonly serviceCidrs: readonly string[];
   /** Where its hybrid nodes are. */
   readonly remoteNodeNetworks: readonly string[];
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`. */
   readonly authenticationMode?: string;
 }
+
+/** Who reaches the endpoint: everybody, only whom its `publicAccessCidrs` name, or only its VPC and what is routed there. */
+export type EndpointAccess = 'public' | 'allow-list' | 'private';
 
 /** Reads EKS. Any number of calls may be wanted at once: those to one account and Region are started evenly, ten a second. */
 export interface EksReader {
@@ -46,6 +49,9 @@ const MAX_PAGES = 100;
 const MAX_TAGS = 50;
 const MAX_KEY = 128;
 const MAX_VALUE = 256;
+
+/** In `publicAccessCidrs`, as EKS writes it where none are given. The default lane has IPv4 addresses. */
+const EVERYBODY = '0.0.0.0/0';
 
 /** EKS API reference, CreateCluster. */
 const CLUSTER_NAME = /^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/;
@@ -102,9 +108,11 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   if (ca !== undefined && !isCa(ca))
     throw wrong('certificateAuthority.data', `is not base64 of at most ${MAX_CA} characters`);
   if (!areTags(tags)) throw wrong('tags', `are not at most ${MAX_TAGS} tags`);
-  const { vpcId, endpointPublicAccess = false } = resourcesVpcConfig;
+  const { vpcId, endpointPublicAccess = false, publicAccessCidrs = [] } = resourcesVpcConfig;
   if (typeof endpointPublicAccess !== 'boolean')
     throw wrong('resourcesVpcConfig.endpointPublicAccess', 'is not true or false');
+  if (!Array.isArray(publicAccessCidrs)) throw wrong('resourcesVpcConfig.publicAccessCidrs', 'is not a list');
+  const isOpen = publicAccessCidrs.length === 0 || publicAccessCidrs.includes(EVERYBODY);
   if (vpcId !== undefined && !isMatch(vpcId, VPC_ID)) throw wrong('resourcesVpcConfig.vpcId', 'is not the id of a VPC');
   const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};
   const serviceCidrs = [serviceIpv4Cidr, serviceIpv6Cidr].filter((cidr) => cidr !== undefined);
@@ -123,7 +131,7 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
     certificateAuthority: ca,
     tags,
     vpcId,
-    publicEndpoint: endpointPublicAccess,
+    endpointAccess: endpointPublicAccess ? (isOpen ? 'public' : 'allow-list') : 'private',
     serviceCidrs,
     remoteNodeNetworks,
     authenticationMode,

@@ -1,21 +1,27 @@
-interface Domains {
-  /** Region names of the partition. */
+interface Partition {
+  readonly id: string;
+  /** Names of its Regions. */
   readonly regions: RegExp;
   readonly suffix: string;
   readonly dualStack: string;
 }
 
-/** Source: `regionRegex`, `dnsSuffix` and `dualStackDnsSuffix` of each partition in the endpoint rules of the AWS SDKs (partitions.json). */
-const PARTITIONS: readonly Domains[] = [
-  { regions: /^(?:us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
-  { regions: /^us-gov-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
-  { regions: /^cn-[a-z]+-\d+$/, suffix: 'amazonaws.com.cn', dualStack: 'api.amazonwebservices.com.cn' },
-  { regions: /^eusc-de-[a-z]+-\d+$/, suffix: 'amazonaws.eu', dualStack: 'api.amazonwebservices.eu' },
-  { regions: /^us-iso-[a-z]+-\d+$/, suffix: 'c2s.ic.gov', dualStack: 'api.aws.ic.gov' },
-  { regions: /^us-isob-[a-z]+-\d+$/, suffix: 'sc2s.sgov.gov', dualStack: 'api.aws.scloud' },
-  { regions: /^eu-isoe-[a-z]+-\d+$/, suffix: 'cloud.adc-e.uk', dualStack: 'api.cloud-aws.adc-e.uk' },
-  { regions: /^us-isof-[a-z]+-\d+$/, suffix: 'csp.hci.ic.gov', dualStack: 'api.aws.hci.ic.gov' },
+/** Source: `id`, `regionRegex`, `dnsSuffix` and `dualStackDnsSuffix` of each partition in the endpoint rules of the AWS SDKs (partitions.json). */
+const PARTITIONS: readonly Partition[] = [
+  { id: 'aws', regions: /^(?:us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
+  { id: 'aws-us-gov', regions: /^us-gov-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
+  { id: 'aws-cn', regions: /^cn-[a-z]+-\d+$/, suffix: 'amazonaws.com.cn', dualStack: 'api.amazonwebservices.com.cn' },
+  { id: 'aws-eusc', regions: /^eusc-de-[a-z]+-\d+$/, suffix: 'amazonaws.eu', dualStack: 'api.amazonwebservices.eu' },
+  { id: 'aws-iso', regions: /^us-iso-[a-z]+-\d+$/, suffix: 'c2s.ic.gov', dualStack: 'api.aws.ic.gov' },
+  { id: 'aws-iso-b', regions: /^us-isob-[a-z]+-\d+$/, suffix: 'sc2s.sgov.gov', dualStack: 'api.aws.scloud' },
+  { id: 'aws-iso-e', regions: /^eu-isoe-[a-z]+-\d+$/, suffix: 'cloud.adc-e.uk', dualStack: 'api.cloud-aws.adc-e.uk' },
+  { id: 'aws-iso-f', regions: /^us-isof-[a-z]+-\d+$/, suffix: 'csp.hci.ic.gov', dualStack: 'api.aws.hci.ic.gov' },
 ];
+
+/** The partition of a Region; `aws` for a name that none of them has. */
+export function partitionOf(region: string): string {
+  return PARTITIONS.find(({ regions }) => regions.test(region))?.id ?? 'aws';
+}
 
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /** `0A1B.gr7.eu-central-1.eks.amazonaws.com`: everything below `eks.<suffix>` is EKS's own. */

@@ -9,7 +9,7 @@ import type { Problem } from '../contracts/problem.ts';
 import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
 import type { ObservedEksCluster, ObservedNodeGroup, ObservedUpdate } from '../resources/eks.ts';
-import { invalid } from './classify.ts';
+import { classify, invalid } from './classify.ts';
 import { type EksReaderOptions, PAGE } from './eks-calls.ts';
 import { createEksObjects, type NamedNodegroup, type Wrong } from './eks-objects.ts';
 import { isMatch, isText, isTime } from './eks-values.ts';
@@ -25,7 +25,7 @@ export interface EksNodeGroups {
   /**
    * Has EKS replace all nodes of a group by new ones of the same Kubernetes version, with its latest image, and never by force. EKS takes calls with the same token as one.
    *
-   * @throws AwsError `unavailable` and `aborted` leave open whether EKS has it
+   * @throws AwsError `denied` where EKS says so, in a code or in words; `unavailable` and `aborted` leave open whether EKS has it
    */
   update(nodegroup: string, clientRequestToken: string, signal: AbortSignal): Promise<NodeGroupUpdate>;
 }
@@ -34,12 +34,12 @@ export interface EksNodeGroups {
  * What became of a call of UpdateNodegroupVersion:
  *
  * - `begun`: EKS makes the update with this id.
- * - `nothing-to-roll`: it refused (InvalidParameterException, InvalidRequestException). What it does when there is no newer image is not documented.
+ * - `refused`: the group or its owner is in the way (InvalidParameterException, InvalidRequestException): no room for another node, for example.
  * - `busy`: another change of the group is under way (ResourceInUseException).
  */
 export type NodeGroupUpdate =
   | { readonly kind: 'begun'; readonly id: string }
-  | { readonly kind: 'nothing-to-roll' | 'busy'; readonly problem: Problem };
+  | { readonly kind: 'refused' | 'busy'; readonly problem: Problem };
 
 /** Of one group or cluster, in all its life. */
 const MAX_UPDATES = 500;
@@ -51,9 +51,9 @@ const UPDATE_ID = /^[A-Za-z0-9-]{1,64}$/;
 const STATUS = /^[A-Z_]{1,40}$/;
 const WORD = /^[A-Za-z]{1,60}$/;
 
-const REFUSED: ReadonlyMap<unknown, 'nothing-to-roll' | 'busy'> = new Map([
-  ['InvalidParameterException', 'nothing-to-roll'],
-  ['InvalidRequestException', 'nothing-to-roll'],
+const REFUSED: ReadonlyMap<unknown, 'refused' | 'busy'> = new Map([
+  ['InvalidParameterException', 'refused'],
+  ['InvalidRequestException', 'refused'],
   ['ResourceInUseException', 'busy'],
 ]);
 
@@ -110,7 +110,7 @@ export function createEksNodeGroups(
           try {
             return await client.send(command, sending);
           } catch (error) {
-            const refused = refusalOf(error, object);
+            const refused = classify(error, object).kind === 'denied' ? undefined : refusalOf(error, object);
             if (refused === undefined) throw error;
             return refused;
           }
@@ -133,7 +133,7 @@ function refusalOf(error: unknown, object: string): Exclude<NodeGroupUpdate, { k
   const remedy =
     kind === 'busy'
       ? 'Wait until that is done; the next look tries again.'
-      : 'Look at the node group: where there is no newer image, its nodes have to be replaced another way.';
+      : 'Fix at the node group what EKS names; the next look tries again.';
   return { kind, problem: { kind, object, message, remedy } };
 }
 
@@ -158,7 +158,7 @@ function readNodeGroup(
     version: text('version', version),
     releaseVersion: text('releaseVersion', releaseVersion),
     amiType: text('amiType', amiType),
-    launchTemplate: text('launchTemplate.id', launchTemplate?.id),
+    launchTemplate: launchTemplate ? (text('launchTemplate.id', launchTemplate.id) ?? 'without an id') : undefined,
     strategy: text('updateConfig.updateStrategy', updateConfig?.updateStrategy),
   };
 }

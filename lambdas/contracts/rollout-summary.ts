@@ -103,7 +103,7 @@ export const RolloutSummary = z.object({
         'abort',
         'update-node-group',
       ]),
-      outcome: z.enum(['written', 'overtaken', 'refused', 'locked', 'failed', 'unknown', 'nothing-to-roll']),
+      outcome: z.enum(['written', 'overtaken', 'refused', 'locked', 'failed', 'unknown']),
     }),
   ),
 });

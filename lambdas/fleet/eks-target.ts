@@ -27,7 +27,7 @@ export function describedCluster(
   if (!SERVING.has(status)) return { id, problem: notServing(id, status) };
   if (endpoint === undefined || certificateAuthority === undefined) return { id, problem: withoutEndpoint(id) };
   const lane = laneOf(cluster, entry, lanes);
-  if (lane === undefined) return { id, problem: withoutLane(id, vpcId) };
+  if (lane === undefined) return { id, problem: withoutLane(id, cluster) };
   const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs, remoteNodeNetworks };
   const target = read(Target, eksTarget(said, { scope, entry, lane }), 'target');
   return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
@@ -61,19 +61,22 @@ export function eksTarget(
   };
 }
 
-/** Every lane that an EKS cluster of an entry can be in, whether its endpoint is public or not. */
+/** Every lane that an EKS cluster of an entry can be in, whoever reaches its endpoint. */
 export function lanesFor(vpcId: string | undefined, entry: EksDiscovery, lanes: readonly Lane[]): readonly string[] {
   const own = vpcId === undefined ? [] : lanes.filter((lane) => lane.vpcId === vpcId).map(({ name }) => name);
   return [entry.lane ?? DEFAULT_LANE, ...own];
 }
 
-/** An endpoint that only its VPC reaches is swept from a lane in that VPC, or from the one that the entry names, which may be routed there. */
+/**
+ * An endpoint that not everybody reaches is swept from a lane in its VPC, or from the one that the entry names, which may be routed there or on the allow list. The default
+ * lane is on none: it has no fixed address.
+ */
 function laneOf(
-  { publicEndpoint, vpcId }: EksCluster,
+  { endpointAccess, vpcId }: EksCluster,
   entry: EksDiscovery,
   lanes: readonly Lane[],
 ): string | undefined {
-  if (publicEndpoint) return entry.lane ?? DEFAULT_LANE;
+  if (endpointAccess === 'public') return entry.lane ?? DEFAULT_LANE;
   return lanes.find((lane) => lane.vpcId === vpcId)?.name ?? entry.lane;
 }
 
@@ -101,13 +104,20 @@ function withoutEndpoint(id: string): Problem {
   };
 }
 
-function withoutLane(id: string, vpcId: string | undefined): Problem {
+function withoutLane(id: string, { vpcId, endpointAccess }: EksCluster): Problem {
   const vpc = printable(vpcId ?? 'an unknown VPC', 50);
+  const isPrivate = endpointAccess === 'private';
+  const why = isPrivate
+    ? 'its endpoint is private'
+    : 'its public endpoint has an allow list (publicAccessCidrs), on which the default lane cannot be, having no fixed address';
+  const other = isPrivate
+    ? 'name at this discovery a lane that is routed there'
+    : 'put the Elastic IP of the NAT gateway of another lane on the allow list, and name that lane at this discovery';
   return {
     kind: 'lane',
     object: `cluster ${id}`,
-    message: `its endpoint is private, and no lane is in its VPC ${vpc}`,
-    remedy: `Add to lanes in fleet.yaml one with vpcId: ${vpc}, its subnets and security groups, and deploy; or name at this discovery a lane that is routed there.`,
+    message: `${why}, and no lane is in its VPC ${vpc}`,
+    remedy: `Add to lanes in fleet.yaml one with vpcId: ${vpc}, its subnets and security groups, and deploy; or ${other}.`,
   };
 }
 

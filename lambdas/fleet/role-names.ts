@@ -1,3 +1,5 @@
+import { partitionOf } from '../aws/eks-endpoint.ts';
+
 /** Name of the hub's stack in CloudFormation. */
 export const HUB_STACK = 'CertMarshal';
 
@@ -18,10 +20,4 @@ export function hubRoleArn(
   part: HubPart,
 ): string {
   return `arn:${partitionOf(region)}:iam::${account}:role/${roleName({ stackName: HUB_STACK, region }, part)}`;
-}
-
-/** Source: AWS General Reference, "Amazon Resource Names". */
-export function partitionOf(region: string): string {
-  if (region.startsWith('cn-')) return 'aws-cn';
-  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws';
 }

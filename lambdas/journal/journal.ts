@@ -63,7 +63,7 @@ export interface RolloutEntry {
   readonly reason: string;
   /** Of a hold its words, else those of the API server, of a webhook or of AWS where it was refused or failed. */
   readonly message?: string;
-  /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent, and no answer says whether it was done), `nothing-to-roll`. */
+  /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent, and no answer says whether it was done). */
   readonly outcome: string;
   /** Version of certmarshal. */
   readonly program: string;

@@ -1,6 +1,7 @@
+import type { Problem } from '../contracts/problem.ts';
 import { type HoldReason, ROLLOUT_LIMITS, type RolloutSummary } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
-import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from './node-groups.ts';
+import { NODES_BY_HAND, type NodeGroupHoldId, type NodeGroupRequest, successorOf } from './node-groups.ts';
 import type { NodeGroupsStepped } from './step-node-groups.ts';
 import { boundedReasons, failedChecks, textOf } from './summary.ts';
 
@@ -11,11 +12,12 @@ export function nodeGroupSummaryOf({
   written,
   at,
 }: Pick<NodeGroupsStepped, 'observed' | 'step' | 'written' | 'at'>): RolloutSummary {
-  const { state, message, checks, deadline, nextWindow, asks } = step;
-  const held = step.kind === 'hold' ? step.reasons : [];
+  const { message, checks, deadline, nextWindow, asks } = step;
+  const refused = written?.kind === 'refused' ? written.problem : undefined;
+  const held = step.kind === 'hold' ? step.reasons : refused === undefined ? [] : [notUpdated(refused)];
   const [from, until] = [textOf(successorOf(observed.authorities)?.createdAt), textOf(deadline)];
   return {
-    state,
+    state: refused === undefined ? step.state : 'refused',
     message: printable(message, ROLLOUT_LIMITS.message),
     at,
     ...failedChecks(checks),
@@ -24,6 +26,11 @@ export function nodeGroupSummaryOf({
     nextWindow: textOf(nextWindow),
     write: step.kind === 'act' && written ? ({ kind: 'update-node-group', outcome: written.kind } as const) : undefined,
   };
+}
+
+/** The next look tries again, but only a person can make it come through. */
+function notUpdated({ object, message, remedy }: Problem): HoldReason {
+  return { id: 'node-group-not-updated' satisfies NodeGroupHoldId, object, message, remedy };
 }
 
 /** What is left to a person, whatever certmarshal does. */

@@ -85,7 +85,7 @@ export const NODE_GROUP_HOLD_IDS = {
   'node-group-not-updated': {
     title: 'EKS was asked to update a node group, and made no update',
     remedy:
-      'There may be no newer image: give it a new version of its launch template, or replace its Nodes one by one',
+      'Update it yourself and see what EKS says; where it says nothing and updates nothing, replace its Nodes one by one',
   },
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
@@ -142,7 +142,10 @@ export function planNodeGroups(
   const old = observed.nodes.filter((node) => isOld(node, successor));
   const known = new Map(groups.map((group) => [group.name, group]));
   const affected = affectedGroups(observed);
-  const due = affected.filter(({ amiType }) => amiType !== 'CUSTOM');
+  const ofPeople = affected.filter(
+    ({ amiType, launchTemplate }) => amiType === 'CUSTOM' || launchTemplate !== undefined,
+  );
+  const due = affected.filter((group) => !ofPeople.includes(group));
   const open = tries.find(({ state }) => state === 'open');
   const candidate = due.find(({ name }) => name === open?.group?.name) ?? due[0];
   const id = candidate === undefined ? '' : tokenOf(observed, candidate, successor);
@@ -161,7 +164,7 @@ export function planNodeGroups(
   const deadline = deadlineOf(successor, policy);
   const nextWindow = policy === undefined ? undefined : nextWindowOf(policy, now);
   const asks = [
-    ...affected.filter(({ amiType }) => amiType === 'CUSTOM').map((group) => customImage(group, observed)),
+    ...ofPeople.map((group) => byOwner(group, observed)),
     ...ownersOf(old, known).map(([kind, nodes]) => OWNERS[kind](nodes, observed)),
   ];
   const planned = {
@@ -422,11 +425,22 @@ const OWNERS: Readonly<
   }),
 };
 
-function customImage({ name, launchTemplate }: ObservedNodeGroup, { cluster }: ObservedNodeGroups): NodeGroupRequest {
+/** EKS tries a launch template with the rights of its caller, and certmarshal has none to launch an instance. */
+function byOwner(
+  { name, amiType, launchTemplate = '' }: ObservedNodeGroup,
+  { cluster }: ObservedNodeGroups,
+): NodeGroupRequest {
+  const [object, command] = [`node group ${name}`, updateCommand(cluster, name)];
+  if (amiType !== 'CUSTOM')
+    return {
+      object,
+      message: `${object} has a launch template of its own, and updating it takes the right to launch instances: update it yourself`,
+      command,
+    };
   return {
-    object: `node group ${name}`,
-    message: `node group ${name} has an image of its own: make a new version of its launch template, and update to that`,
-    command: `${updateCommand(cluster, name)} --launch-template id=${word(launchTemplate ?? '', 'LAUNCH_TEMPLATE')},version=VERSION`,
+    object,
+    message: `${object} has an image of its own: make a new version of its launch template, and update to that`,
+    command: `${command} --launch-template id=${word(launchTemplate, 'LAUNCH_TEMPLATE')},version=VERSION`,
   };
 }
 

@@ -27,9 +27,8 @@ export interface NodeGroupTarget {
   readonly nodeGroups: EksNodeGroups;
 }
 
-/** As `RolloutWritten`; `nothing-to-roll`: EKS refused, and is not asked again for this successor. */
-export interface NodeGroupWritten extends Omit<RolloutWritten, 'kind'> {
-  readonly kind: Exclude<RolloutWritten['kind'], 'locked'> | 'nothing-to-roll';
+export interface NodeGroupWritten extends RolloutWritten {
+  readonly kind: Exclude<RolloutWritten['kind'], 'locked'>;
 }
 
 /** What one look at the node groups of a cluster came to. */
@@ -49,7 +48,7 @@ const MAX_NODES = 20_000;
 
 /**
  * One look at the node groups of one EKS cluster: observe, plan, begin one update at most, report. Nothing is read where fleet.yaml does not opt in; nodes, groups and
- * updates only while the authority of the cluster has a successor. Without a ledger nothing is begun: EKS does not remember what it refused. Safe to repeat, to interrupt
+ * updates only while the authority of the cluster has a successor. Without a ledger nothing is begun. Safe to repeat, to interrupt
  * and to run twice at once. Rejects only for a bug.
  */
 export async function stepNodeGroups(
@@ -87,9 +86,9 @@ export async function stepNodeGroups(
   const written = await update(target, step, signal);
   if (written.problem !== undefined) problems.push(written.problem);
   if (written.kind !== 'written' && written.kind !== 'unknown') {
-    // What EKS refused as nothing to do is remembered; what did not begin is forgotten.
-    const undone = written.kind === 'nothing-to-roll' ? {} : { undone: { claimedAt } };
-    await end(ledger, { id: step.clientRequestToken, cluster: target.id, at: clock(), ...undone }, problems, signal);
+    // What did not begin is forgotten.
+    const undone = { id: step.clientRequestToken, cluster: target.id, at: clock(), undone: { claimedAt } };
+    await end(ledger, undone, problems, signal);
   }
   return { ...stepped, written };
 }
@@ -219,7 +218,7 @@ async function update(
   try {
     const updated = await nodeGroups.update(nodegroup, clientRequestToken, signal);
     if (updated.kind === 'begun') return { kind: 'written' };
-    return { kind: updated.kind === 'busy' ? 'overtaken' : 'nothing-to-roll', problem: updated.problem };
+    return { kind: updated.kind === 'busy' ? 'overtaken' : 'refused', problem: updated.problem };
   } catch (error) {
     const failure = known(error);
     const problem = problemOf(failure);

@@ -62,6 +62,7 @@ export class Hints extends Construct {
         HUB_PARTITION: partition,
       },
       files: { 'policies.json': fleet.policies, 'fleet.json': fleetOfTargets(fleet) },
+      architecture: fleet.hub.architecture,
       key,
     });
     this.hint = hint;

@@ -9,6 +9,7 @@ import {
 import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
+import type { HubOptions } from '../../lambdas/config/fleet.ts';
 import { NODE_OPTIONS } from '../node-options.ts';
 import { bundle } from './bundle.ts';
 
@@ -25,6 +26,8 @@ export interface HubFunctionProps {
   readonly files?: Readonly<Record<string, unknown>>;
   /** @default a role of its own */
   readonly role?: IRole;
+  /** @default arm64 */
+  readonly architecture?: HubOptions['architecture'] | undefined;
   /** Encrypts the log group; its policy must let CloudWatch Logs use it. @default the key of CloudWatch Logs */
   readonly key?: IKey | undefined;
   /** @default none */
@@ -36,7 +39,7 @@ export interface HubFunctionProps {
 /**
  * A function of certmarshal. What all of them have in common:
  *
- * - Node.js 24 on arm64, the code in minified ES modules.
+ * - Node.js 24, the code in minified ES modules.
  * - A log group of its own, kept for a year and after the stack is gone: it holds the record of every approval.
  * - A role that may write to that log group, and nothing else until it is granted.
  * - Invoked asynchronously, an event is neither repeated nor older than a minute: the next tick is the retry. For notify there is none.
@@ -58,7 +61,7 @@ export class HubFunction extends LambdaFunction {
       code: bundle(props.handlerFile, props.files ?? {}),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
+      architecture: props.architecture === 'x86_64' ? Architecture.X86_64 : Architecture.ARM_64,
       timeout: props.timeout,
       memorySize: props.memorySize ?? 256,
       environment: { NODE_OPTIONS, ...props.environment },

@@ -85,6 +85,7 @@ export class SweepLane extends Construct {
         'fleet.json': fleetOfTargets(props.fleet),
       },
       role,
+      architecture: props.fleet.hub.architecture,
       key,
       reservedConcurrentExecutions: reservedConcurrency,
     });

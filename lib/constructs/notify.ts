@@ -6,7 +6,7 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Duration, Stack, TimeZone } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
-import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
+import type { FleetMonitoring, HubOptions } from '../../lambdas/config/fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { Topics } from '../monitoring/topics.ts';
 import type { FleetState } from './fleet-state.ts';
@@ -19,6 +19,7 @@ export interface NotifyProps {
   readonly monitoring: FleetMonitoring;
   readonly state: FleetState;
   readonly topics: Topics;
+  readonly architecture: HubOptions['architecture'];
   readonly key?: IKey | undefined;
 }
 
@@ -29,7 +30,7 @@ export interface NotifyProps {
 export class Notify extends Construct {
   public readonly notify: HubFunction;
 
-  constructor(scope: Construct, id: string, { monitoring, state, topics, key }: NotifyProps) {
+  constructor(scope: Construct, id: string, { monitoring, state, topics, architecture, key }: NotifyProps) {
     super(scope, id);
     const { digest, reportLinks } = monitoring;
     this.notify = new HubFunction(this, 'Notify', {
@@ -50,6 +51,7 @@ export class Notify extends Construct {
         maxEventAge: Duration.minutes(15),
         onFailure: new SnsDestination(topics.critical),
       },
+      architecture,
       key,
     });
     const { role } = this.notify;

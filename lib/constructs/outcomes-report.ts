@@ -4,7 +4,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
-import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
+import type { FleetMonitoring, HubOptions } from '../../lambdas/config/fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
@@ -16,6 +16,7 @@ const MAX_CONCURRENCY = 2;
 export interface OutcomesReportProps {
   readonly state: FleetState;
   readonly monitoring: FleetMonitoring;
+  readonly architecture: HubOptions['architecture'];
   readonly key?: IKey | undefined;
 }
 
@@ -26,7 +27,7 @@ export class OutcomesReport extends Construct {
   public readonly starts: Queue;
   public readonly report: HubFunction;
 
-  constructor(scope: Construct, id: string, { state, monitoring, key }: OutcomesReportProps) {
+  constructor(scope: Construct, id: string, { state, monitoring, architecture, key }: OutcomesReportProps) {
     super(scope, id);
     const { outcomes, starts, report } = HUB_SIZES;
     const queue = (name: string, sizes: { retentionSeconds: number; visibilitySeconds: number }, reason: string) => {
@@ -56,6 +57,7 @@ export class OutcomesReport extends Construct {
       memorySize: report.memoryMiB,
       environment: { STATE_BUCKET: state.bucketName, OUTCOMES_QUEUE_URL: this.outcomes.queueUrl },
       files: { 'monitoring.json': monitoring },
+      architecture,
       key,
     });
     this.report.addEventSource(

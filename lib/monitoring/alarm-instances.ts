@@ -15,7 +15,7 @@ export interface AlarmInstance {
   readonly first: string;
 }
 
-/** Rings at the threshold and above. What is well has no data: a series costs money while it has some. */
+/** Rings at the threshold and above. What is well has no data: a series costs money while it has some. A query without any is in INSUFFICIENT_DATA, whatever is said here. */
 const REACHED = {
   comparison: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
   missing: TreatMissingData.NOT_BREACHING,

@@ -50,7 +50,7 @@ export interface SignalQuery {
   readonly signal: SignalId | typeof METRIC.rolloutProgress;
   /** One series a cluster and class of certificate, not one a cluster. */
   readonly byClass?: boolean;
-  /** Only so many series, the largest first. @default all, of which CloudWatch returns 500 */
+  /** Only so many series, the largest first. @default all, of which CloudWatch returns 500, and lets 100 ring */
   readonly limit?: number;
 }
 

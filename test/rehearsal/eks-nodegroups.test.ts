@@ -83,6 +83,6 @@ describe.skipIf(missing)('node groups in the emulator', () => {
     const unread: unknown = await dublin.updates('blue', never).catch((reason: unknown) => reason);
     expect(unread).toBeInstanceOf(AwsError);
     // It refuses calls that it does not know with InvalidParameterException.
-    expect(await dublin.update('blue', 'ng-0123456789abcdef0123456', never)).toMatchObject({ kind: 'nothing-to-roll' });
+    expect(await dublin.update('blue', 'ng-0123456789abcdef0123456', never)).toMatchObject({ kind: 'refused' });
   });
 });

@@ -73,7 +73,7 @@ export function adviseForEks(
     if (problem.kind === 'unauthorized' && !skewed)
       return {
         ...problem,
-        remedy: `Let the role in, in account ${account}: aws eks create-access-entry ${cluster} --principal-arn ${principalArn} --kubernetes-groups ${GROUP} (the cluster's authentication mode must include API; an entry that is older than the role itself must be deleted first).`,
+        remedy: `Let the role in, in account ${account}: aws eks create-access-entry ${cluster} --principal-arn ${principalArn} --kubernetes-groups ${GROUP} (the cluster's authentication mode must include API; an entry that is older than the role itself must be deleted first). A Region that has to be enabled must be so in the account of that role too: EKS has the token checked there.`,
       };
     if (problem.kind === 'forbidden')
       return {

@@ -97,7 +97,7 @@ const DiscoveryEntry = z
     lane: laneName
       .exactOptional()
       .describe(
-        'Where the clusters are swept from. Default: one with a private endpoint from the lane in its VPC, the others from outside of every VPC.',
+        'Where the clusters are swept from. Default: one whose endpoint is private, or has an allow list, from the lane in its VPC, the others from outside of every VPC.',
       ),
     ...auditOptIns,
     accessEntries: z

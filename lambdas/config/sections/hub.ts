@@ -45,6 +45,10 @@ export const Hub = section(
       .describe(
         'Concurrency that is kept free for each sweep function, so that nothing else in the account can starve it. Ten clusters are swept at once with each.',
       ),
+    architecture: z
+      .enum(['arm64', 'x86_64'])
+      .prefault('arm64')
+      .describe('Processors of the functions. x86_64 is for a Region in which Lambda has no arm64. Default: arm64.'),
     hints: z
       .boolean()
       .prefault(false)

@@ -25,7 +25,8 @@ const LaneEntry = z
       examples: ['onprem'],
     }),
     vpcId: resourceId('VPC', VPC_ID, 'vpc-0a1b2c3d4e5f60718').meta({
-      description: 'EKS clusters in this VPC whose endpoint is private are swept from here by themselves.',
+      description:
+        'EKS clusters in this VPC whose endpoint is private, or has an allow list, are swept from here by themselves.',
       examples: ['vpc-0a1b2c3d4e5f60718'],
     }),
     subnetIds: list(resourceId('subnet', SUBNET_ID, 'subnet-0a1b2c3d4e5f60718'))
@@ -57,9 +58,9 @@ export function laneRules({ entries }: Written<typeof Lanes>): void {
   for (const entry of entries) distinctEntries(entry.at('subnetIds'), entry.at('securityGroupIds'));
 }
 
-/** What a discovery names is for private endpoints. */
+/** What a discovery names is for endpoints that not everybody reaches. */
 const NO_WAY =
-  'clusters without a public endpoint cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this';
+  'clusters whose endpoint is private, or has an allow list, cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this';
 
 /** @param known the lanes that this one may be */
 export function laneRule(lane: Pick<Written<unknown>, 'text' | 'refuse'>, known: readonly string[]): void {

@@ -68,18 +68,25 @@ describe('a Metrics Insights query', () => {
     expect(ask(metrics)).toEqual([{ attributes: { Cluster: 'berlin' }, points: [undefined, 3] }]);
   });
 
-  it('forgets a series three hours after its last value', () => {
-    expect(ask(store([180, 1, of('berlin')]))).toHaveLength(1);
-    expect(ask(store([181, 1, of('berlin')]))).toHaveLength(0);
+  it('returns no series without a value in the periods that are asked for', () => {
+    expect(ask(store([2, 1, of('berlin')]))).toHaveLength(1);
+    expect(ask(store([3, 1, of('berlin')]))).toHaveLength(0);
+  });
+
+  it('is refused for more than three hours', () => {
+    const over = (range: number) => () =>
+      askInsights(parseInsights(QUERY), store(), { at: NOW, periodMs: MINUTE_MS, range });
+    expect(over(180)()).toEqual([]);
+    expect(over(181)).toThrow('three hours');
   });
 
   it('does not look ahead', () => {
     expect(ask(store([0, 1, of('berlin')]))).toEqual([]);
   });
 
-  it('returns 500 series at most, the largest', () => {
+  it('returns 500 series at most, the largest first', () => {
     const many = ask(store(...Array.from({ length: 501 }, (_, i) => [1, i, of(`c${i}`)] as const)));
-    expect(many).toHaveLength(500);
-    expect(many.map(({ attributes }) => attributes['Cluster'])).not.toContain('c0');
+    const expected = Array.from({ length: 500 }, (_, i) => `c${500 - i}`);
+    expect(many.map(({ attributes }) => attributes['Cluster'])).toEqual(expected);
   });
 });

@@ -1,7 +1,7 @@
 import type { Dimensions, MetricStore, Series } from './metric-store.ts';
 import { statisticOf } from './statistics.ts';
 
-/** What CloudWatch looks at for an alarm. Source: Amazon CloudWatch User Guide, "Limits that apply to alarms based on Metrics Insights queries". */
+/** The most that CloudWatch looks at for an alarm. Source: Amazon CloudWatch User Guide, "Limits that apply to alarms based on Metrics Insights queries". */
 const WINDOW_MS = 3 * 60 * 60_000;
 /** Those after them are lost. */
 const MAX_SERIES = 500;
@@ -43,7 +43,8 @@ export function parseInsights(text: string): InsightsQuery {
 }
 
 /**
- * The answer at a moment: series that have data in the last three hours.
+ * The answer at a moment: series that have data in these periods, the largest first. How much further back CloudWatch looks is not documented; here a series that
+ * ends is gone as soon as it can be, which an alarm notices most.
  *
  * @param at the end of the last period; milliseconds since the epoch, as `periodMs`
  * @param range how many periods
@@ -53,32 +54,30 @@ export function askInsights(
   store: MetricStore,
   { at, periodMs, range }: { readonly at: number; readonly periodMs: number; readonly range: number },
 ): readonly Contributor[] {
+  const since = at - range * periodMs;
+  if (since < at - WINDOW_MS) throw new Error('an alarm on a query looks at three hours at most');
   const matching = store
     .seriesOf(namespace, metric)
     .filter(
       (series) =>
         Object.keys(series.dimensions).length === schema.length &&
         schema.every((name) => Object.hasOwn(series.dimensions, name)) &&
-        series.hasDataBetween(at - WINDOW_MS, at),
+        series.hasDataBetween(since, at),
     );
   const groups = [
     ...Map.groupBy(matching, ({ dimensions }) => JSON.stringify(groupBy.map((name) => dimensions[name]))).values(),
   ];
-  return (groups.length > MAX_SERIES ? largest(groups, at) : groups).map((group) => ({
+  const largest = groups
+    .map((group) => ({ group, value: maximumOf(group, since, at) ?? 0 }))
+    .toSorted((a, b) => b.value - a.value)
+    .slice(0, MAX_SERIES);
+  return largest.map(({ group }) => ({
     attributes: Object.fromEntries(groupBy.map((name) => [name, group[0]?.dimensions[name] ?? ''])),
     points: Array.from({ length: range }, (_, index) => {
       const until = at - (range - 1 - index) * periodMs;
-      return until - periodMs < at - WINDOW_MS ? undefined : maximumOf(group, until - periodMs, until);
+      return maximumOf(group, until - periodMs, until);
     }),
   }));
-}
-
-function largest(groups: readonly (readonly Series[])[], at: number): readonly (readonly Series[])[] {
-  return groups
-    .map((group) => ({ group, value: maximumOf(group, at - WINDOW_MS, at) ?? 0 }))
-    .toSorted((a, b) => b.value - a.value)
-    .slice(0, MAX_SERIES)
-    .map(({ group }) => group);
 }
 
 function maximumOf(group: readonly Series[], from: number, until: number): number | undefined {

@@ -220,14 +220,29 @@ describe('an alarm with GROUP BY', () => {
     ]);
   });
 
-  it('lets a series that is published no more be well again', () => {
-    expect(run({ A: byCluster() }, { berlin: '10 10 10 - - - - - -' }, 9)).toEqual([
-      '1 A INSUFFICIENT_DATA→OK Topic',
-      '2 A/berlin OK→ALARM Topic',
-      '2 A OK→ALARM Topic',
-      '7 A/berlin ALARM→OK Topic',
-      '7 A ALARM→OK Topic',
+  it('lets a series that is published no more be well again, and has no data itself then', () => {
+    const one = { EvaluationPeriods: 1, DatapointsToAlarm: 1 };
+    expect(run({ A: byCluster(one) }, { berlin: '- 0 10 - - - - -' }, 8)).toEqual([
+      '2 A INSUFFICIENT_DATA→OK Topic',
+      '3 A/berlin OK→ALARM Topic',
+      '3 A OK→ALARM Topic',
+      '6 A/berlin ALARM→OK Topic',
+      '6 A ALARM→INSUFFICIENT_DATA',
     ]);
+  });
+
+  it.each(['breaching', 'notBreaching'])(
+    'without any series has no data, where missing data is %s',
+    (TreatMissingData) => {
+      expect(run({ A: byCluster({ TreatMissingData }) }, {}, 3)).toEqual([]);
+    },
+  );
+
+  it('has 100 contributors in ALARM at most', () => {
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`c${n}`, `${10 + n} ${10 + n}`]));
+    const rang = run({ A: byCluster() }, many, 2).filter((text) => text.startsWith('2 A/'));
+    expect(rang).toHaveLength(100);
+    expect(rang.join()).not.toContain('A/c0 ');
   });
 });
 

@@ -3,6 +3,12 @@ import { askInsights } from './insights.ts';
 import { type Dimensions, type MetricStore, MINUTE_MS } from './metric-store.ts';
 import { type AlarmState, alarmState, evaluationRange } from './missing-data.ts';
 
+/**
+ * Contributors of one alarm. Which of more are left out is not documented: here the last ones of its query. Source: Amazon CloudWatch User Guide, "Limits that apply to
+ * alarms based on Metrics Insights queries".
+ */
+const MAX_IN_ALARM = 100;
+
 /** A change of state, with what CloudWatch does about it. */
 export interface Transition {
   /** The minute after which it was seen. Milliseconds since the epoch. */
@@ -30,7 +36,8 @@ export interface AlarmSimulator {
 /**
  * Every alarm begins in INSUFFICIENT_DATA, as a new one does; its first OK is a transition with actions, as in CloudWatch.
  *
- * A contributor is in OK or ALARM and never lacks data; one whose series is no longer returned is OK. Source: Amazon CloudWatch User Guide, "Acting on
+ * A contributor is in OK or ALARM and never lacks data; one whose series is no longer returned is OK, and its actions run. An alarm whose query returns nothing is in
+ * INSUFFICIENT_DATA, whatever it was told about missing data. Source: Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing data" and "Acting on
  * alarm changes".
  */
 export function createSimulator(alarms: readonly AlarmDefinition[], store: MetricStore): AlarmSimulator {
@@ -72,10 +79,9 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
   ): Transition[] {
     const before = alarming.get(alarm.name) ?? new Map<string, Dimensions>();
     const now = new Map<string, Dimensions>();
-    for (const { attributes, points } of contributors) {
-      const key = JSON.stringify(attributes);
-      if (alarmState(points, alarm) === 'ALARM') now.set(key, attributes);
-    }
+    for (const { attributes, points } of contributors)
+      if (now.size < MAX_IN_ALARM && alarmState(points, alarm) === 'ALARM')
+        now.set(JSON.stringify(attributes), attributes);
     alarming.set(alarm.name, now);
     const changed = (to: AlarmState, gone: ReadonlyMap<string, Dimensions>, there: ReadonlyMap<string, Dimensions>) =>
       [...there].flatMap(([key, contributor]): Transition[] =>
@@ -92,8 +98,7 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
               },
             ],
       );
-    // Without any series the alarm has no data, and says of that what it was told to.
-    const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : alarmState([], alarm);
+    const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : 'INSUFFICIENT_DATA';
     return [...changed('OK', now, before), ...changed('ALARM', before, now), ...change(alarm, state, at)];
   }
 
@@ -125,6 +130,7 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
   };
 }
 
+/** Alarms of ours have none for INSUFFICIENT_DATA. */
 function actionsIn({ alarmActions, okActions }: AlarmDefinition, state: AlarmState): readonly string[] {
-  return state === 'ALARM' ? alarmActions : okActions;
+  return { ALARM: alarmActions, OK: okActions, INSUFFICIENT_DATA: [] }[state];
 }

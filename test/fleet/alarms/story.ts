@@ -157,8 +157,8 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   }
 
   const isRinging = ({ name }: AlarmDefinition): boolean => simulator.stateOf(name) === 'ALARM';
-  const since = (to: Transition['to']) =>
-    transitions.filter((change) => change.contributor === undefined && change.at > begun && change.to === to);
+  const since = (state: 'from' | 'to') =>
+    transitions.filter((change) => change.contributor === undefined && change.at > begun && change[state] === 'ALARM');
   const story: Story<Clusters> = {
     clock,
     aws,
@@ -192,14 +192,11 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
     ringing: () => alarms.filter(isRinging).map(({ name }) => shortName(name)),
     rang: () =>
       Object.fromEntries(
-        since('ALARM')
+        since('to')
           .toReversed()
           .map(({ alarm, at }) => [shortName(alarm), minuteOf(at)]),
       ),
-    ended: () =>
-      Object.fromEntries(
-        since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
-      ),
+    ended: () => Object.fromEntries(since('from').map(({ alarm, at }) => [shortName(alarm), minuteOf(at)])),
     isOver: () => {
       const remembered = parseNotificationState(
         JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'),

@@ -41,6 +41,7 @@ export interface SimulatedEksCluster {
   readonly vpcId?: string;
   /** @default true */
   readonly endpointPublicAccess?: boolean;
+  readonly publicAccessCidrs?: readonly string[];
   /** @default 172.20.0.0/16 */
   readonly serviceIpv4Cidr?: string;
   /** @default API_AND_CONFIG_MAP */
@@ -193,7 +194,7 @@ function readRequest({ method, url }: AwsRequest): { readonly action: string; re
 /** The `Cluster` of the API. */
 function described({ account, region }: Place, cluster: SimulatedEksCluster) {
   const { name, endpoint, certificateAuthority, status = 'ACTIVE', tags = {}, vpcId = 'vpc-0' } = cluster;
-  const { endpointPublicAccess = true, serviceIpv4Cidr = '172.20.0.0/16' } = cluster;
+  const { endpointPublicAccess = true, publicAccessCidrs = ['0.0.0.0/0'], serviceIpv4Cidr = '172.20.0.0/16' } = cluster;
   return {
     name,
     arn: `arn:aws:eks:${region}:${account}:cluster/${name}`,
@@ -202,7 +203,12 @@ function described({ account, region }: Place, cluster: SimulatedEksCluster) {
     endpoint,
     certificateAuthority: { data: certificateAuthority },
     tags,
-    resourcesVpcConfig: { vpcId, endpointPublicAccess, endpointPrivateAccess: !endpointPublicAccess },
+    resourcesVpcConfig: {
+      vpcId,
+      endpointPublicAccess,
+      endpointPrivateAccess: !endpointPublicAccess,
+      publicAccessCidrs: endpointPublicAccess ? publicAccessCidrs : [],
+    },
     kubernetesNetworkConfig: { serviceIpv4Cidr, ipFamily: 'ipv4' },
     accessConfig: { authenticationMode: cluster.authenticationMode ?? 'API_AND_CONFIG_MAP' },
   };

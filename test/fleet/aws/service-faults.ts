@@ -32,6 +32,13 @@ const FAULTS: Readonly<Record<ServiceName, Readonly<Record<CommonFault, readonly
     denied: [400, 'AccessDeniedException'],
     throttled: [400, 'ThrottlingException'],
   },
+  lambda: {
+    'unknown-key': [403, 'UnrecognizedClientException'],
+    expired: [403, 'ExpiredTokenException'],
+    skewed: [403, 'InvalidSignatureException'],
+    denied: [403, 'AccessDeniedException'],
+    throttled: [429, 'TooManyRequestsException'],
+  },
   s3: {
     'unknown-key': [403, 'InvalidAccessKeyId'],
     expired: [400, 'ExpiredToken'],

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { EKSClient, ListClustersCommand } from '@aws-sdk/client-eks';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
@@ -42,6 +43,10 @@ const CALLS: Readonly<Record<ServiceName, { action: string; call: (config: Confi
       new EventBridgeClient(c).send(
         new PutEventsCommand({ Entries: [{ Source: 'test', DetailType: 'test', Detail: '{}' }] }),
       ),
+  },
+  lambda: {
+    action: 'GetAccountSettings',
+    call: (c) => new LambdaClient(c).send(new GetAccountSettingsCommand({})),
   },
   s3: {
     action: 'GetObject',

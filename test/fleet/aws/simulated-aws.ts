@@ -7,6 +7,7 @@ import { createEc2, type SimulatedEc2 } from './ec2.ts';
 import { createEks, type SimulatedEks } from './eks.ts';
 import { createEventBridge, type SimulatedEventBridge } from './event-bridge.ts';
 import { createIdentity, type Identity } from './identity.ts';
+import { createLambda, type SimulatedLambda } from './lambda.ts';
 import { createRules, type Rules } from './rules.ts';
 import { createS3, type SimulatedS3 } from './s3.ts';
 import { createSecretsManager, type SimulatedSecretsManager } from './secrets-manager.ts';
@@ -42,6 +43,7 @@ export interface SimulatedAws extends Rules, AsyncDisposable {
   readonly ec2: SimulatedEc2;
   readonly eks: SimulatedEks;
   readonly eventBridge: SimulatedEventBridge;
+  readonly lambda: SimulatedLambda;
   readonly s3: SimulatedS3;
   readonly secretsManager: SimulatedSecretsManager;
   readonly sns: SimulatedSns;
@@ -85,6 +87,7 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
   const ec2 = createEc2();
   const eks = createEks();
   const eventBridge = createEventBridge();
+  const lambda = createLambda();
   const s3 = createS3();
   const secretsManager = createSecretsManager(now);
   const sns = createSns();
@@ -93,6 +96,7 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     ec2: served(ec2),
     eks: served(eks),
     events: served(eventBridge),
+    lambda: served(lambda),
     s3: served(s3),
     secretsmanager: served(secretsManager),
     sns: served(sns),
@@ -166,6 +170,7 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     ec2,
     eks,
     eventBridge,
+    lambda,
     s3,
     secretsManager,
     sns,

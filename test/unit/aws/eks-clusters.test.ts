@@ -119,7 +119,7 @@ describe('describeCluster', () => {
       certificateAuthority: CLUSTER.certificateAuthority.data,
       tags: { team: 'platform' },
       vpcId: 'vpc-0123456789abcdef0',
-      publicEndpoint: true,
+      endpointAccess: 'public',
       serviceCidrs: ['10.100.0.0/16'],
       remoteNodeNetworks: [],
       authenticationMode: 'API_AND_CONFIG_MAP',
@@ -137,11 +137,24 @@ describe('describeCluster', () => {
       arn: CLUSTER.arn,
       status: 'CREATING',
       tags: {},
-      publicEndpoint: false,
+      endpointAccess: 'private',
       serviceCidrs: [],
       remoteNodeNetworks: [],
     });
     expect(run.eks.calls[0]).toMatchObject({ method: 'GET', path: '/clusters/dublin' });
+  });
+
+  it.each([
+    [undefined, 'public'],
+    [[], 'public'],
+    [['0.0.0.0/0'], 'public'],
+    [['203.0.113.5/32', '0.0.0.0/0', '::/0'], 'public'],
+    [['203.0.113.5/32'], 'allow-list'],
+    // Lambda outside of a VPC has no IPv6.
+    [['::/0'], 'allow-list'],
+  ])('knows who reaches a public endpoint with publicAccessCidrs %j: %s', async (publicAccessCidrs, access) => {
+    const resourcesVpcConfig = { endpointPublicAccess: true, endpointPrivateAccess: true, publicAccessCidrs };
+    expect((await describeWith({ resourcesVpcConfig })).endpointAccess).toBe(access);
   });
 
   it('reads both service CIDRs', async () => {
@@ -174,6 +187,7 @@ describe('describeCluster', () => {
     ['tags', { tags: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v'])) }],
     ['tags', { tags: { k: 'v'.repeat(257) } }],
     ['resourcesVpcConfig.vpcId', { resourcesVpcConfig: { vpcId: '*' } }],
+    ['resourcesVpcConfig.publicAccessCidrs', { resourcesVpcConfig: { publicAccessCidrs: '0.0.0.0/0' } }],
     ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0' } }],
     ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/33' } }],
     ['remoteNetworkConfig.remoteNodeNetworks', nodesIn([{ cidrs: ['10.80.0.0'] }])],

@@ -1,7 +1,18 @@
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { describe, expect, it } from 'vitest';
-import { isEksEndpoint, regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
+import { isEksEndpoint, partitionOf, regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 
 const ID = '38B40D3A38B36E4F4FE11C3B9E3F1E77';
+
+describe('the partition of a Region', () => {
+  it.each(RegionInfo.regions.map(({ name, partition }) => [name, partition]))('of %s is %s', (region, partition) => {
+    expect(partitionOf(region)).toBe(partition);
+  });
+
+  it('is aws where nobody knows it', () => {
+    expect(partitionOf('mars-central-1')).toBe('aws');
+  });
+});
 
 describe('the endpoint of an EKS cluster', () => {
   // Amazon EKS User Guide, "Cluster API server endpoint"; suffixes of the partitions: partitions.json of the AWS SDKs.

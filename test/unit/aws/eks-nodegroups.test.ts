@@ -83,6 +83,12 @@ describe('reads', () => {
       ]);
     }));
 
+  it('that a group has a launch template, even where its id is missing', () =>
+    withFake(async (fake, dublin) => {
+      fake.state.nodegroups.set('green', { createdAt: 1, status: 'ACTIVE', launchTemplate: { name: 'mine' } });
+      expect((await dublin.nodeGroups(never))[1]).toMatchObject({ launchTemplate: 'without an id' });
+    }));
+
   it('updates of the cluster, and of a group', () =>
     withFake(async (_, dublin) => {
       expect(await dublin.updates(undefined, never)).toEqual([
@@ -123,8 +129,8 @@ describe('updates a node group', () => {
     }));
 
   it.each([
-    ['InvalidParameterException', 400, 'nothing-to-roll'],
-    ['InvalidRequestException', 400, 'nothing-to-roll'],
+    ['InvalidParameterException', 400, 'refused'],
+    ['InvalidRequestException', 400, 'refused'],
     ['ResourceInUseException', 409, 'busy'],
   ])('%s (%i) is %s, and asked once', (code, status, kind) =>
     withFake(async (fake, dublin) => {
@@ -147,6 +153,20 @@ describe('updates a node group', () => {
         kind,
         object: 'eks:UpdateNodegroupVersion green of dublin in 111122223333/eu-central-1',
       });
+    }),
+  );
+
+  it.each([
+    'You are not authorized to launch instances with this launch template. Encoded authorization failure message: SAh2nDlM_rJs7hFu',
+    'Encoded authorization failure message: SAh2nDlM_rJs7hFu',
+    'User: arn:aws:sts::111122223333:assumed-role/sweep/s is not authorized to perform: ec2:RunInstances',
+  ])('what EKS refuses for lack of rights is denied, in whatever words: %s', (message) =>
+    withFake(async (fake, dublin) => {
+      const headers = { 'x-amzn-errortype': 'InvalidRequestException' };
+      fake.refuseUpdate = { status: 400, headers, body: JSON.stringify({ message }) };
+      const failure = await awsFailure(dublin.update('green', TOKEN, never));
+      expect(failure.kind).toBe('denied');
+      expect(failure.message).not.toContain('SAh2nDlM');
     }),
   );
 

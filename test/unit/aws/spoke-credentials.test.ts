@@ -88,7 +88,7 @@ describe('createCredentials', () => {
   it.each([
     ['AccessDenied', 'denied', 'Deploy the spoke stack in account 111122223333'],
     ['ExpiredTokenException', 'expired', 'Renew'],
-    ['RegionDisabledException', 'region', 'Enable eu-central-1 in account 111122223333'],
+    ['RegionDisabledException', 'region', 'Enable eu-central-1 in account 111122223333 and in the account of the hub'],
     ['InvalidClientTokenId', 'region', 'Enable eu-central-1'],
   ])('says what to do about %s', async (code, kind, remedy) => {
     await using run = await service(() => queryRefusal(code));

@@ -261,6 +261,67 @@ clusters:
     });
   });
 
+  const allowList = { publicAccessCidrs: ['127.0.0.1/32'] };
+  const LANE = `lanes:
+  - name: frankfurt
+    vpcId: vpc-0123456789abcdef0
+    subnetIds: [subnet-0123456789abcdef0]
+    securityGroupIds: [sg-0123456789abcdef0]
+`;
+
+  it('does not take an endpoint for reachable because this desk is on its allow list', async () => {
+    aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), ...allowList });
+    const groups = await examine();
+    expect(groups.find(({ subject }) => subject === DUBLIN)?.checks).toHaveLength(1);
+    expect(found(groups, DUBLIN, 'lane')).toMatchObject({
+      status: 'failed',
+      found: expect.stringContaining('publicAccessCidrs'),
+      fix: { text: expect.stringContaining('Elastic IP of the NAT gateway') },
+    });
+  });
+
+  it('says which lane reaches what', async () => {
+    aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), ...allowList });
+    aws.eks.putCluster({ account: SPOKE, region: REGION }, eksCluster('oslo'));
+    const notes = (await examine({ hub: LANE })).map(({ subject, note }) => [subject, note]);
+    expect(Object.fromEntries(notes.slice(2))).toEqual({
+      'berlin-prod': 'swept from lane default, outside of every VPC; tried from here',
+      [DUBLIN]: 'swept from lane frankfurt, in vpc-0123456789abcdef0; tried from here',
+      [DUBLIN.replace('dublin', 'oslo')]: 'swept from lane default, outside of every VPC; tried from here',
+    });
+  });
+
+  const raise = `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region ${REGION}`;
+
+  it.each<[most: number, hub: string, expected: object]>([
+    [1_000, '', { status: 'passed', found: '1000 at once' }],
+    [54, '', { status: 'passed' }],
+    [53, '', { status: 'warning', fix: { command: raise } }],
+    [
+      10,
+      '',
+      { status: 'warning', found: '10 at once for all functions of the account there, and the hub may take 54' },
+    ],
+    [104, LANE, { status: 'passed' }],
+    [103, LANE, { status: 'warning' }],
+    [150, 'hub: { reservedConcurrency: 50 }', { status: 'passed' }],
+    [149, 'hub: { reservedConcurrency: 50 }', { status: 'failed', fix: { command: raise } }],
+    [10, 'hub: { reservedConcurrency: 2 }', { status: 'failed', found: expect.stringContaining('refuses') }],
+  ])('reads how many functions may run at once: %i, with %j', async (most, hub, expected) => {
+    aws.lambda.concurrency = most;
+    expect(found(await examine({ hub }), 'AWS credentials', 'concurrency')).toMatchObject(expected);
+  });
+
+  it('may not read that quota, which is no failure', async () => {
+    aws.deny('lambda:GetAccountSettings', { account: HUB, role: SWEEP_ROLE });
+    expect(found(await examine(), 'AWS credentials', 'concurrency').status).toBe('warning');
+  });
+
+  it('reads no quota of another account than that of the hub', async () => {
+    const groups = await examine({ hub: `hub: { account: '${SPOKE}', region: ${REGION} }` });
+    expect(groups[0]?.checks.map(({ id }) => id)).toEqual(['aws-credentials']);
+  });
+
   const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME}`;
 
   it.each([

@@ -13,6 +13,7 @@ describe('the role of the sweep', () => {
   it.each([
     ['eu-central-1', SWEEP],
     ['cn-north-1', `arn:aws-cn:iam::${HUB}:role/CertMarshal-sweep-cn-north-1`],
+    ['eusc-de-east-1', `arn:aws-eusc:iam::${HUB}:role/CertMarshal-sweep-eusc-de-east-1`],
     ['us-gov-west-1', `arn:aws-us-gov:iam::${HUB}:role/CertMarshal-sweep-us-gov-west-1`],
   ])('in %s is %s', (region, arn) => {
     expect(hubRoleArn({ account: HUB, region }, 'sweep')).toBe(arn);

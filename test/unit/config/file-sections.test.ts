@@ -178,7 +178,7 @@ describe('discovery', () => {
     [
       'the default lane for private endpoints',
       `${D}lane: default`,
-      '3:11: discovery[0].lane: clusters without a public endpoint cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this',
+      '3:11: discovery[0].lane: clusters whose endpoint is private, or has an allow list, cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this',
     ],
     [
       'a lane that is none',

@@ -39,19 +39,27 @@ describe('describedCluster', () => {
   });
 
   it.each<[string, Partial<EksCluster>, Partial<EksDiscovery>, string | undefined]>([
-    ['public: the default one', { publicEndpoint: true }, {}, 'default'],
-    ['public: the one of the entry', { publicEndpoint: true }, { lane: 'corp' }, 'corp'],
-    ['private: the one in its VPC', { publicEndpoint: false }, { lane: 'corp' }, 'here'],
-    ['private: else the one of the entry', { publicEndpoint: false, vpcId: 'vpc-1' }, { lane: 'corp' }, 'corp'],
-    ['private: else none', { publicEndpoint: false, vpcId: 'vpc-1' }, {}, undefined],
+    ['public: the default one', { endpointAccess: 'public' }, {}, 'default'],
+    ['public: the one of the entry', { endpointAccess: 'public' }, { lane: 'corp' }, 'corp'],
+    ...(['private', 'allow-list'] as const).flatMap(
+      (endpointAccess): [string, object, object, string | undefined][] => [
+        [`${endpointAccess}: the one in its VPC`, { endpointAccess }, { lane: 'corp' }, 'here'],
+        [`${endpointAccess}: else the one of the entry`, { endpointAccess, vpcId: 'vpc-1' }, { lane: 'corp' }, 'corp'],
+        [`${endpointAccess}: else none`, { endpointAccess, vpcId: 'vpc-1' }, {}, undefined],
+      ],
+    ),
   ])('has a lane for an endpoint that is %s', (_, cluster, entry, lane) => {
     expect(found(cluster, entry).target?.lane).toBe(lane);
   });
 
-  it('names the VPC in which a lane is missing', () => {
-    expect(found({ publicEndpoint: false, vpcId: 'vpc-12345678' })).toMatchObject({
-      problem: { kind: 'lane', remedy: expect.stringContaining('vpcId: vpc-12345678') },
-    });
+  it.each([
+    ['private', /its endpoint is private/, /name at this discovery a lane that is routed there/],
+    ['allow-list', /publicAccessCidrs.*no fixed address/, /Elastic IP of the NAT gateway .* on the allow list/],
+  ] as const)('says why no lane reaches an endpoint, and both ways out: %s', (endpointAccess, why, other) => {
+    const { problem } = found({ endpointAccess, vpcId: 'vpc-12345678' });
+    expect(problem).toMatchObject({ kind: 'lane', message: expect.stringMatching(why) });
+    expect(problem?.remedy).toContain('vpcId: vpc-12345678');
+    expect(problem?.remedy).toMatch(other);
   });
 
   it.each<[string, Partial<EksCluster>, string]>([

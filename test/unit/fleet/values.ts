@@ -65,7 +65,7 @@ export function eksCluster(changed: Partial<EksCluster> = {}): EksCluster {
     certificateAuthority: 'Q0E=',
     tags: {},
     vpcId: 'vpc-0a1b2c3d4e5f60718',
-    publicEndpoint: true,
+    endpointAccess: 'public',
     serviceCidrs: ['172.20.0.0/16'],
     remoteNodeNetworks: [],
     authenticationMode: 'API',

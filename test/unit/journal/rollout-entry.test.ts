@@ -125,7 +125,7 @@ describe('nodeGroupEntries', () => {
   } as unknown as NodeGroupStep;
 
   it('has the update of a group', () => {
-    expect(nodeGroupEntries({ step, at: AT, written: { kind: 'nothing-to-roll' } }, CONTEXT)).toEqual([
+    expect(nodeGroupEntries({ step, at: AT, written: { kind: 'refused' } }, CONTEXT)).toEqual([
       {
         version: 1,
         kind: 'rollout',
@@ -136,7 +136,7 @@ describe('nodeGroupEntries', () => {
         rollout: 'token-1',
         trigger: 'schedule',
         reason: 'node group blue is older than the successor',
-        outcome: 'nothing-to-roll',
+        outcome: 'refused',
         program: '1.2.3',
       },
     ]);

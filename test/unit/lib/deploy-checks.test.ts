@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
@@ -39,13 +39,13 @@ describe('a fleet that shall be deployed', () => {
       'of another account',
       {
         discovery: [discovery({ accounts: ['111122223333'] })],
-        hub: { hints: false, account: '999988887777', region: 'eu-west-1' },
+        hub: { ...DEFAULT_FLEET.hub, account: '999988887777', region: 'eu-west-1' },
       },
       [],
     ],
     [
       'with half a place',
-      { hub: { hints: false, account: '999988887777' } },
+      { hub: { ...DEFAULT_FLEET.hub, account: '999988887777' } },
       ['hub: account and region go together; write both or none'],
     ],
   ])('%s', (_, changed, expected) => {

@@ -29,7 +29,7 @@ const FULL: Fleet = fleetOf({
       securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
     },
   ],
-  hub: { hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+  hub: { architecture: 'x86_64', hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
   rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
 });
 
@@ -207,12 +207,16 @@ describe('the hub stack', () => {
   it('runs every function alike, with a log group that is kept for a year', () => {
     plain.resourceCountIs('AWS::Lambda::Function', 4);
     full.resourceCountIs('AWS::Lambda::Function', 6);
-    full.allResourcesProperties('AWS::Lambda::Function', {
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      Handler: 'index.handler',
-      LoggingConfig: { LogGroup: { Ref: Match.stringLikeRegexp('Logs') } },
-    });
+    for (const [template, architecture] of [
+      [plain, 'arm64'],
+      [full, 'x86_64'],
+    ] as const)
+      template.allResourcesProperties('AWS::Lambda::Function', {
+        Runtime: 'nodejs24.x',
+        Architectures: [architecture],
+        Handler: 'index.handler',
+        LoggingConfig: { LogGroup: { Ref: Match.stringLikeRegexp('Logs') } },
+      });
     full.allResources('AWS::Logs::LogGroup', {
       Properties: { RetentionInDays: 365, KmsKeyId: KEY },
       DeletionPolicy: 'Retain',

@@ -58,6 +58,13 @@ describe('an alarm about clusters', () => {
     expect(messages[0]?.events).toHaveLength(12);
   });
 
+  it('tells of more clusters than the 100 that CloudWatch lets ring', () => {
+    const unwell = Array.from({ length: 150 }, (_, index) => cluster(`c${index}`, [ETCD]));
+    const { messages } = alarmed({ health: largeFleet(...unwell) });
+    expect(messages[0]?.human.text).toContain('150 of 214 clusters.');
+    expect(new Set(messages[0]?.events.map((event) => event.cluster)).size).toBe(150);
+  });
+
   it('tells of a cluster once, and of another one when it comes', () => {
     const told = open('CertificateCritical', 'berlin-prod');
     expect(alarmed({ told, health: fleet(berlin) }).messages).toEqual([]);

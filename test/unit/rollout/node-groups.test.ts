@@ -342,6 +342,16 @@ describe('what only a person can do', () => {
     });
   });
 
+  it('a launch template of its own: the command, and no update', () => {
+    const step = plan({ observed: blue({ launchTemplate: 'lt-0abc' }) });
+    expect(step).toMatchObject({
+      kind: 'ask',
+      state: 'assist',
+      asks: [{ object: 'node group blue', message: expect.stringContaining('launch template of its own') }],
+      command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue --region eu-west-1',
+    });
+  });
+
   it.each<[NodeKind, string]>([
     [
       'self-managed',
@@ -559,6 +569,7 @@ const groups = fc.uniqueArray(
     issues: mostly<readonly string[]>([], ['NodeCreationFailure']),
     version: mostly('1.34', '1.33'),
     amiType: mostly('AL2023_x86_64_STANDARD', 'CUSTOM'),
+    launchTemplate: mostly<string | undefined>(undefined, 'lt-0abc'),
     strategy: mostly('DEFAULT', 'MINIMAL'),
     updates: fc.oneof(
       { weight: 4, arbitrary: fc.constant([]) },
@@ -707,7 +718,7 @@ describe('laws', () => {
       expect(others).toEqual([]);
     }));
 
-  it('only for a node that is old, of a group with an image of EKS', () =>
+  it('only for a node that is old, of a group whose image and launch template are of EKS', () =>
     ifActs(({ observed: { groups: all, nodes: theirs } }, { nodegroup }) => {
       expect(
         theirs.some(
@@ -718,7 +729,8 @@ describe('laws', () => {
             !(each.createdAt >= APPENDED + HOUR_MS),
         ),
       ).toBe(true);
-      expect(all.some(({ name, amiType }) => name === nodegroup && amiType !== 'CUSTOM')).toBe(true);
+      const updated = all.find(({ name }) => name === nodegroup);
+      expect(updated).toMatchObject({ amiType: 'AL2023_x86_64_STANDARD', launchTemplate: undefined });
     }));
 
   it('the same token for a try that is repeated', () =>

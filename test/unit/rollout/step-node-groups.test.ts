@@ -162,20 +162,16 @@ describe('node groups of a cluster', () => {
       expect(world.eks.calls.some(({ path }) => path.includes('node-groups') || path.includes('updates'))).toBe(false);
     }));
 
-  it('that EKS finds nothing to update in are not asked for again, and never forced', () =>
+  it('that EKS refuses to update are asked for again with each look, and never forced', () =>
     inWorld(async (world) => {
-      world.eks.refuseUpdate = jsonRefusal('InvalidRequestException');
-      expect(await world.step()).toMatchObject({
-        written: { kind: 'nothing-to-roll' },
-        problems: [{ kind: 'nothing-to-roll' }],
-      });
-      for (let looks = 0; looks < 3; looks += 1) {
+      for (const refused of ['InvalidRequestException', 'InvalidParameterException']) {
+        world.eks.refuseUpdate = jsonRefusal(refused);
+        expect(await world.step()).toMatchObject({ written: { kind: 'refused' }, problems: [{ kind: 'refused' }] });
+        expect(world.ledger.rollouts).toEqual([]);
         world.now += HOUR_MS;
-        expect(await world.step()).toMatchObject({
-          step: { kind: 'hold', reasons: [{ id: 'node-group-not-updated' }] },
-        });
       }
-      expect(writes(world)).toEqual(['blue']);
+      world.eks.refuseUpdate = undefined;
+      expect(await world.step()).toMatchObject({ written: { kind: 'written' } });
       expect(world.eks.calls.some(({ body }) => body.includes('"force":true'))).toBe(false);
     }));
 

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { mayHaveMoved } from '../../../../lambdas/cluster/connect/eks.ts';
+import { adviseForEks, mayHaveMoved } from '../../../../lambdas/cluster/connect/eks.ts';
+import type { EksAccess } from '../../../../lambdas/contracts/target.ts';
 import { connectionError } from '../../../../lambdas/kubernetes/broken-connection.ts';
+import { TROUBLE } from '../../fleet/values.ts';
 
 it.each([
   ['ENOTFOUND', true],
@@ -21,4 +23,34 @@ it.each([
     },
   );
   expect(mayHaveMoved([{ kind, object, message: problem, remedy }])).toBe(expected);
+});
+
+const ACCESS: EksAccess = {
+  kind: 'eks',
+  endpoint: 'https://0A1B.gr7.ap-southeast-5.eks.amazonaws.com',
+  certificateAuthority: 'Q0E=',
+  scope: { account: '222233334444', region: 'ap-southeast-5' },
+};
+const ROLE = 'arn:aws:iam::111122223333:role/CertMarshal-sweep-eu-central-1';
+
+describe('adviseForEks', () => {
+  const remedyOf = (kind: string, ...others: string[]) => {
+    const problems = [kind, ...others].map((one) => ({ ...TROUBLE, kind: one }));
+    return adviseForEks(problems, 'kuala', ACCESS, ROLE)[0]?.remedy;
+  };
+
+  it('lets the role in, in the account of the cluster, and names what the account of the role needs', () => {
+    const remedy = remedyOf('unauthorized');
+    expect(remedy).toContain('in account 222233334444: aws eks create-access-entry --cluster-name kuala');
+    expect(remedy).toContain(`--region ap-southeast-5 --principal-arn ${ROLE} --kubernetes-groups certmarshal`);
+    expect(remedy).toContain('in the account of that role too');
+  });
+
+  it('grants what is forbidden to the group', () => {
+    expect(remedyOf('forbidden')).toContain('certmarshal rbac --group certmarshal');
+  });
+
+  it.each([['unauthorized', 'clock'], ['timeout']])('leaves the remedy of %s %s as it is', (kind, ...others) => {
+    expect(remedyOf(kind, ...others)).toBe(TROUBLE.remedy);
+  });
 });

@@ -48,12 +48,18 @@ describe('nodeGroupSummaryOf', () => {
     expect(valueOf(read(RolloutSummary, summary))).toEqual(summary);
   });
 
-  it('tells what EKS refused', () => {
-    const summary = summaryOf(observed(), { kind: 'nothing-to-roll', problem: TROUBLE });
-    expect(valueOf(read(RolloutSummary, summary)).write).toEqual({
-      kind: 'update-node-group',
-      outcome: 'nothing-to-roll',
+  it('asks a person about what EKS refused', () => {
+    const summary = summaryOf(observed(), { kind: 'refused', problem: TROUBLE });
+    const { object, message, remedy } = TROUBLE;
+    expect(valueOf(read(RolloutSummary, summary))).toMatchObject({
+      state: 'refused',
+      reasons: [{ id: 'node-group-not-updated', object, message, remedy }],
+      write: { kind: 'update-node-group', outcome: 'refused' },
     });
+  });
+
+  it.each(['failed', 'unknown', 'overtaken'] as const)('waits for the next look where a try %s', (kind) => {
+    expect(summaryOf(observed(), { kind, problem: TROUBLE })).toMatchObject({ state: 'ready', reasons: [] });
   });
 
   it.each<[string, Partial<ObservedNodeGroups>, object]>([

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_MONITORING, type Fleet } from '../../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet } from '../../../../lambdas/config/fleet.ts';
 import {
   ALARMS,
   type AlarmEntry,
@@ -26,7 +26,7 @@ function templateOf(alarms: AlarmSettings = {}, changed: Partial<Fleet> = {}): T
 }
 
 const plain = templateOf();
-const large = templateOf({}, { lanes: lanes(20), hub: { hints: true } });
+const large = templateOf({}, { lanes: lanes(20), hub: { ...DEFAULT_FLEET.hub, hints: true } });
 
 type Alarm = Readonly<Record<string, unknown>> & { readonly AlarmName: string };
 
