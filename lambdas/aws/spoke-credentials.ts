@@ -79,13 +79,14 @@ async function assumeRole(
     Tags: tags.length === 0 ? undefined : tags,
   });
   const trust = [
-    'names the role that calls',
+    'names the role that calls in the condition aws:PrincipalArn',
     externalId === undefined ? 'wants no ExternalId' : 'wants the ExternalId of fleet.yaml',
     ...(tags.length === 0 ? [] : ['allows sts:TagSession']),
   ];
   const remedies = {
     denied: `Deploy the spoke stack in account ${account}; the role's trust policy must be one that ${trust.join(' and ')}.`,
-    region: `Enable ${region} in account ${account} (AWS Account Management), or take it out of fleet.yaml.`,
+    // The hub calls the STS of that Region with credentials of its own account.
+    region: `Enable ${region} in account ${account} and in that of the hub (AWS Account Management), or take it out of fleet.yaml.`,
   };
   // Nobody's signal: others wait for the same session.
   const { Credentials: answered } = await callAws({ object, remedies }, new AbortController().signal, (signal) =>
