@@ -18,7 +18,7 @@ export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
   const spokes = spokesOf(fleet.discovery, place)
     .filter(({ account, region }) => account !== SELF || region !== SELF)
     .map((spoke) => {
-      // No dependency on the hub, although its roles must exist: whoever deploys a spoke has no credentials of the hub.
+      // No dependency on the hub, although the role of an access entry must exist: whoever deploys a spoke has no credentials of the hub.
       return new SpokeStack(app, `${HUB_STACK}Spoke-${nameOf(spoke, place)}`, {
         spoke,
         nodeGroups: mayUpdateNodeGroups(fleet),

@@ -1,5 +1,5 @@
-import { ArnPrincipal, CfnRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Aws, BootstraplessSynthesizer, CfnParameter, Stack, type StackProps } from 'aws-cdk-lib/core';
+import { AccountPrincipal, CfnRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Aws, BootstraplessSynthesizer, CfnParameter, Fn, Stack, type StackProps } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SELF } from '../lambdas/config/fleet.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
@@ -43,7 +43,8 @@ export class SpokeStack extends Stack {
   #roleParameter(id: string, value: string | undefined): string {
     return new CfnParameter(this, id, {
       description: `The output ${id.replace('Hub', '')} of the hub's stack`,
-      allowedPattern: String.raw`arn:aws[a-z-]*:iam::\d{12}:role/.+`,
+      // No wildcard: the ARN stands in a condition, where one would be a pattern.
+      allowedPattern: String.raw`arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+`,
       default: value,
     }).valueAsString;
   }
@@ -69,13 +70,19 @@ export class SpokeStack extends Stack {
     acknowledgeReading(role, regions, rights);
   }
 
-  /** Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS". */
+  /**
+   * Trusts the account of the hub, under the condition that the caller has the ARN of one of two roles. A role that is the principal itself is kept as its unique id, so that a hub that is made again
+   * would be refused. Source: IAM User Guide, "AWS JSON policy elements: Principal".
+   *
+   * Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS".
+   */
   #trust(
     hub: HubRoles,
     sessionTags: SpokeRoleOptions['sessionTags'],
     externalId: string | undefined,
   ): PolicyStatement[] {
-    const principals = [new ArnPrincipal(hub.dispatchRoleArn), new ArnPrincipal(hub.sweepRoleArn)];
+    const principals = [new AccountPrincipal(Fn.select(4, Fn.split(':', hub.sweepRoleArn)))];
+    const ArnEquals = { 'aws:PrincipalArn': [hub.dispatchRoleArn, hub.sweepRoleArn] };
     const tags = Object.fromEntries(
       Object.entries(sessionTags).map(([key, value]) => [`aws:RequestTag/${key}`, value] as const),
     );
@@ -87,11 +94,17 @@ export class SpokeStack extends Stack {
       new PolicyStatement({
         principals,
         actions: ['sts:AssumeRole'],
-        conditions: Object.keys(assume).length === 0 ? undefined : { StringEquals: assume },
+        conditions: Object.keys(assume).length === 0 ? { ArnEquals } : { ArnEquals, StringEquals: assume },
       }),
       ...(Object.keys(tags).length === 0
         ? []
-        : [new PolicyStatement({ principals, actions: ['sts:TagSession'], conditions: { StringEquals: tags } })]),
+        : [
+            new PolicyStatement({
+              principals,
+              actions: ['sts:TagSession'],
+              conditions: { ArnEquals, StringEquals: tags },
+            }),
+          ]),
     ];
   }
 

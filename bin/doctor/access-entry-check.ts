@@ -1,7 +1,8 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { AwsCalls } from './aws-calls.ts';
+import { date } from '../../lambdas/words.ts';
+import type { AccessEntry, AwsCalls } from './aws-calls.ts';
 import { accessEntryFix, GROUP } from './aws-fixes.ts';
 import { type Answer, type Check, failed, passed, warning } from './check.ts';
 import { type HubRoles, whereIsTheRole } from './hub-roles.ts';
@@ -19,7 +20,7 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
     async run(signal) {
       if (!roles.known) return warning('which role sweeps is not known here', make);
       try {
-        return entryAnswer(await aws.accessEntryGroups(scope, cluster, roles.sweepRole, signal), cluster, scope, roles);
+        return entryAnswer(await aws.accessEntry(scope, cluster, roles.sweepRole, signal), cluster, scope, roles);
       } catch (error) {
         if (!(error instanceof AwsError)) throw error;
         if (error.kind === 'not-found') return failed('there is none', make);
@@ -35,8 +36,11 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
   };
 }
 
-function entryAnswer(groups: readonly string[], cluster: string, { region }: AwsScope, roles: HubRoles): Answer {
-  if (groups.includes(GROUP)) return passed(`it has one, in the group ${GROUP}`);
+function entryAnswer({ groups, madeAt }: AccessEntry, cluster: string, { region }: AwsScope, roles: HubRoles): Answer {
+  if (groups.includes(GROUP)) {
+    const since = madeAt === undefined ? '' : `, since ${date(madeAt.getTime())}`;
+    return passed(`it has one, in the group ${GROUP}${since}; one that is older than the role lets nobody in`);
+  }
   const text = `Its access entry must have the group ${GROUP}.`;
   const found = `it has one, in ${groups.length === 0 ? 'no group' : `the groups ${printable(groups.join(', '), 200)}`}`;
   if (!groups.every((group) => PLAIN_GROUP.test(group))) return failed(found, { text });

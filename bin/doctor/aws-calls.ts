@@ -31,22 +31,29 @@ export interface AwsCalls {
   readonly signToken: SignToken;
   readonly readSecret: ReadKubeconfigSecret;
   /**
-   * The Kubernetes groups of the access entry of a principal, read with our own credentials in our own account.
+   * The access entry of a principal, read with our own credentials in our own account.
    *
    * @throws AwsError `not-found` when there is no entry, `invalid` where the cluster takes none
    */
-  readonly accessEntryGroups: (
+  readonly accessEntry: (
     scope: AwsScope,
     cluster: string,
     principalArn: string,
     signal: AbortSignal,
-  ) => Promise<readonly string[]>;
+  ) => Promise<AccessEntry>;
   /**
    * How many functions may run at once in our account, in a Region.
    *
    * @throws AwsError
    */
   readonly concurrency: (region: string, signal: AbortSignal) => Promise<number>;
+}
+
+export interface AccessEntry {
+  /** Of Kubernetes. */
+  readonly groups: readonly string[];
+  /** EKS keeps the unique id that the principal had then. */
+  readonly madeAt: Date | undefined;
 }
 
 /** What all clients may be told. @default the environment says where and as whom */
@@ -80,7 +87,7 @@ export async function connectAws(
     listInstances: createInstanceReader({ credentials, config: reached }),
     signToken: createTokenSigner(own === undefined ? {} : { credentials: async () => own }),
     readSecret: createSecretReader(config),
-    async accessEntryGroups({ account, region: place, role }, clusterName, principalArn, ended) {
+    async accessEntry({ account, region: place, role }, clusterName, principalArn, ended) {
       const scope = { account, region: place, role: account === Account || role === undefined ? undefined : role };
       const client = new EKSClient({ ...reached, region: place, credentials: credentials(scope) });
       const command = new DescribeAccessEntryCommand({ clusterName, principalArn });
@@ -88,7 +95,7 @@ export async function connectAws(
       const { accessEntry } = await callAws({ object: call }, ended, (abortSignal) =>
         client.send(command, { abortSignal }),
       );
-      return accessEntry?.kubernetesGroups ?? [];
+      return { groups: accessEntry?.kubernetesGroups ?? [], madeAt: accessEntry?.createdAt };
     },
     async concurrency(place, ended) {
       const client = new LambdaClient({ ...config, region: place });

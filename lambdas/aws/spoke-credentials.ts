@@ -79,7 +79,7 @@ async function assumeRole(
     Tags: tags.length === 0 ? undefined : tags,
   });
   const trust = [
-    'names the role that calls',
+    'names the role that calls in the condition aws:PrincipalArn',
     externalId === undefined ? 'wants no ExternalId' : 'wants the ExternalId of fleet.yaml',
     ...(tags.length === 0 ? [] : ['allows sts:TagSession']),
   ];

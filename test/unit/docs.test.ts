@@ -154,6 +154,8 @@ describe('links between pages', () => {
     'CONTRIBUTING.md',
     'docs/output.md',
     'docs/deploy.md',
+    'docs/field-test.md',
+    'docs/uninstall.md',
     'docs/doctor.md',
     'docs/findings.md',
     'docs/coverage.md',

@@ -141,6 +141,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   ],
   aws: [
     'eks create-access-entry',
+    'eks delete-access-entry',
     'eks describe-access-entry',
     'eks describe-certificate-authority',
     'eks describe-cluster',

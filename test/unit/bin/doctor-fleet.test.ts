@@ -119,8 +119,8 @@ clusters:
       };
       const calls = { ...connected, signToken };
       if (entry === undefined) return calls;
-      if (entry instanceof AwsError) return { ...calls, accessEntryGroups: () => Promise.reject(entry) };
-      return { ...calls, accessEntryGroups: async () => entry };
+      if (entry instanceof AwsError) return { ...calls, accessEntry: () => Promise.reject(entry) };
+      return { ...calls, accessEntry: async () => ({ groups: entry, madeAt: new Date('2026-11-20T09:30:00Z') }) };
     });
     return Promise.all(groups.map((group) => runGroup(group, never)));
   }
@@ -452,7 +452,8 @@ clusters:
       expect(found(groups, DUBLIN, 'access-entry')).toMatchObject({
         status: 'passed',
         object: SWEEP_ROLE,
-        found: 'it has one, in the group certmarshal',
+        found:
+          'it has one, in the group certmarshal, since 2026-11-20 09:30 UTC; one that is older than the role lets nobody in',
       });
     });
 

@@ -61,8 +61,15 @@ describe('the spoke stacks', () => {
     }
   });
 
-  it('trust exactly the two roles of the hub, with the external id and the session tags', () => {
-    const principals = { AWS: [{ Ref: 'HubDispatchRoleArn' }, { Ref: 'HubSweepRoleArn' }] };
+  const ArnEquals = { 'aws:PrincipalArn': [{ Ref: 'HubDispatchRoleArn' }, { Ref: 'HubSweepRoleArn' }] };
+  /** The account that is in the ARN of the sweep role. */
+  const hubAccount = { 'Fn::Select': [4, { 'Fn::Split': [':', { Ref: 'HubSweepRoleArn' }] }] };
+  const principalsOf = (partition: string) => ({
+    AWS: { 'Fn::Join': ['', [`arn:${partition}:iam::`, hubAccount, ':root']] },
+  });
+
+  it('trust exactly the two roles of the hub by their ARNs, with the external id and the session tags', () => {
+    const principals = principalsOf('aws');
     const tags = { 'aws:RequestTag/team': 'platform' };
     role?.hasResourceProperties('AWS::IAM::Role', {
       RoleName: 'certmarshal-spoke',
@@ -72,9 +79,14 @@ describe('the spoke stacks', () => {
             Effect: 'Allow',
             Action: 'sts:AssumeRole',
             Principal: principals,
-            Condition: { StringEquals: { ...tags, 'sts:ExternalId': { Ref: 'ExternalId' } } },
+            Condition: { ArnEquals, StringEquals: { ...tags, 'sts:ExternalId': { Ref: 'ExternalId' } } },
           },
-          { Effect: 'Allow', Action: 'sts:TagSession', Principal: principals, Condition: { StringEquals: tags } },
+          {
+            Effect: 'Allow',
+            Action: 'sts:TagSession',
+            Principal: principals,
+            Condition: { ArnEquals, StringEquals: tags },
+          },
         ],
       },
     });
@@ -133,10 +145,15 @@ describe('the spoke stacks', () => {
     entries?.resourceCountIs('AWS::IAM::Role', 0);
   });
 
-  it('have the roles of the hub as defaults of their parameters', () => {
-    expect(role?.toJSON()['Parameters'].HubSweepRoleArn.Default).toBe(
-      `arn:aws:iam::${PLACE.account}:role/CertMarshal-sweep-eu-central-1`,
-    );
+  it('have the roles of the hub as defaults of their parameters, which take an ARN and no pattern', () => {
+    const { Default: arn, AllowedPattern: pattern } = role?.toJSON()['Parameters'].HubSweepRoleArn ?? {};
+    expect(arn).toBe(`arn:aws:iam::${PLACE.account}:role/CertMarshal-sweep-eu-central-1`);
+    const allowed = new RegExp(`^(?:${pattern})$`);
+    expect(
+      [arn, `${arn}*`, arn.replace('sweep', '?'), `arn:aws:iam::${PLACE.account}:root`].map((each) =>
+        allowed.test(each),
+      ),
+    ).toEqual([true, false, false, false]);
   });
 
   it('are called by what the file says, whoever synthesizes, and depend on no other stack', () => {
@@ -156,6 +173,13 @@ describe('the spoke stacks', () => {
     if (plain === undefined) throw new Error('no spoke');
     const template = Template.fromStack(plain);
     expect(JSON.stringify(template.toJSON())).not.toMatch(/ExternalId|RequestTag|TagSession/);
+    template.hasResourceProperties('AWS::IAM::Role', {
+      AssumeRolePolicyDocument: {
+        Statement: [
+          { Effect: 'Allow', Action: 'sts:AssumeRole', Principal: principalsOf('aws-cn'), Condition: { ArnEquals } },
+        ],
+      },
+    });
     expect(template.toJSON()['Parameters'].HubSweepRoleArn.Default).toMatch(/^arn:aws-cn:/);
   });
 });
