@@ -246,6 +246,15 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ],
     ],
   ],
+  'lambdas/journal/search.ts': [
+    [
+      'Cutting sooner or later leaves the same: it bounds what is kept in memory.',
+      ['if (lines.length > 2 * limit)', 'if (true)'],
+      ['if (lines.length > 2 * limit)', 'if (false)'],
+      ['lines.length > 2 * limit', 'lines.length >= 2 * limit'],
+      ['2 * limit', '2 / limit'],
+    ],
+  ],
   'lambdas/journal/verify.ts': [
     ['A verifier that is told of no line expects none.', ['expected.get(cluster) ?? []', 'expected.get(cluster)']],
     ['Clusters are keys: no two are the same.', ['a < b', 'a <= b']],
