@@ -63,7 +63,8 @@ export async function privateKeyPem({ privateKey }: KeyPair): Promise<string> {
 }
 
 export interface SubjectOptions {
-  readonly commonName: string;
+  /** Without it the subject may be empty. */
+  readonly commonName: string | undefined;
   /** One RDN each, before the common name. */
   readonly organizations?: readonly string[];
 }
@@ -171,7 +172,10 @@ export async function issuePair(
 }
 
 function nameOf({ commonName, organizations = [] }: SubjectOptions): x509.Name {
-  return new x509.Name([...organizations.map((value) => ({ O: [literal(value)] })), { CN: [literal(commonName)] }]);
+  return new x509.Name([
+    ...organizations.map((value) => ({ O: [literal(value)] })),
+    ...(commonName === undefined ? [] : [{ CN: [literal(commonName)] }]),
+  ]);
 }
 
 /** A value with its type; the library would look for escapes in a plain string. */

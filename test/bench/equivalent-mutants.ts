@@ -49,6 +49,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
     [
       'A typed array has a number at every index below its length.',
       ['this.#counts[node] = (this.#counts[node] ?? 0) + 1;', 'this.#counts[node] = (this.#counts[node] ?? 1) + 1;'],
+      ['count += this.#counts[node] ?? 0;', 'count += this.#counts[node] ?? 1;'],
     ],
   ],
   'lambdas/audit/rules/authority.ts': [
@@ -58,7 +59,18 @@ export const EQUIVALENT_MUTANTS: Readonly<
     ],
     ['The middle is before the end, so there is one.', ['sorted[middle] ?? 0', 'sorted[middle]']],
   ],
+  'lambdas/audit/rules/coverage.ts': [
+    [
+      'No clock says that it is the first millisecond of 1970, or before.',
+      ['timeOf(createdAt) ?? 0', 'timeOf(createdAt)'],
+      [
+        'const isReplaced = [...present.values()].some(({ createdAt }) => (timeOf(createdAt) ?? 0) >= since);',
+        'const isReplaced = [...present.values()].some(({ createdAt }) => (timeOf(createdAt) ?? 1) >= since);',
+      ],
+    ],
+  ],
   'lambdas/audit/certificates.ts': [
+    ['A name that is set to what it is stays so.', ['node < known', 'node <= known']],
     [
       'What has no end is in no slot; and in a bundle it is as little valid without a number as with 0.',
       ['timeOf(observation.notAfter) ?? 0', 'timeOf(observation.notAfter)'],
@@ -232,6 +244,15 @@ export const EQUIVALENT_MUTANTS: Readonly<
         "parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
         'parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key)))',
       ],
+    ],
+  ],
+  'lambdas/journal/search.ts': [
+    [
+      'Cutting sooner or later leaves the same: it bounds what is kept in memory.',
+      ['if (lines.length > 2 * limit)', 'if (true)'],
+      ['if (lines.length > 2 * limit)', 'if (false)'],
+      ['lines.length > 2 * limit', 'lines.length >= 2 * limit'],
+      ['2 * limit', '2 / limit'],
     ],
   ],
   'lambdas/journal/verify.ts': [

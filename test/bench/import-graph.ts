@@ -29,7 +29,7 @@ export function readImportGraph(root: string): ImportGraph {
       const room = dirname(file).replace('lambdas', 'test/unit');
       const own = `${basename(file, '.ts')}.test.ts`;
       const rank = ([test, distance]: [string, number]) =>
-        basename(test) === own ? 0 : distance + (test.startsWith(`${room}/`) ? 0 : 2);
+        (basename(test) === own ? 0 : distance) + (test.startsWith(`${room}/`) ? 0 : 2);
       return [...reachable([file], importers)]
         .filter(([test]) => UNIT_TEST.test(test))
         .toSorted((a, b) => rank(a) - rank(b) || (a[0] < b[0] ? -1 : 1))

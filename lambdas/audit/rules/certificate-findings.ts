@@ -2,7 +2,7 @@ import type { CertificateObservation, Observation } from '../../contracts/observ
 import type { Provider } from '../../identifiers.ts';
 import { eachInSteps, type Steps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../../tables/certificate-classes.ts';
-import { compare, date, span, timeOf } from '../../words.ts';
+import { date, span, timeOf } from '../../words.ts';
 import { classOf, dissenters, type KnownCertificate } from '../certificates.ts';
 import { judgeByRules, nameOf } from './certificate.ts';
 import type { Draft } from './draft.ts';
@@ -97,7 +97,6 @@ function unreadableEnds(observations: readonly Observation[]): readonly Draft[] 
   return observations
     .filter((observation) => observation.kind === 'certificate')
     .filter(({ notAfter }) => timeOf(notAfter) === undefined)
-    .toSorted((a, b) => compare(a.where, b.where))
     .map((observation) => {
       const { where, source, position = 0 } = observation;
       const what = classOf(observation);

@@ -215,6 +215,13 @@ describe('a 404 of what was never there', () => {
   });
 });
 
+it('a source of what a cluster does not have is neither asked nor told to be off', async () => {
+  const { target, signal } = contextOf(fakeClient(EMPTY));
+  const options = { previous: undefined, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW, signal };
+  const { snapshot } = await audit(target, { ...options, sources: [nodes, machines] });
+  expect(snapshot.observations).toMatchObject([{ kind: 'read', source: 'nodes' }]);
+});
+
 describe('how long kubeadm makes certificates live', () => {
   const plane = {
     metadata: { name: 'berlin', namespace: 'eksa-system', labels },

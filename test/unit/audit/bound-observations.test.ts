@@ -71,6 +71,14 @@ describe('boundObservations', () => {
     expect(left).toMatchObject([{ what: 'kubelet-serving' }]);
   });
 
+  it('keeps what fits to the byte, and nothing of what comes after it', () => {
+    const empty = certificate({ subject: '' });
+    const room = 40 * 1024 * 1024 - 1 - Buffer.byteLength(JSON.stringify(empty));
+    const full = { ...empty, subject: 'x'.repeat(room) };
+    const secret = certificate({ source: 'tls-secrets', what: 'tls-secret', where: 'Secret t/s' });
+    expect(boundObservations([secret, full], NOW).left).toEqual([secret]);
+  });
+
   it('holds the bytes of what is written far under those that are read', () => {
     const long = 'ж'.repeat(1_000);
     const large = many(14_000, (n) =>

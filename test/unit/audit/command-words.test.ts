@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../../lambdas/audit/commands.ts';
+import { COMMANDS, commandOf } from '../../../lambdas/audit/commands.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 
 /** What a shell would understand, or a program as an option. Who makes an object of a cluster, or answers at an address, chooses its name. */
@@ -48,6 +48,11 @@ describe.each(Object.entries(PLACES))(
     });
   },
 );
+
+it('of a finding whose code a later version made is a new audit', () => {
+  const finding = { code: 'MadeLater' as FindingCode, cluster: 'berlin', object: 'x' };
+  expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
+});
 
 it.each([
   ['kubelet-serving', 'kubernetes.io/kubelet-serving'],

@@ -102,6 +102,19 @@ it('an endpoint that is looked at no more is forgotten, although another one doe
   expect(after && codes(after)).toEqual(['warning Unreachable tls endpoint']);
 });
 
+it('a place that does not answer is told until it does, also as what it was looked at for before', () => {
+  const place = unread('tls', { what: 'endpoint', where: '10.0.2.1:443' });
+  const other = { ...place, what: 'kube-apiserver' } as const;
+  const results = audited(
+    ...[place, other, { ...other, problem: 'malformed' as const }].map((seen) => [seen, read('tls')]),
+  );
+  expect(results.map((result) => codes(result).toSorted())).toEqual([
+    ['warning Unreachable tls endpoint'],
+    ['warning Unreachable tls endpoint', 'warning Unreachable tls kube-apiserver'],
+    ['warning CertificateUnreadable tls kube-apiserver'],
+  ]);
+});
+
 it('a server of a machine whose place has no port is one place', () => {
   const [, after] = audited(
     [cp(), certificate({ where: 'cp-1', member: 'cp-1', notAfter: days(-1) }), ...lists],
@@ -217,6 +230,15 @@ describe('a server of the control plane that shows a certificate without proof',
       [cp(), unknown, ...lists, unread('cluster-secrets')],
     );
     expect(results.map((result) => codes(result).includes(warned))).toEqual([false, true, true]);
+  });
+
+  it('is told at the endpoint too, where the machine behind it shows its own', () => {
+    const endpoint = { ...issued, member: undefined, where: 'api.example.com:6443' };
+    const [, after] = audited(
+      [cp(), issued, endpoint, ...lists],
+      [cp(), issued, { ...endpoint, fingerprint: 'b', issuedByCluster: false }, ...lists],
+    );
+    expect(after && codes(after).toSorted()).toEqual([soon, warned]);
   });
 
   it('is gone with its machine', () => {

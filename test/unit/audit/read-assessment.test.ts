@@ -153,6 +153,13 @@ describe('readAssessment', () => {
     expect(calls).toBeLessThanOrEqual(20);
   });
 
+  it.each(['kind', 'source'])('refuses a %s that cannot be made a text', (field) => {
+    const observation = { where: 'x', notAfter: days(1), [field]: { toString: 1, valueOf: 1 } };
+    expect(problems({ cluster: 'x', observations: [observation] })).toEqual([
+      expect.stringMatching(new RegExp(`^observations\\[0\\]\\.${field} is not one of `)),
+    ]);
+  });
+
   it('makes texts harmless', () => {
     const result = readAssessment({ cluster: 'x', observations: [{ where: 'a\u001B[31m', notAfter: days(1) }] }, clock);
     expect(result).toMatchObject({ input: { observations: [{ where: String.raw`a\u{1b}[31m` }] } });

@@ -20,3 +20,14 @@ test('gives the event loop back while it looks at objects that take long', async
   over = true;
   expect(turns).toBeGreaterThanOrEqual(4);
 });
+
+test('a bug in who looks is no problem of the list', async () => {
+  async function* pages() {
+    yield [1];
+  }
+  const bug = new TypeError('a bug');
+  const look = () => {
+    throw bug;
+  };
+  await expect(readList(pages(), look)).rejects.toBe(bug);
+});

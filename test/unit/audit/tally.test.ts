@@ -105,6 +105,19 @@ describe('the tally of an audit', () => {
     );
   });
 
+  it('of a union of many kinds counts those of all classes together', () => {
+    const seen = (code: FindingCode) =>
+      audited(
+        CLASSES.map((what) => auditedFinding({ code, what })),
+        true,
+      );
+    const codes = CODES.slice(0, Math.ceil((MAX_TALLY + 1) / CLASSES.length));
+    const union = codes.map(seen).reduce(unionOf);
+    expect(union.tally?.map(({ code, what, count }) => [code, what, count])).toEqual(
+      codes.toSorted().map((code) => [code, undefined, CLASSES.length]),
+    );
+  });
+
   it('is absent from a union with an audit that has none', () => {
     const counted = audited([auditedFinding()], true);
     expect(unionOf(auditSummary(), counted)).not.toHaveProperty('tally', expect.anything());

@@ -26,6 +26,7 @@ describe('recovery.json', () => {
     ['a window of two hours', stored(windowOf(), windowOf({ until: new Date(NOW + 120 * 60_000).toISOString() }))],
     ['a window for ten nodes', stored(windowOf({ nodes: Array.from({ length: 10 }, (_, n) => `cp-${n}`) }))],
     ['a window for everybody', stored(windowOf({ nodes: ['*'] }))],
+    ['a window for one and for everybody', stored(windowOf({ nodes: ['cp-1', '*'] }))],
     ['a window for other groups', stored(windowOf({ bootstrapGroups: ['system:masters'] }))],
     ['a window of a cluster that is none', stored(windowOf({ cluster: '../x' }))],
     ['a window that replaces itself', stored(windowOf({ replaces: ['w-1'] }))],

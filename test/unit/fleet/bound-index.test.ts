@@ -173,6 +173,16 @@ describe('boundIndex', () => {
     expect(bound.at(-1)?.message.length).toBeLessThan(300);
   });
 
+  it('tells the three most urgent findings of those that a tally counts and no signal tells', () => {
+    const findings = ['e', 'd', 'c', 'b', 'a'].map((object) =>
+      expiryFinding({ cluster: 'paris', code: 'WeakKey', what: 'etcd-peer', object }),
+    );
+    const tally = [{ code: 'WeakKey', severity: 'warning', what: 'etcd-peer', count: 5 }] as const;
+    const { audit } = brief(indexed('paris', { audit: auditSummary({ findings, findingCount: 5, tally }) }));
+    expect(audit?.findings.map(({ object }) => object)).toEqual(['c', 'b', 'a']);
+    expect(audit?.tally).toEqual(tally);
+  });
+
   it('lets a new audit bring back what was left out', () => {
     const index = boundIndex(indexOf(hostile('paris')), 60_000);
     expect(index.clusters['paris']?.cut).toBe(true);

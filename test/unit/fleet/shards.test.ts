@@ -100,6 +100,14 @@ describe('assignShards', () => {
     expect(sizes(tick())).toEqual([32, 18]);
   });
 
+  it('leaves a cluster alone for another day that has no outcome although it is alone', () => {
+    const before = { name: `${LANE}.alone.0f`, waitingSince: NOW - 10 * MINUTE, aloneUntil: NOW + MINUTE };
+    const silent = { id: 'c0007', lane: LANE, quick: true, heavyAt: undefined, heardAt: undefined, before };
+    expect(assignShards([silent], NOW, true).get(silent.id)?.aloneUntil).toBe(NOW + DAY);
+    const heard = { ...silent, heardAt: NOW - MINUTE };
+    expect(assignShards([heard], NOW, true).get(heard.id)?.aloneUntil).toBe(NOW + MINUTE);
+  });
+
   describe('a cluster that ends its process', () => {
     it('is alone after seven minutes, and no neighbour misses more than six', () => {
       for (const culprit of [0, 12, 31, 37]) {
@@ -220,10 +228,11 @@ describe('assignShards', () => {
         { nil: undefined },
       ),
     });
-    const members = fc.uniqueArray(member, { selector: ({ id }) => id, maxLength: 150 });
+    const members = fc.uniqueArray(member, { selector: ({ id }) => id, maxLength: 150, size: 'max' });
     fc.assert(
       fc.property(members, fc.boolean(), (some, isKnown) => {
         const assigned = assignShards(some, NOW, isKnown);
+        expect(assignShards(some.toReversed(), NOW, isKnown)).toEqual(assigned);
         expect([...assigned.keys()].toSorted()).toEqual(some.map(({ id }) => id).toSorted());
         const shards = Map.groupBy(some, ({ id }) => assigned.get(id)?.name);
         for (const [shard, ids] of shards) {

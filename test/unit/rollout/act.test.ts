@@ -133,6 +133,15 @@ describe('other writes', () => {
     expect(world.management.calls).toEqual([`PATCH dryRun ${CONTROL_PLANE}`, `PATCH ${CONTROL_PLANE}`]);
   });
 
+  it('ask for no claim, which only what begins a rollout needs', async () => {
+    const { act, object, world } = await prepared();
+    const claim = async () => ({ kind: 'locked' }) as const;
+    const hold = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
+    expect(await act(roll(object), { claim })).toEqual({ kind: 'locked' });
+    expect(world.management.calls).not.toContain(`PATCH ${CONTROL_PLANE}`);
+    expect(await act({ kind: 'hold', object, hold }, { claim })).toEqual({ kind: 'written' });
+  });
+
   it.each([
     ['its own Lease back', `${CLUSTER} ${MARK.id}`, ''],
     ['the Lease of another cluster alone', 'eksa-system/milan-prod milan-1', 'eksa-system/milan-prod milan-1'],

@@ -87,6 +87,29 @@ it('etcd is read that only the control plane calls external', async () => {
   expect((await look(world)).etcd).toMatchObject({ name: `${NAME}-etcd` });
 });
 
+it('a machine is not healthy while nothing tells of its etcd, but where etcd is elsewhere', async () => {
+  const stacked = healthyWorld();
+  const external = healthyWorld();
+  withEtcd(external);
+  const unhealthy = async (world: World) => {
+    const path = world.paths.machine('berlin-prod-1');
+    const { conditions } = world.management.get(path)['status'] as { conditions: { type: string }[] };
+    world.management.change(path, {
+      status: { conditions: conditions.filter(({ type }) => !type.startsWith('Etcd')) },
+    });
+    return (await look(world)).machines[0]?.unhealthy;
+  };
+  expect(await unhealthy(stacked)).toEqual(['EtcdPodHealthy is Missing', 'EtcdMemberHealthy is Missing']);
+  expect(await unhealthy(external)).toEqual([]);
+});
+
+it('a control plane of another cluster that has no name is no sibling', async () => {
+  const world = healthyWorld();
+  const { siblings } = await look(world);
+  world.management.put(world.paths.sibling.replace('milan-prod', 'nameless'), { metadata: { name: undefined } });
+  expect((await look(world)).siblings).toEqual(siblings);
+});
+
 describe('the Lease', () => {
   it('is told with its holder and how often it changed hands', async () => {
     const world = healthyWorld();

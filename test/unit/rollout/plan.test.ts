@@ -697,6 +697,16 @@ describe('somebody else rolls it', () => {
     expect(plan(observed, NOW, 'person').state).toBe('foreign');
   });
 
+  it('and what stands in the way besides is told, but for what passes by itself', () => {
+    const observed = foreign({ conditions: rollingOut(NOW - 2 * DAY) });
+    const machines = [...observed.machines.slice(0, 2), machine(3, { unhealthy: ['NodeHealthy is False'] })];
+    const step = plan({ ...observed, machines }, NOW + 12 * HOUR);
+    expect(step.checks).toContainEqual(
+      expect.objectContaining({ id: 'maintenance-window', passed: false, passing: true }),
+    );
+    expect(isHold(step)).toEqual(['not-rolling-already', 'machines-healthy']);
+  });
+
   it('and a machine that nobody saw may be due', () => {
     const observed = foreign({ rolloutAfter: Date.parse('2099-01-01T00:00:00Z') }, 300);
     expect(plan(observed).state).toBe('foreign');

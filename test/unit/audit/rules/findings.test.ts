@@ -78,6 +78,13 @@ describe('mostUrgent', () => {
   });
 });
 
+it('mostUrgent keeps what fits to the byte', () => {
+  const two = [of('kube-apiserver', 'critical'), of('kube-apiserver', 'warning')];
+  const bytes = Buffer.byteLength(JSON.stringify(two)) - 1;
+  expect(mostUrgent(two, { most: 20, bytes })).toEqual(two);
+  expect(mostUrgent(two, { most: 20, bytes: bytes - 1 })).toEqual(two.slice(0, 1));
+});
+
 describe('more findings than are kept', () => {
   const endpoint = certificate({ notAfter: days(40), notBefore: days(-325) });
   const isOwn = ({ object }: { readonly object: string }) => object.startsWith('kube-apiserver 10.0.1.31');

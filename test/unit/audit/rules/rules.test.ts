@@ -214,6 +214,25 @@ describe('whose word counts', () => {
     expect(finding).toMatchObject({ due: days(10), places: ['10.0.1.32:6443', '10.0.1.33:6443', '10.0.1.31:6443'] });
   });
 
+  it.each<[string, Partial<CertificateObservation>, Partial<CertificateObservation>]>([
+    ['the first place', { where: '10.0.1.31:6443', source: 'tls' }, { where: '10.0.1.32:6443', source: 'nodes' }],
+    ['the first source of a place', { source: 'nodes', fingerprint: 'b' }, { source: 'tls', fingerprint: 'a' }],
+    ['one of two certificates, seen whenever', { fingerprint: 'a', observedAt: days(-1) }, { fingerprint: 'b' }],
+    ['the newest look at a certificate', { observedAt: days(0) }, { observedAt: days(-1) }],
+  ])('of two with one end, whoever was heard first: %s', (_, first, second) => {
+    const [best, other] = [first, second].map((changes) => certificate({ member: 'cp-1', ...changes }));
+    for (const seen of [[best, other] as const, [other, best] as const]) {
+      const known = finished(
+        knownCertificates(
+          seen.filter((one) => one !== undefined),
+          new Set(),
+          NOW,
+        ),
+      );
+      expect(known.map((one) => one.best)).toEqual([best]);
+    }
+  });
+
   it('of two requests of one member the newer one, and one without a beginning is as new as its end', () => {
     const request = { source: 'signing-requests', what: 'kubelet-serving', member: 'worker-3' } as const;
     const old = certificate({ ...request, where: 'csr-1', notBefore: days(-345), notAfter: days(20) });
@@ -451,6 +470,14 @@ describe('what could not be read', () => {
     ]);
   });
 
+  it('says the same of a source that failed in two ways, whichever was heard first', () => {
+    const failures = ['a', 'b'].map((message) => unread('tls', { message }));
+    for (const heard of [failures, failures.toReversed()])
+      expect(found(assess(heard), 'SourceUnread')[0]?.message).toBe(
+        'the source tls could not be read (timeout: a); check the route',
+      );
+  });
+
   it('says so even where nobody looked', () => {
     const first = assess([certificate(), read('tls')]);
     expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
@@ -480,6 +507,18 @@ describe('what could not be read', () => {
         /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(3 refused, 27 timeout\)/,
       ) as string,
     });
+  });
+
+  it('says how many of the places were last seen over a day ago, where any was', () => {
+    const place = { where: '10.0.1.31:6443', what: 'kube-apiserver' } as const;
+    const first = assess([certificate(place), read('tls')]);
+    const after = (hours: number) =>
+      assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR).findings.find(
+        ({ object }) => object === 'tls kube-apiserver',
+      )?.message;
+    const says = '10.0.1.31:6443 (kube-apiserver) does not answer (timeout: no answer within 5 s)';
+    expect(after(1)).toBe(`${says}; check the route`);
+    expect(after(25)).toBe(`${says}; 1 of them was last seen over a day ago; check the route`);
   });
 
   it('is silent about what is usual, until it was seen once', () => {
@@ -562,6 +601,22 @@ describe('requests', () => {
     expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
   });
 
+  it('count while they cannot be listed', () => {
+    const first = assess([group({}), read('signing-requests')]);
+    expect(codes(assess([unread('signing-requests')], first))).toContain(`warning RequestPending ${who}`);
+  });
+
+  it.each([
+    ['failed', 'the signer refused 1 request of'],
+    ['denied', '3 requests of'],
+  ])('that are %s say why, where the reason is told', (state, begins) => {
+    const messages = [{}, { message: 'no such node' }].map(
+      (reason) => assess([group({ state, lastHour: 3, ...reason }), read('signing-requests')]).findings[0]?.message,
+    );
+    expect(messages[0]).toMatch(new RegExp(`^${begins}.*(kubelet-serving|asks again)$`));
+    expect(messages[1]).toBe(`${messages[0]}: no such node`);
+  });
+
   it('that a kubelet left behind are no news', () => {
     const renewed = certificate({
       what: 'kubelet-serving',
@@ -606,6 +661,10 @@ describe('EKS authorities', () => {
     ],
   ])('%j', (changes, expected) => {
     expect(codes(on(successor(changes), member(), group))).toEqual(expected);
+  });
+
+  it('take no Node for an authority', () => {
+    expect(codes(on(member(), member({ name: 'Node worker-4', node: 'worker-4', createdAt: days(-1) })))).toEqual([]);
   });
 
   it.each([

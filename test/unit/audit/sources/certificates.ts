@@ -15,7 +15,7 @@ export interface Pki {
   /** A private key in PEM: nothing that an audit says may contain any of it. */
   readonly keyPem: string;
   leaf(
-    commonName: string,
+    commonName: string | undefined,
     options?: { readonly notAfter?: Date; readonly dnsNames?: readonly string[] },
   ): Promise<string>;
 }

@@ -152,6 +152,14 @@ test('one that has ended', async () => {
   expect(observations[0]).toMatchObject({ notAfter: '2026-11-18T12:00:00.000Z' });
 });
 
+test('one that ended before 1970 says that it ended then: a time of before may be none that can be read', async () => {
+  const managedFields = [{ subresource: 'status', time: '0001-01-01T00:00:00Z' }];
+  const { observations } = await observe(
+    cluster({ clusterCertificateInfo: [{ machine: 'berlin-cp', expiresInDays: -36_525 }] }, { managedFields }),
+  );
+  expect(observations[0]).toMatchObject({ notAfter: '1970-01-01T00:00:00.000Z' });
+});
+
 test.each(['30', 1.5, 1e9, -1e9, null, {}])('%j is no number of days', async (expiresInDays) => {
   const { observations } = await observe(
     cluster({ clusterCertificateInfo: [{ machine: 'berlin-cp', expiresInDays }] }),

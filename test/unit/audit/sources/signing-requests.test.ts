@@ -137,6 +137,26 @@ describe('certificates', () => {
     ]);
   });
 
+  it('of a kubelet that cannot be read are those of who asked', async () => {
+    const read = await observe(signingRequests, { [PATH]: [request({ signer: CLIENT_KUBELET, certificate: '!' })] });
+    expect(outline(read).slice(1)).toEqual([
+      'unread kubelet-client @ kubelet client of worker-1, issued by request: malformed',
+    ]);
+  });
+
+  it('of servers of kubelets are those of who asked, whatever name they have', async () => {
+    expect(await places({ certificate: leafs.get('system:node:worker-2') })).toEqual([
+      ['kubelet-serving', 'kubelet serving of worker-1, issued by request', 'worker-1'],
+    ]);
+  });
+
+  it('without a subject are told by the first of their names', async () => {
+    const certificate = base64(await pki.leaf(undefined, { dnsNames: ['a.example.com', 'b.example.com'] }));
+    expect(await places({ signer: CLIENT, by: 'admin', certificate })).toEqual([
+      ['issued-client', `a.example.com, issued by ${CLIENT} to admin`, undefined],
+    ]);
+  });
+
   it('of other signers are told apart by subject, signer and requester', async () => {
     const by = 'system:serviceaccount:shop:web';
     expect(

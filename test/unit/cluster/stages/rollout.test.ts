@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRolloutStage } from '../../../../lambdas/cluster/stages/rollout.ts';
+import type { KubernetesClient } from '../../../../lambdas/kubernetes/client.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../../lambdas/rollout/policy.ts';
 import type { stepRollout } from '../../../../lambdas/rollout/step-rollout.ts';
 import { DUBLIN, NOW, PARIS, TROUBLE } from '../../fleet/values.ts';
@@ -41,7 +42,7 @@ describe('createRolloutStage', () => {
     });
     return { asked, rollout };
   };
-  const client = { server: 'https://a' } as never;
+  const client = { server: 'https://a' } as KubernetesClient;
   const due = { cluster: {} as never, workload: client, machinesNamespace: 'eksa-system', close: () => undefined };
 
   it('steps a cluster by the schedule, with its policy', async () => {
@@ -67,6 +68,17 @@ describe('createRolloutStage', () => {
     expect(asked[0]?.[1]).not.toHaveProperty('ledger', expect.anything());
   });
 
+  it.each([undefined, 'pem'])(
+    'takes for the authorities of the control plane what its client trusts: %s',
+    async (caPem) => {
+      const { asked, rollout } = stageWith(stepped);
+      const open = { ...due, workload: { ...client, caPem } as never, management: client };
+      await rollout(contextOf(PARIS, { due: true, open }));
+      expect(await asked[0]?.[0].authorities?.()).toBe(caPem);
+      expect(asked[0]?.[0].authorities === undefined).toBe(caPem === undefined);
+    },
+  );
+
   it('records what was written', async () => {
     const context = contextOf(PARIS, { due: true as const, open: { ...due, management: client } });
     expect((await stageWith(written).rollout(context)).decisions).toMatchObject({
@@ -79,7 +91,7 @@ describe('createRolloutStage', () => {
   it('has nothing to roll in a cluster without machines of its own', async () => {
     const { asked, rollout } = stageWith(stepped);
     const rolled = await rollout(contextOf(DUBLIN, { due: true, open: due }));
-    expect(rolled).toMatchObject({ result: { state: 'off' }, problems: [] });
+    expect(rolled).toMatchObject({ result: { state: 'off', failed: [], failedCount: 0, reasons: [] }, problems: [] });
     expect(asked).toEqual([]);
   });
 });
