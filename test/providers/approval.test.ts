@@ -1,37 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
-import { observe } from '../../lambdas/approval/observe.ts';
-import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readClusterObject } from '../../lambdas/kubernetes/cluster-object.ts';
-import { csrObject, dns, ips, NOW, signingRequest } from '../unit/approval/fixtures.ts';
 import { born, NAME, NAMESPACE } from '../unit/rollout/fixtures.ts';
-import { healthyWorld, type World } from '../unit/rollout/world.ts';
+import { healthyWorld } from '../unit/rollout/world.ts';
+import { verdictOn } from './asked.ts';
 import { nodeOf, servingNames } from './objects.ts';
 import { ROWS } from './table.ts';
 
 const { signal } = new AbortController();
-
-interface Names {
-  readonly dnsNames: readonly string[];
-  readonly addresses: readonly string[];
-}
-
-/** What becomes of the request of the first machine for these names. */
-async function verdictOn({ management, provider }: World, { dnsNames, addresses }: Names) {
-  const node = nodeOf(provider, born(1));
-  const sans = [...dns(...dnsNames), ...ips(...addresses)];
-  const csr = csrObject({ node, request: { commonName: `system:node:${node}`, sans } });
-  const workload = { ...management.client, request: async () => ({ items: [csr], metadata: {} }) };
-  const target = {
-    cluster: { name: NAME, provider: 'eks-anywhere' },
-    workload,
-    management: management.client,
-    machinesNamespace: NAMESPACE,
-  } as const;
-  const { cluster, evidence } = await observe(target, [DEFAULT_POLICY], signal, () => NOW);
-  const request = { cluster, csr: signingRequest(csr), siblings: { pending: 1 } };
-  return decideApproval(request, evidence, [DEFAULT_POLICY], NOW);
-}
 
 const ASKING = ROWS.flatMap(({ row, provider }) => {
   const [own, others] = [1, 2].map((number) => servingNames(provider, born(number)));
@@ -75,7 +50,7 @@ it.each(ROWS.filter(({ provider }) => provider.addresses.value === undefined))(
     expect(await verdictOn(healthyWorld('v1beta2', provider), names)).toMatchObject({
       verdict: 'leave',
       reason: 'EvidenceMissing',
-      message: `Machine ${NAMESPACE}/${born(1).name} has no addresses yet`,
+      message: `Machine ${NAMESPACE}/${born(1).name} has no addresses yet, or none of a type that is known`,
     });
   },
 );

@@ -499,4 +499,6 @@ export const PROVIDERS = {
 } as const satisfies Record<string, Provider>;
 
 /** For tests over all rows. */
-export const ROWS = Object.entries(PROVIDERS).map(([row, provider]) => ({ row, provider: provider as Provider }));
+export const ROWS: readonly { readonly row: string; readonly provider: Provider }[] = Object.entries(PROVIDERS).map(
+  ([row, provider]) => ({ row, provider }),
+);

@@ -55,8 +55,16 @@ export interface World {
   readonly provider: Provider;
 }
 
-/** What `healthyRollout()` is the model of: a cluster that is due and has nothing in the way. */
-export function healthyWorld(version: Version = 'v1beta2', provider: Provider = PROVIDER): World {
+/**
+ * What `healthyRollout()` is the model of: a cluster that is due and has nothing in the way.
+ *
+ * @param served other versions of groups
+ */
+export function healthyWorld(
+  version: Version = 'v1beta2',
+  provider: Provider = PROVIDER,
+  served: Readonly<Record<string, readonly string[]>> = {},
+): World {
   const management = managementCluster({
     'cluster.x-k8s.io': [version],
     'controlplane.cluster.x-k8s.io': [version],
@@ -64,6 +72,7 @@ export function healthyWorld(version: Version = 'v1beta2', provider: Provider = 
     'anywhere.eks.amazonaws.com': ['v1alpha1'],
     'etcdcluster.cluster.x-k8s.io': ['v1beta1'],
     'coordination.k8s.io': ['v1'],
+    ...served,
   });
   const paths = pathsOf(version, provider);
   management.put(paths.cluster, rawCapiCluster(version, provider));
