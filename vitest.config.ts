@@ -27,7 +27,7 @@ const PROJECTS = [
   { name: 'browser', include: ['test/browser/**/*.test.ts'] },
   { name: 'fleet', include: ['test/fleet/**/*.test.ts'], setupFiles: 'test/fleet/no-waiting.ts', isolate: false },
   { name: 'unit-alone', include: ALONE },
-  { name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: ALONE, isolate: false },
+  { name: 'unit', include: ['test/{unit,providers}/**/*.test.ts'], exclude: ALONE, isolate: false },
 ];
 
 const rankOf = ({ project }: TestSpecification): number => PROJECTS.findIndex(({ name }) => name === project.name);

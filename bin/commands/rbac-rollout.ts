@@ -1,3 +1,4 @@
+import { MACHINE_TEMPLATES } from '../../lambdas/kubernetes/infrastructure-templates.ts';
 import { UsageError } from '../exit-codes.ts';
 import { listRules, type Rule } from './rbac-audit.ts';
 
@@ -12,19 +13,10 @@ export interface RolloutRbacOptions {
   readonly recovery?: boolean;
 }
 
-/** Providers of Cluster API that EKS Anywhere has: a control plane is not rolled when the template of its machines is gone. */
-const MACHINE_TEMPLATES = [
-  'awssnowmachinetemplates',
-  'cloudstackmachinetemplates',
-  'dockermachinetemplates',
-  'nutanixmachinetemplates',
-  'tinkerbellmachinetemplates',
-  'vspheremachinetemplates',
-] as const;
-
 /** What the plan of a rollout is made from, beside what is read with names of its own. */
 export const ROLLOUT_RULES: readonly Rule[] = [
   ...listRules('rollouts'),
+  // A control plane is not rolled when the template of its machines is gone.
   { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: MACHINE_TEMPLATES, verbs: ['get'] },
 ];
 

@@ -1,7 +1,6 @@
-import type { V1APIGroup } from '@kubernetes/client-node';
-import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
+import { servedVersions } from './served-versions.ts';
 
 /** What a Cluster can be called: a DNS label, in which older versions of Cluster API allow dots. */
 export const CLUSTER_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;
@@ -99,10 +98,9 @@ async function discover(
   signal: AbortSignal,
   name: ClusterApiGroup,
 ): Promise<ClusterApiVersion> {
-  const path = `/apis/${name}`;
-  let group: JsonObject;
+  let offered: readonly string[];
   try {
-    group = await client.request({ method: 'GET', path, signal });
+    offered = await servedVersions(client, name, signal);
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
     throw new KubernetesError({
@@ -114,14 +112,14 @@ async function discover(
         'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig leads elsewhere or Cluster API is not installed there.',
     });
   }
-  const offered = new Set(list(raw<V1APIGroup>(group), 'versions').map((entry) => text(entry, 'version')));
-  const version = VERSIONS.find((candidate) => offered.has(candidate));
+  const version = VERSIONS.find((candidate) => offered.includes(candidate));
   if (version) return version;
   throw new KubernetesError({
     kind: 'invalid',
-    object: `get ${path} on ${client.server}`,
+    object: `get /apis/${name} on ${client.server}`,
     problem: `${name} is served in none of the versions ${VERSIONS.join(', ')}`,
-    remedy: 'Upgrade Cluster API: certmarshal reads v1beta1 (since 1.0) and v1beta2.',
+    remedy:
+      'Upgrade the older of the two: this certmarshal reads v1beta1 (since Cluster API 1.0) and v1beta2, and no newer version.',
   });
 }
 

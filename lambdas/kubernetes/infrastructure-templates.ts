@@ -13,6 +13,16 @@ export interface InfrastructureTemplate {
   readonly name: string;
 }
 
+/** Those of the providers that EKS Anywhere has or had: `certmarshal rbac` grants to get these. */
+export const MACHINE_TEMPLATES: readonly string[] = [
+  'awssnowmachinetemplates',
+  'cloudstackmachinetemplates',
+  'dockermachinetemplates',
+  'nutanixmachinetemplates',
+  'tinkerbellmachinetemplates',
+  'vspheremachinetemplates',
+];
+
 const GROUP = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)+$/;
 const VERSION = /^v[0-9][a-z0-9]{0,30}$/;
 /** With `s` it is the name of the resource in every provider: Cluster API makes up the name of the definition in this way. */

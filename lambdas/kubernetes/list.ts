@@ -1,7 +1,9 @@
 import type { KubernetesClient } from './client.ts';
 import { type ClusterApiGroup, clusterApiPath, clusterSelector, requireClusterName } from './cluster-api.ts';
+import { KubernetesError } from './errors.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
+import { explainNotFound } from './served-versions.ts';
 
 /** What a kind is listed for, and `certmarshal rbac` grants it for. `evidence` is that of a policy that trusts Nodes. */
 export type ListPurpose =
@@ -118,7 +120,8 @@ export interface Selection {
 /**
  * The objects of a kind, page by page.
  *
- * @throws KubernetesError; `not-found` when the server does not serve the kind, `invalid` when the cluster or namespace cannot be one
+ * @throws KubernetesError; `not-found` when the server does not serve the kind, `invalid` when the cluster or namespace cannot be one, or when EKS Anywhere is there in
+ * other versions alone
  */
 export async function* listKind(
   client: KubernetesClient,
@@ -132,13 +135,18 @@ export async function* listKind(
   const selected = clusterName === undefined ? {} : selectorsOf(kind, called, clusterName, object);
   const labelSelector = [selected.labelSelector, kind.label, labels].filter((one) => one !== undefined).join(',');
   const api = typeof kind.api === 'string' ? `/${kind.api}` : await clusterApiPath(client, signal, kind.api.served);
-  yield* listPages(client, {
-    path: `${api}/${within}${plural}`,
-    fieldSelector: selected.fieldSelector ?? kind.field ?? (name === undefined ? undefined : `metadata.name=${name}`),
-    labelSelector: labelSelector === '' ? undefined : labelSelector,
-    limit: aPage,
-    signal,
-  });
+  try {
+    yield* listPages(client, {
+      path: `${api}/${within}${plural}`,
+      fieldSelector: selected.fieldSelector ?? kind.field ?? (name === undefined ? undefined : `metadata.name=${name}`),
+      labelSelector: labelSelector === '' ? undefined : labelSelector,
+      limit: aPage,
+      signal,
+    });
+  } catch (error) {
+    const gone = kind.api === EKS_ANYWHERE && error instanceof KubernetesError && error.kind === 'not-found';
+    throw gone ? await explainNotFound(error, { client, api: EKS_ANYWHERE, object, signal }) : error;
+  }
 }
 
 function selectorsOf(

@@ -1,3 +1,5 @@
+import { MACHINE_TEMPLATES } from './infrastructure-templates.ts';
+
 /**
  * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests, approval and what an audit lists,
  * objects of Cluster API only with `--management`, what a rollout takes only with `--rollouts`, Secrets and the metrics of kubelets only where they are asked for, and the kubeconfig of a
@@ -11,6 +13,9 @@ export function missingRight(path: string): string {
   const kubeconfig = KUBECONFIG_SECRET.exec(path)?.groups;
   if (kubeconfig !== undefined)
     return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (it is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
+  const { group, namespace, templates } = TEMPLATE.exec(path)?.groups ?? {};
+  if (templates !== undefined && !MACHINE_TEMPLATES.includes(templates))
+    return `Grant it in that cluster: kubectl create role certmarshal-templates -n ${namespace} --verb=get --resource=${templates}.${group}, and kubectl create rolebinding certmarshal-templates -n ${namespace} --role=certmarshal-templates --user=USER with the user that the answer names (certmarshal rbac knows the providers of EKS Anywhere alone, and this is none of them).`;
   const own = ownManifestsFor(path);
   return own === undefined
     ? `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`
@@ -38,6 +43,9 @@ const CLUSTER_SECRET =
 /** A recovery window looks at those of Nodes, and counts in one of its own. */
 const RECOVERY_LEASES =
   /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/(?:kube-node-lease\/leases$|kube-system\/leases\/certmarshal-recovery$)/;
+/** What machines are made of. */
+const TEMPLATE =
+  /^\/apis\/(?<group>[-.a-z0-9]+)\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?<templates>[a-z0-9]+templates)\/[^/]+$/;
 /** What only a rollout reads. */
 const ROLLOUT_READ =
   /\/(?:leases(?:\/certmarshal-rollout)?|machinehealthchecks|controlplaneupgrades)$|^\/apis\/infrastructure\.cluster\.x-k8s\.io\//;

@@ -1,3 +1,5 @@
+import { capiCluster, workerMachine } from '../providers/objects.ts';
+import { PROVIDERS } from '../providers/table.ts';
 import { makeRequest, type RequestOptions } from '../unit/x509/request-factory.ts';
 
 /** The address of node number `index`: unique up to four million nodes. */
@@ -7,30 +9,15 @@ export function addressOf(index: number): string {
 
 export const nodeName = (index: number): string => `worker-${index}`;
 
-/** The Cluster of cluster `bench`. */
-export const BENCH_CLUSTER: object = {
-  apiVersion: 'cluster.x-k8s.io/v1beta2',
-  kind: 'Cluster',
-  metadata: { name: 'bench', namespace: 'eksa-system' },
-  spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } } },
-};
+const BENCH = { provider: PROVIDERS['bare metal, 0.26'], name: 'bench' };
 
-/** A Cluster API Machine of cluster `bench` whose node is number `index`. */
+/** The Cluster of cluster `bench`. */
+export const BENCH_CLUSTER: object = capiCluster(BENCH);
+
+/** A Machine of cluster `bench` on bare metal; its node, the name of which is that of its hardware, is number `index`. */
 export function machineOf(index: number): object {
-  return {
-    apiVersion: 'cluster.x-k8s.io/v1beta2',
-    kind: 'Machine',
-    metadata: { name: `md-0-${index}`, namespace: 'eksa-system', labels: { 'cluster.x-k8s.io/cluster-name': 'bench' } },
-    spec: { clusterName: 'bench' },
-    status: {
-      nodeRef: { name: nodeName(index) },
-      phase: 'Running',
-      addresses: [
-        { type: 'InternalIP', address: addressOf(index) },
-        { type: 'InternalDNS', address: `${nodeName(index)}.bench.internal` },
-      ],
-    },
-  };
+  const made = workerMachine(BENCH, { name: `md-0-${index}`, address: addressOf(index) });
+  return { ...made, status: { ...made.status, nodeRef: { name: nodeName(index) } } };
 }
 
 /** What the kubelet of node `index` sends: its name and its address, P-256. `steals` makes it ask for another node's address too. */

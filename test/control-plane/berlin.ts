@@ -2,6 +2,16 @@ import { X509Certificate } from 'node:crypto';
 
 import { stringify } from 'yaml';
 
+import {
+  capiCluster,
+  controlPlaneMachine,
+  eksAnywhereCluster,
+  etcdadmCluster,
+  etcdMachine,
+  kubeadmControlPlane,
+  workerMachine,
+} from '../providers/objects.ts';
+import { PROVIDERS } from '../providers/table.ts';
 import type { Admin, KubeObject } from './admin.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { CONTROL_PLANE_MACHINES, type ControlPlaneOnMachines, ETCD_MACHINES } from './machines.ts';
@@ -16,6 +26,7 @@ export const WORKER_MACHINES = ['127.0.0.31', '127.0.0.32', '127.0.0.33', '127.0
 
 const DAY_MS = 86_400_000;
 const CAPI = 'cluster.x-k8s.io';
+const OF = { provider: PROVIDERS['vSphere, 0.26'], name: CLUSTER };
 
 /** Name of the Machine at an address. */
 export function machineAt(address: string): string {
@@ -71,21 +82,22 @@ export async function describeCluster(admin: Admin, controlPlane: ControlPlaneOn
   ]);
   const certManagerNotAfter = `${inDays(88).toISOString().slice(0, 19)}Z`;
 
+  const owners = eksAnywhereCluster(OF);
+  const capi = capiCluster(OF, { etcd: 'external' });
+  const plane = kubeadmControlPlane(OF, 'external');
+  const etcdCluster = etcdadmCluster(OF, ETCD_MACHINES.map(born));
   await admin.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
   await Promise.all([
     applyMachines(admin, controlPlane),
     withStatus(admin, `/apis/${CAPI}/v1beta2`, 'clusters', {
-      apiVersion: `${CAPI}/v1beta2`,
-      kind: 'Cluster',
-      metadata: { name: CLUSTER, namespace: NAMESPACE },
+      ...capi,
       spec: {
+        ...capi.spec,
         clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/16'] } },
         controlPlaneEndpoint: {
           host: new URL(controlPlane.server).hostname,
           port: Number(new URL(controlPlane.server).port),
         },
-        controlPlaneRef: { apiGroup: 'controlplane.cluster.x-k8s.io', kind: 'KubeadmControlPlane', name: CLUSTER },
-        infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'TinkerbellCluster', name: CLUSTER },
       },
       status: {
         phase: 'Provisioned',
@@ -93,14 +105,12 @@ export async function describeCluster(admin: Admin, controlPlane: ControlPlaneOn
       },
     }),
     withStatus(admin, '/apis/controlplane.cluster.x-k8s.io/v1beta2', 'kubeadmcontrolplanes', {
-      apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',
-      kind: 'KubeadmControlPlane',
-      metadata: { name: CLUSTER, namespace: NAMESPACE, labels: { [`${CAPI}/cluster-name`]: CLUSTER } },
+      ...plane,
       spec: {
+        ...plane.spec,
         replicas: CONTROL_PLANE_MACHINES.length,
         version: 'v1.36.3',
         rollout: { before: { certificatesExpiryDays: 30 } },
-        machineTemplate: { spec: { infrastructureRef: template('cp') } },
         kubeadmConfigSpec: {
           clusterConfiguration: {
             etcd: {
@@ -117,30 +127,32 @@ export async function describeCluster(admin: Admin, controlPlane: ControlPlaneOn
       status: { replicas: CONTROL_PLANE_MACHINES.length, readyReplicas: CONTROL_PLANE_MACHINES.length },
     }),
     withStatus(admin, '/apis/etcdcluster.cluster.x-k8s.io/v1beta1', 'etcdadmclusters', {
-      apiVersion: 'etcdcluster.cluster.x-k8s.io/v1beta1',
-      kind: 'EtcdadmCluster',
-      metadata: { name: `${CLUSTER}-etcd`, namespace: NAMESPACE, labels: { [`${CAPI}/cluster-name`]: CLUSTER } },
+      ...etcdCluster,
+      metadata: { ...etcdCluster.metadata, labels: { [`${CAPI}/cluster-name`]: CLUSTER } },
       spec: {
-        replicas: ETCD_MACHINES.length,
+        ...etcdCluster.spec,
         infrastructureTemplate: {
           apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1',
-          kind: 'TinkerbellMachineTemplate',
-          name: `${CLUSTER}-etcd`,
+          kind: 'VSphereMachineTemplate',
+          name: `${CLUSTER}-etcd-1`,
         },
-        etcdadmConfigSpec: {},
       },
-      status: { replicas: ETCD_MACHINES.length, ready: true, initialized: true, creationComplete: true },
+      status: {
+        ...etcdCluster.status,
+        replicas: ETCD_MACHINES.length,
+        ready: true,
+        initialized: true,
+        creationComplete: true,
+      },
     }),
     withStatus(admin, '/apis/anywhere.eks.amazonaws.com/v1alpha1', 'clusters', {
-      apiVersion: 'anywhere.eks.amazonaws.com/v1alpha1',
-      kind: 'Cluster',
-      metadata: { name: CLUSTER, namespace: 'default' },
+      ...owners,
       spec: {
+        ...owners.spec,
         kubernetesVersion: '1.36',
         controlPlaneConfiguration: { count: CONTROL_PLANE_MACHINES.length },
         externalEtcdConfiguration: { count: ETCD_MACHINES.length },
         managementCluster: { name: CLUSTER },
-        datacenterRef: { kind: 'TinkerbellDatacenterConfig', name: CLUSTER },
       },
       status: {
         conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date().toISOString() }],
@@ -291,28 +303,17 @@ export function endOf(pem: string): string {
   return `${new Date(new X509Certificate(pem).validTo).toISOString().slice(0, 19)}Z`;
 }
 
+const born = (address: string) => ({ name: machineAt(address), address });
+
 async function applyMachines(admin: Admin, controlPlane: ControlPlaneOnMachines): Promise<void> {
-  const create = async (address: string, kind: string, labels: Record<string, string>, config: string) => {
-    const name = machineAt(address);
-    const metadata = { name, namespace: NAMESPACE, labels: { [`${CAPI}/cluster-name`]: CLUSTER, ...labels } };
+  const create = async (made: ReturnType<typeof etcdMachine>, config: string) => {
+    const { name, namespace, labels } = made.metadata;
+    const configRef = { apiGroup: 'bootstrap.cluster.x-k8s.io', kind: config, name };
     const machine = await withStatus(admin, `/apis/${CAPI}/v1beta2`, 'machines', {
-      apiVersion: `${CAPI}/v1beta2`,
-      kind: 'Machine',
-      metadata,
-      spec: {
-        clusterName: CLUSTER,
-        bootstrap: { configRef: { apiGroup: 'bootstrap.cluster.x-k8s.io', kind: config, name } },
-        infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'TinkerbellMachine', name },
-      },
-      status: {
-        phase: 'Running',
-        addresses: [
-          { type: 'InternalIP', address },
-          { type: 'ExternalIP', address },
-        ],
-        // The machines of etcd have no kubelet.
-        nodeRef: kind === 'etcd' ? undefined : { name },
-      },
+      ...made,
+      // Those who own it are not there.
+      metadata: { name, namespace, labels },
+      spec: { ...made.spec, bootstrap: { configRef } },
     });
     if (config !== 'KubeadmConfig') return;
     const {
@@ -322,21 +323,22 @@ async function applyMachines(admin: Admin, controlPlane: ControlPlaneOnMachines)
     await admin.post(`/apis/bootstrap.cluster.x-k8s.io/v1beta2/namespaces/${NAMESPACE}/kubeadmconfigs`, {
       apiVersion: 'bootstrap.cluster.x-k8s.io/v1beta2',
       kind: 'KubeadmConfig',
-      metadata: { ...metadata, ownerReferences: [{ apiVersion, kind: 'Machine', name, uid, controller: true }] },
+      metadata: {
+        name,
+        namespace,
+        labels,
+        ownerReferences: [{ apiVersion, kind: 'Machine', name, uid, controller: true }],
+      },
       spec: { format: 'cloud-config' },
     });
   };
   await Promise.all([
     ...CONTROL_PLANE_MACHINES.map(async (address) => {
-      await create(address, 'cp', { [`${CAPI}/control-plane`]: '' }, 'KubeadmConfig');
+      await create(controlPlaneMachine(OF, born(address)), 'KubeadmConfig');
       await setCertificatesExpiry(admin, address, endOf(controlPlane.servingCertificate(`kube-apiserver ${address}`)));
     }),
-    ...ETCD_MACHINES.map((address) =>
-      create(address, 'etcd', { [`${CAPI}/etcd-cluster`]: `${CLUSTER}-etcd` }, 'EtcdadmConfig'),
-    ),
-    ...WORKER_MACHINES.map((address) =>
-      create(address, 'md', { [`${CAPI}/deployment-name`]: `${CLUSTER}-md-0` }, 'KubeadmConfig'),
-    ),
+    ...ETCD_MACHINES.map((address) => create(etcdMachine(OF, born(address)), 'EtcdadmConfig')),
+    ...WORKER_MACHINES.map((address) => create(workerMachine(OF, born(address)), 'KubeadmConfig')),
   ]);
 }
 
@@ -380,14 +382,6 @@ function conversionDefinition(caPem: string): object {
         },
       },
     },
-  };
-}
-
-function template(kind: string): object {
-  return {
-    apiGroup: 'infrastructure.cluster.x-k8s.io',
-    kind: 'TinkerbellMachineTemplate',
-    name: `${CLUSTER}-${kind}`,
   };
 }
 

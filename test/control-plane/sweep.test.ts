@@ -67,7 +67,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       nodeName: node,
       addresses: [
         { type: 'InternalIP', address },
-        { type: 'InternalDNS', address: `${node}.berlin.internal` },
+        { type: 'Hostname', address: node },
       ],
     });
     return { node, address };

@@ -5,6 +5,8 @@ import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/poli
 import type { Provider } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { capiCluster, workerMachine } from '../providers/objects.ts';
+import { PROVIDERS } from '../providers/table.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import type { PolicyRule } from './authorization.ts';
 import type { Clock } from './clock.ts';
@@ -111,27 +113,27 @@ function jitter(random: Random): Random {
 /** Adds the Machine of a node, as Cluster API would show it. */
 export function addMachine({ name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
   const now = kubernetesTime(server.api.clock.now());
+  const of = { provider: PROVIDERS['Nutanix, 0.26'], name: cluster };
   // Cluster API has no Machine without its Cluster.
-  if (server.api.clusters?.get(`eksa-system/${cluster}`) === undefined)
+  if (server.api.clusters?.get(`eksa-system/${cluster}`) === undefined) {
+    const made = capiCluster(of);
     server.api.clusters?.put({
-      metadata: { name: cluster, namespace: 'eksa-system', uid: `cluster-${cluster}`, creationTimestamp: now },
-      spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } } },
+      ...made,
+      metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp: now },
     });
+  }
+  const name = `${cluster}-${node.name}`;
+  const made = workerMachine(of, { name, address: '' });
   server.api.machines?.put({
-    metadata: {
-      name: `${cluster}-${node.name}`,
-      namespace: 'eksa-system',
-      uid: `machine-${cluster}-${node.name}`,
-      creationTimestamp: now,
-      labels: { 'cluster.x-k8s.io/cluster-name': cluster },
-    },
-    spec: { clusterName: cluster },
+    ...made,
+    metadata: { ...made.metadata, uid: `machine-${name}`, creationTimestamp: now },
     status: {
-      phase: 'Running',
+      ...made.status,
       nodeRef: { name: node.name },
+      // One for each of its networks.
       addresses: [
         ...node.ipAddresses.map((address) => ({ type: 'InternalIP', address })),
-        ...node.dnsNames.map((address) => ({ type: 'InternalDNS', address })),
+        ...node.dnsNames.map((address) => ({ type: 'Hostname', address })),
       ],
     },
   });

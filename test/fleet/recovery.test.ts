@@ -11,6 +11,8 @@ import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
+import { controlPlaneMachine, workerMachine } from '../providers/objects.ts';
+import { PROVIDERS } from '../providers/table.ts';
 import { recordedIo } from '../unit/bin/io.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
@@ -73,16 +75,14 @@ async function startAsleep({ recovery = '', certificateNotAfter }: Options = {})
   });
   for (const node of ['cp-1', 'cp-2', 'cp-3', 'worker']) {
     api.nodes.put({ metadata: made(node), status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } });
+    const of = { provider: PROVIDERS['bare metal, 0.26'], name: CLUSTER };
+    const maker = node === 'worker' ? workerMachine : controlPlaneMachine;
+    const machine = maker(of, { name: `${CLUSTER}-${node}`, address: '10.0.1.31' });
     api.machines?.put({
-      metadata: {
-        ...made(`${CLUSTER}-${node}`, 'eksa-system'),
-        labels: {
-          'cluster.x-k8s.io/cluster-name': CLUSTER,
-          ...(node === 'worker' ? {} : { 'cluster.x-k8s.io/control-plane': '' }),
-        },
-      },
-      spec: { clusterName: CLUSTER },
-      status: { phase: 'Running', nodeRef: { name: node }, addresses: [] },
+      ...machine,
+      metadata: { ...machine.metadata, ...made(`${CLUSTER}-${node}`, 'eksa-system') },
+      // Whoever listed the hardware chose its name.
+      status: { ...machine.status, nodeRef: { name: node } },
     });
   }
   const awake = () =>

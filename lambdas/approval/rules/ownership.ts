@@ -282,7 +282,9 @@ function unproven(
     if (fault !== undefined)
       return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
     const message =
-      known.trusted.length === 0 ? missing(node, known, evidence, policy) : `${objects} has no addresses yet`;
+      known.trusted.length === 0
+        ? missing(node, known, evidence, policy)
+        : `${objects} has no addresses yet, or none of a type that is known`;
     return { reason: 'EvidenceMissing', message, hostile: false };
   }
   for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {

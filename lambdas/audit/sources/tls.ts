@@ -93,7 +93,8 @@ function endpointOf({ target }: AuditContext): Server {
 const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
   message: 'no address of it is known',
-  remedy: 'Look at status.addresses of the Node: kubectl get nodes -o wide.',
+  remedy:
+    'Look at status.addresses of the Node, and of its Machine in the management cluster: kubectl get nodes -o wide.',
 };
 
 /** The first address of every server, then the second one of those that did not answer. */

@@ -13,6 +13,8 @@ import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { workerMachine } from '../../providers/objects.ts';
+import { PROVIDERS } from '../../providers/table.ts';
 import { makeRequest, type RequestOptions, type San } from '../x509/request-factory.ts';
 
 /** The instant of every test: what the judge calls now. */
@@ -109,18 +111,13 @@ function addressList(addresses: Addresses): { type: string; address: string }[] 
   return Object.entries(addresses).flatMap(([type, values]) => values.map((address) => ({ type, address })));
 }
 
-/** A running Cluster API Machine of the cluster berlin that became `node`. */
+/** A running Cluster API Machine of the cluster berlin that became `node`. Its addresses are those of the test: what each provider lists is in test/providers. */
 export function machine(node: string, addresses: Addresses = {}, name = `md-0-${node}`) {
+  const of = { provider: PROVIDERS['vSphere, 0.26'], name: BERLIN.name, version: 'v1beta1' } as const;
+  const made = workerMachine(of, { name, address: '' });
   return {
-    apiVersion: 'cluster.x-k8s.io/v1beta1',
-    kind: 'Machine',
-    metadata: { name, namespace: 'eksa-system', labels: { 'cluster.x-k8s.io/cluster-name': 'berlin' } },
-    spec: { clusterName: 'berlin' },
-    status: {
-      phase: 'Running',
-      nodeRef: { apiVersion: 'v1', kind: 'Node', name: node },
-      addresses: addressList(addresses),
-    },
+    ...made,
+    status: { ...made.status, nodeRef: { ...made.status.nodeRef, name: node }, addresses: addressList(addresses) },
   };
 }
 

@@ -8,6 +8,8 @@ import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { addressOf, csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
+import { capiCluster } from '../../providers/objects.ts';
+import { PROVIDERS } from '../../providers/table.ts';
 
 const { signal } = new AbortController();
 
@@ -55,15 +57,11 @@ const running = (id: string, address: string) => ({
 });
 const LATE = [{ PrivateIpAddresses: [{ PrivateIpAddress: '10.0.0.200' }] }];
 
-/** The Cluster of Cluster API, in the shape that v1beta1 and v1beta2 share (`ClusterSpec`). */
+const MADE = capiCluster({ provider: PROVIDERS['vSphere, 0.26'], name: 'bench' });
+/** The Cluster of Cluster API. */
 const clusterObject = (spec: object = {}) => ({
-  metadata: { name: 'bench', namespace: 'eksa-system' },
-  spec: {
-    clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } },
-    controlPlaneEndpoint: { host: '10.0.9.9', port: 6443 },
-    infrastructureRef: { kind: 'VSphereCluster', name: 'bench' },
-    ...spec,
-  },
+  ...MADE,
+  spec: { ...MADE.spec, controlPlaneEndpoint: { host: '10.0.9.9', port: 6443 }, ...spec },
 });
 
 /** A cluster of one open request, and this many pages of Machines or Nodes. */

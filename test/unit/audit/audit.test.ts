@@ -15,6 +15,13 @@ import { trustConfigMaps } from '../../../lambdas/audit/sources/trust-configmaps
 import type { EksAuthority } from '../../../lambdas/aws/eks-audit.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import {
+  controlPlaneMachine,
+  etcdMachine,
+  kubeadmControlPlane as madeControlPlane,
+  workerMachine,
+} from '../../providers/objects.ts';
+import { PROVIDERS } from '../../providers/table.ts';
 import { base64, createPki } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
 import { eksContext, serving } from './sources/fake-management.ts';
@@ -27,18 +34,15 @@ const ETCD = `/apis/etcdcluster.cluster.x-k8s.io/v1beta1${NAMESPACE}/etcdadmclus
 const CLUSTERS = '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters';
 const CERTIFICATES = '/apis/cert-manager.io/v1/certificates';
 
-const labels = { 'cluster.x-k8s.io/cluster-name': 'berlin' };
-const machine = (name: string, days: number, label: string) => ({
-  metadata: {
-    name,
-    namespace: 'eksa-system',
-    creationTimestamp: new Date(NOW - days * DAY).toISOString(),
-    labels: { ...labels, [label]: '' },
-  },
-  spec: { clusterName: 'berlin' },
-  status: { addresses: [{ type: 'InternalIP', address: '10.0.0.3' }] },
+const OF = { provider: PROVIDERS['Nutanix, 0.26'], name: 'berlin' };
+/** It has no Node yet. */
+const made = ({ metadata, ...machine }: ReturnType<typeof etcdMachine>, days: number) => ({
+  ...machine,
+  metadata: { ...metadata, creationTimestamp: new Date(NOW - days * DAY).toISOString() },
+  status: { ...machine.status, nodeRef: undefined },
 });
-const etcd = (days: number) => machine('etcd-1', days, 'cluster.x-k8s.io/etcd-cluster');
+const etcd = (days: number) => made(etcdMachine(OF, { name: 'etcd-1', address: '10.0.0.3' }), days);
+const controlPlane = (name: string, days: number) => made(controlPlaneMachine(OF, { name, address: '10.0.0.4' }), days);
 const EMPTY: Answers = { '/api/v1/nodes': [] };
 
 interface Clusters {
@@ -78,7 +82,7 @@ const critical = (snapshot: Snapshot): readonly string[] =>
 const offOf = ({ observations }: Snapshot): readonly string[] =>
   observations.flatMap(({ kind, source }) => (kind === 'off' ? source : []));
 
-const YOUNG = machine('cp-1', 10, 'cluster.x-k8s.io/control-plane');
+const YOUNG = controlPlane('cp-1', 10);
 const OLD_ETCD: Answers = { ...EMPTY, ...serving('v1beta2'), [MACHINES]: [etcd(364), YOUNG], [PLANES]: [] };
 const UNKNOWN_VERSION: Answers = { ...OLD_ETCD, '/apis/cluster.x-k8s.io': { versions: [{ version: 'v1' }] } };
 
@@ -224,13 +228,13 @@ it('a source of what a cluster does not have is neither asked nor told to be off
 
 describe('how long kubeadm makes certificates live', () => {
   const plane = {
-    metadata: { name: 'berlin', namespace: 'eksa-system', labels },
+    ...madeControlPlane(OF),
     spec: { replicas: 1, kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: 90 } } },
   };
   const good: Answers = {
     ...EMPTY,
     ...serving('v1beta2'),
-    [MACHINES]: [machine('cp-1', 91, 'cluster.x-k8s.io/control-plane')],
+    [MACHINES]: [controlPlane('cp-1', 91)],
     [PLANES]: [plane],
   };
   it.each(['forbidden', 'timeout', 'not-found'] as const)('is not taken for a year when it is %s', async (kind) => {
@@ -249,9 +253,9 @@ describe('how long kubeadm makes certificates live', () => {
 });
 
 describe('Machines of another namespace that say they are of this cluster', () => {
-  const own = machine('cp-1', 361, 'cluster.x-k8s.io/control-plane');
+  const own = controlPlane('cp-1', 361);
   const foreign = (index: number) => {
-    const object = machine(`aaa-${index}`, 400, 'cluster.x-k8s.io/control-plane');
+    const object = controlPlane(`aaa-${index}`, 400);
     return { ...object, metadata: { ...object.metadata, namespace: 'tenant-x' } };
   };
   // As an API server that lists all namespaces at one path and one namespace at another.
@@ -276,7 +280,7 @@ describe('Machines of another namespace that say they are of this cluster', () =
   });
 
   it('leave none of the control plane: an audit that sees workers only says so', async () => {
-    const workers = { ...having(1), [MACHINES]: [machine('md-1', 10, 'example.com/x')] };
+    const workers = { ...having(1), [MACHINES]: [made(workerMachine(OF, { name: 'md-1', address: '10.0.0.5' }), 10)] };
     const [first] = await audited([nodes, machines, kubeadmControlPlane], [{ management: workers }]);
     expect(first && found(first)).toEqual(['warning CoverageShrunk control-plane machines']);
   });

@@ -70,6 +70,10 @@ test.each([
     '/apis/etcdcluster.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/etcdadmclusters/berlin-etcd',
     'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
   ],
+  [
+    '/apis/infrastructure.example.com/v1/namespaces/eksa-system/proxmoxmachinetemplates/berlin-1',
+    'kubectl create role certmarshal-templates -n eksa-system --verb=get --resource=proxmoxmachinetemplates.infrastructure.example.com',
+  ],
   ['/apis/cluster.x-k8s.io', 'system:discovery'],
 ])('403 on %s: %s', (path, expected) => {
   expect(missingRight(path)).toContain(expected);

@@ -11,15 +11,9 @@ import {
 } from '../../../lambdas/contracts/recovery-window.ts';
 import { type RecoveryContext, recoveryPolicy } from '../../../lambdas/recovery/policy.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
-import {
-  BERLIN,
-  CLIENT_SIGNER,
-  type CsrFields,
-  csrObject,
-  machine,
-  NOW,
-  signingRequest,
-} from '../approval/fixtures.ts';
+import { controlPlaneMachine as madeControlPlaneMachine, workerMachine } from '../../providers/objects.ts';
+import { PROVIDERS } from '../../providers/table.ts';
+import { BERLIN, CLIENT_SIGNER, type CsrFields, csrObject, NOW, signingRequest } from '../approval/fixtures.ts';
 
 export { NOW } from '../approval/fixtures.ts';
 
@@ -63,14 +57,13 @@ export function clientCsr({ extra, ...fields }: ClientCsrFields = {}) {
 
 /** A Machine of the cluster, of the control plane unless said otherwise. */
 export function controlPlaneMachine(node: string, { worker = false, deleting = false, name = `berlin-${node}` } = {}) {
-  const made = machine(node, {}, name);
+  const of = { provider: PROVIDERS['bare metal, 0.26'], name: BERLIN.name };
+  const made = (worker ? workerMachine : madeControlPlaneMachine)(of, { name, address: '' });
   return {
     ...made,
-    metadata: {
-      ...made.metadata,
-      labels: { ...made.metadata.labels, ...(worker ? {} : { 'cluster.x-k8s.io/control-plane': '' }) },
-      ...(deleting ? { deletionTimestamp: new Date(NOW).toISOString() } : {}),
-    },
+    metadata: { ...made.metadata, ...(deleting ? { deletionTimestamp: new Date(NOW).toISOString() } : {}) },
+    // Whoever listed the hardware chose its name.
+    status: { ...made.status, nodeRef: { name: node } },
   };
 }
 

@@ -15,6 +15,20 @@ import {
 } from '../../../lambdas/rollout/observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import type { WeeklyWindow } from '../../../lambdas/window/window.ts';
+import {
+  controlPlaneMachine,
+  eksAnywhereCluster,
+  etcdadmCluster,
+  type Fields,
+  healthCheck,
+  kubeadmControlPlane,
+  capiCluster as madeCapiCluster,
+  etcdMachine as madeEtcdMachine,
+  type Version,
+} from '../../providers/objects.ts';
+import { type Born, PROVIDERS, type Provider } from '../../providers/table.ts';
+
+export type { Fields } from '../../providers/objects.ts';
 
 /** A Saturday night, in the maintenance window of `policy()`: half past three in Berlin. */
 export const NOW = Date.parse('2026-11-28T02:30:00Z');
@@ -232,10 +246,8 @@ export function healthyExternal(changes: Partial<ObservedRollout> = {}): Observe
 
 // What the API of a management cluster answers.
 
-type Version = 'v1beta2' | 'v1beta1';
-export type Fields = Record<string, unknown>;
-
-const CLUSTER_LABELS = { 'cluster.x-k8s.io/cluster-name': NAME };
+/** What `healthyRollout()` and `healthyWorld()` are of. */
+export const PROVIDER = PROVIDERS['vSphere, 0.26'];
 
 function rawCondition(type: string, status: string, extra: Fields = {}): Fields {
   return { type, status, reason: `${type}${status}`, message: '', lastTransitionTime: days(-30), ...extra };
@@ -263,43 +275,18 @@ const V1BETA1_CONDITIONS = [
  *
  * @param legacy v1beta1 of Cluster API before 1.9, without `status.v1beta2`
  */
-export function rawControlPlane(version: Version = 'v1beta2', legacy = false): Fields {
-  const template = { kind: 'VSphereMachineTemplate', name: 'berlin-prod-control-plane-1' };
-  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } };
+export function rawControlPlane(version: Version = 'v1beta2', legacy = false, provider: Provider = PROVIDER): Fields {
+  const made = kubeadmControlPlane({ provider, name: NAME, version });
   return {
-    apiVersion: `controlplane.cluster.x-k8s.io/${version}`,
-    kind: 'KubeadmControlPlane',
+    ...made,
     metadata: {
-      namespace: NAMESPACE,
-      name: NAME,
+      ...made.metadata,
       uid: CONTROL_PLANE_UID,
       resourceVersion: '812345',
       generation: 4,
       creationTimestamp: days(-800),
-      labels: CLUSTER_LABELS,
     },
-    spec: {
-      replicas: 3,
-      version: 'v1.36.3',
-      kubeadmConfigSpec: { clusterConfiguration: { etcd: { local: { extraArgs: [] } } } },
-      ...(version === 'v1beta2'
-        ? {
-            machineTemplate: {
-              spec: { infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', ...template } },
-            },
-            rollout: { strategy },
-          }
-        : {
-            machineTemplate: {
-              infrastructureRef: {
-                apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1',
-                namespace: NAMESPACE,
-                ...template,
-              },
-            },
-            rolloutStrategy: strategy,
-          }),
-    },
+    spec: { ...made.spec, replicas: 3, version: 'v1.36.3' },
     status:
       version === 'v1beta2'
         ? {
@@ -360,41 +347,25 @@ const MACHINE_CONDITIONS = {
   ],
 } as const;
 
+/** The machine of `machine()`, of `etcdMachine()`. */
+export const born = (number: number): Born => ({ name: `${NAME}-${number}`, address: `10.0.1.${30 + number}` });
+export const bornEtcd = (number: number): Born => ({
+  name: `${NAME}-etcd-${number}`,
+  address: `10.0.1.${50 + number}`,
+});
+
 /** The Machine that `machine()` is the model of, but for what its server shows. */
-export function rawMachine(number: number, version: Version = 'v1beta2'): Fields {
+export function rawMachine(number: number, version: Version = 'v1beta2', provider: Provider = PROVIDER): Fields {
+  const made = controlPlaneMachine({ provider, name: NAME, version }, born(number), CONTROL_PLANE_UID);
   return {
-    apiVersion: `cluster.x-k8s.io/${version}`,
-    kind: 'Machine',
+    ...made,
     metadata: {
-      namespace: NAMESPACE,
-      name: `berlin-prod-${number}`,
+      ...made.metadata,
       uid: `0a5d3c6e-0000-4000-8000-00000000000${number}`,
       creationTimestamp: days(-325),
-      labels: {
-        ...CLUSTER_LABELS,
-        'cluster.x-k8s.io/control-plane': '',
-        'cluster.x-k8s.io/control-plane-name': NAME,
-      },
-      annotations: { 'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup': '' },
-      ownerReferences: [
-        {
-          apiVersion: `controlplane.cluster.x-k8s.io/${version}`,
-          kind: 'KubeadmControlPlane',
-          name: NAME,
-          uid: CONTROL_PLANE_UID,
-          controller: true,
-        },
-      ],
     },
-    spec: { clusterName: NAME },
     status: {
-      phase: 'Running',
-      nodeRef:
-        version === 'v1beta2' ? { name: `berlin-prod-${number}` } : { kind: 'Node', name: `berlin-prod-${number}` },
-      addresses: [
-        { type: 'Hostname', address: `berlin-prod-${number}` },
-        { type: 'InternalIP', address: `10.0.1.${30 + number}` },
-      ],
+      ...made.status,
       certificatesExpiryDate: days(40),
       conditions: MACHINE_CONDITIONS[version].map((type) => rawCondition(type, 'True')),
     },
@@ -402,25 +373,17 @@ export function rawMachine(number: number, version: Version = 'v1beta2'): Fields
 }
 
 /** The Machine that `etcdMachine()` is the model of. */
-export function rawEtcdMachine(number: number): Fields {
-  const raw = rawMachine(number, 'v1beta1');
+export function rawEtcdMachine(number: number, provider: Provider = PROVIDER): Fields {
+  const made = madeEtcdMachine({ provider, name: NAME, version: 'v1beta1' }, bornEtcd(number), ETCD_UID);
   return {
-    ...raw,
+    ...made,
     metadata: {
-      namespace: NAMESPACE,
-      name: `berlin-prod-etcd-${number}`,
+      ...made.metadata,
       uid: `0a5d3c6e-0000-4000-8000-0000000000e${number}`,
       creationTimestamp: days(-325),
-      labels: {
-        ...CLUSTER_LABELS,
-        'cluster.x-k8s.io/etcd-cluster': 'berlin-prod-etcd',
-        'cluster.x-k8s.io/etcd-ready': 'true',
-      },
-      ownerReferences: [{ kind: 'EtcdadmCluster', name: 'berlin-prod-etcd', uid: ETCD_UID, controller: true }],
     },
     status: {
-      phase: 'Running',
-      addresses: [{ type: 'ExternalIP', address: `10.0.1.${50 + number}` }],
+      ...made.status,
       conditions: [
         rawCondition('BootstrapReady', 'True'),
         rawCondition('InfrastructureReady', 'True'),
@@ -431,39 +394,20 @@ export function rawEtcdMachine(number: number): Fields {
 }
 
 /** The Cluster of Cluster API of `healthyRollout()`. */
-export function rawCapiCluster(version: Version = 'v1beta2'): Fields {
-  const reference = { kind: 'VSphereCluster', name: NAME };
+export function rawCapiCluster(version: Version = 'v1beta2', provider: Provider = PROVIDER): Fields {
+  const made = madeCapiCluster({ provider, name: NAME, version });
   return {
-    apiVersion: `cluster.x-k8s.io/${version}`,
-    kind: 'Cluster',
-    metadata: {
-      namespace: NAMESPACE,
-      name: NAME,
-      uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c04',
-      resourceVersion: '8120',
-      labels: CLUSTER_LABELS,
-    },
-    spec: {
-      infrastructureRef:
-        version === 'v1beta2'
-          ? { apiGroup: 'infrastructure.cluster.x-k8s.io', ...reference }
-          : { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1', namespace: NAMESPACE, ...reference },
-    },
+    ...made,
+    metadata: { ...made.metadata, uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c04', resourceVersion: '8120' },
   };
 }
 
 /** The Cluster of EKS Anywhere that `eksAnywhere()` is the model of. */
-export function rawEksAnywhere(): Fields {
+export function rawEksAnywhere(provider: Provider = PROVIDER): Fields {
+  const made = eksAnywhereCluster({ provider, name: NAME });
   return {
-    apiVersion: 'anywhere.eks.amazonaws.com/v1alpha1',
-    kind: 'Cluster',
-    metadata: {
-      namespace: 'default',
-      name: NAME,
-      generation: 7,
-      annotations: { 'certmarshal.dev/rollout-mode': 'auto' },
-    },
-    spec: { datacenterRef: { kind: 'VSphereDatacenterConfig', name: NAME } },
+    ...made,
+    metadata: { ...made.metadata, generation: 7, annotations: { 'certmarshal.dev/rollout-mode': 'auto' } },
     status: {
       observedGeneration: 7,
       reconciledGeneration: 7,
@@ -473,23 +417,16 @@ export function rawEksAnywhere(): Fields {
 }
 
 /** The EtcdadmCluster that `etcd()` is the model of, but for machines, certificate and controller. */
-export function rawEtcd(): Fields {
+export function rawEtcd(provider: Provider = PROVIDER): Fields {
+  const made = etcdadmCluster({ provider, name: NAME }, [1, 2, 3].map(bornEtcd));
   return {
-    apiVersion: 'etcdcluster.cluster.x-k8s.io/v1beta1',
-    kind: 'EtcdadmCluster',
-    metadata: {
-      namespace: NAMESPACE,
-      name: 'berlin-prod-etcd',
-      uid: ETCD_UID,
-      resourceVersion: '812399',
-      generation: 2,
-    },
-    spec: { replicas: 3, etcdadmConfigSpec: {} },
+    ...made,
+    metadata: { ...made.metadata, uid: ETCD_UID, resourceVersion: '812399', generation: 2 },
     status: {
+      ...made.status,
       observedGeneration: 2,
       replicas: 3,
       ready: true,
-      endpoints: 'https://10.0.1.51:2379,https://10.0.1.52:2379,https://10.0.1.53:2379',
       conditions: ETCD_CONDITIONS.map((type) => ({ type, status: 'True', lastTransitionTime: days(-30) })),
     },
   };
@@ -497,13 +434,7 @@ export function rawEtcd(): Fields {
 
 /** The MachineHealthCheck of `healthyRollout()`. */
 export function rawHealthCheck(): Fields {
-  return {
-    apiVersion: 'cluster.x-k8s.io/v1beta2',
-    kind: 'MachineHealthCheck',
-    metadata: { namespace: NAMESPACE, name: 'berlin-prod-kcp-unhealthy', labels: CLUSTER_LABELS },
-    spec: { clusterName: NAME, selector: { matchLabels: { 'cluster.x-k8s.io/control-plane': '' } } },
-    status: { expectedMachines: 3, currentHealthy: 3 },
-  };
+  return { ...healthCheck({ provider: PROVIDER, name: NAME }), status: { expectedMachines: 3, currentHealthy: 3 } };
 }
 
 /** A Lease that another cluster holds. */

@@ -96,8 +96,8 @@ export function managementCluster(groups: Readonly<Record<string, readonly strin
   };
 
   const isCollection = (path: string): boolean => {
-    const [, served] = /^\/apis\/([^/]+)\//.exec(path) ?? [];
-    if (served !== undefined && groups[served] === undefined) return false;
+    const [, group, asked = ''] = /^\/apis\/([^/]+)\/([^/]+)\//.exec(path) ?? [];
+    if (group !== undefined && groups[group]?.includes(asked) !== true) return false;
     return /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?[^/]+$/.test(path);
   };
 

@@ -6,8 +6,8 @@ import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import { observeRollout } from '../../../lambdas/rollout/observe.ts';
 import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
+import { PROVIDERS } from '../../providers/table.ts';
 import { base64, createPki } from '../audit/sources/certificates.ts';
-import { EKS_ANYWHERE_PROVIDERS, type EksAnywhereProvider, madeByEksAnywhere } from './eks-anywhere-providers.ts';
 import {
   DAY,
   healthyExternal,
@@ -425,28 +425,6 @@ describe('the Cluster of EKS Anywhere', () => {
   const saysOnControlPlane = ({ management, paths }: World, mode: string) =>
     management.change(paths.controlPlane, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': mode } } });
 
-  const NONE = 'no annotation certmarshal.dev/rollout-mode';
-  const OFF = 'certmarshal.dev/rollout-mode is "off", not "auto"';
-  const CONTESTED =
-    ": Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's";
-  describe.each(Object.keys(EKS_ANYWHERE_PROVIDERS) as EksAnywhereProvider[])('on %s', (provider) => {
-    it.each([
-      [0, 'auto', NONE],
-      [1, 'auto', true],
-      [1, 'off', OFF],
-      [1, undefined, NONE],
-      [2, 'auto', `${NONE} that counts${CONTESTED}`],
-      [2, 'off', OFF + CONTESTED],
-      [2, undefined, `${NONE} that counts${CONTESTED}`],
-    ] as const)('%i of its name, which say %s', async (count, mode, expected) => {
-      const world = worldOf(...[made(mode), made(mode, 'tenant-x', LATER)].slice(0, count));
-      world.management.put(world.paths.cluster, madeByEksAnywhere(provider));
-      const { observed, verdict } = await verdictOf(world);
-      expect(observed.unread).toEqual([]);
-      expect(verdict.passed ? true : verdict.found).toBe(expected);
-    });
-  });
-
   it('counts where fleet.yaml names its namespace, whatever another one of the name says', async () => {
     for (const [mode, others] of [
       ['auto', 'off'],
@@ -487,8 +465,7 @@ describe('the Cluster of EKS Anywhere', () => {
 
   it('is not read from a label', async () => {
     const world = worldOf(made('off'), made('auto', 'tenant-x', LATER));
-    const labels = { ...EKS_ANYWHERE_PROVIDERS.Snow.labels };
-    labels['cluster.anywhere.eks.amazonaws.com/cluster-namespace'] = 'tenant-x' as 'default';
+    const labels = PROVIDERS['Snow, 0.26'].clusterLabels.value({ name: NAME, namespace: 'tenant-x' });
     world.management.change(world.paths.cluster, { metadata: { labels } });
     expect((await look(world)).eksAnywhere).toMatchObject({ namespace: 'default', mode: 'off' });
   });

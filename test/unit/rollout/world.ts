@@ -1,13 +1,18 @@
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
 import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { capiCluster, kubeadmControlPlane, templatePath, type Version } from '../../providers/objects.ts';
+import type { Provider } from '../../providers/table.ts';
 import {
+  born,
+  bornEtcd,
   CLUSTER_ID,
   DAY,
   days,
   NAME,
   NAMESPACE,
   NOW,
+  PROVIDER,
   rawCapiCluster,
   rawControlPlane,
   rawEksAnywhere,
@@ -19,12 +24,10 @@ import {
 } from './fixtures.ts';
 import { type ManagementCluster, managementCluster } from './management-cluster.ts';
 
-type Version = 'v1beta2' | 'v1beta1';
-
 const IN_NAMESPACE = `namespaces/${NAMESPACE}`;
 
 /** Where the objects of `healthyWorld` are. */
-export function pathsOf(version: Version = 'v1beta2') {
+export function pathsOf(version: Version = 'v1beta2', provider: Provider = PROVIDER) {
   const core = `/apis/cluster.x-k8s.io/${version}/${IN_NAMESPACE}`;
   return {
     cluster: `${core}/clusters/${NAME}`,
@@ -35,7 +38,7 @@ export function pathsOf(version: Version = 'v1beta2') {
     eksAnywhere: `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/default/clusters/${NAME}`,
     siblingEksAnywhere: '/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/default/clusters/milan-prod',
     upgrade: `/apis/anywhere.eks.amazonaws.com/v1alpha1/${IN_NAMESPACE}/controlplaneupgrades/berlin-prod-cp-upgrade`,
-    template: `/apis/infrastructure.cluster.x-k8s.io/v1beta1/${IN_NAMESPACE}/vspheremachinetemplates/berlin-prod-control-plane-1`,
+    template: templatePath({ provider, name: NAME }),
     lease: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout',
     etcd: `/apis/etcdcluster.cluster.x-k8s.io/v1beta1/${IN_NAMESPACE}/etcdadmclusters/${NAME}-etcd`,
     etcdSecret: `/api/v1/${IN_NAMESPACE}/secrets/${NAME}-apiserver-etcd-client`,
@@ -49,32 +52,43 @@ export interface World {
   /** What the server at an address shows; `host:port`. */
   readonly shown: Map<string, HandshakeResult>;
   readonly target: RolloutTarget;
+  readonly provider: Provider;
 }
 
-/** What `healthyRollout()` is the model of: a cluster that is due and has nothing in the way. */
-export function healthyWorld(version: Version = 'v1beta2'): World {
+/**
+ * What `healthyRollout()` is the model of: a cluster that is due and has nothing in the way.
+ *
+ * @param served other versions of groups
+ */
+export function healthyWorld(
+  version: Version = 'v1beta2',
+  provider: Provider = PROVIDER,
+  served: Readonly<Record<string, readonly string[]>> = {},
+): World {
   const management = managementCluster({
     'cluster.x-k8s.io': [version],
     'controlplane.cluster.x-k8s.io': [version],
-    'infrastructure.cluster.x-k8s.io': ['v1beta1'],
+    'infrastructure.cluster.x-k8s.io': [provider.infrastructure.value.version],
     'anywhere.eks.amazonaws.com': ['v1alpha1'],
     'etcdcluster.cluster.x-k8s.io': ['v1beta1'],
     'coordination.k8s.io': ['v1'],
+    ...served,
   });
-  const paths = pathsOf(version);
-  management.put(paths.cluster, rawCapiCluster(version));
-  management.put(paths.controlPlane, rawControlPlane(version));
-  const { metadata: _, ...sibling } = rawControlPlane(version);
+  const paths = pathsOf(version, provider);
+  management.put(paths.cluster, rawCapiCluster(version, provider));
+  management.put(paths.controlPlane, rawControlPlane(version, false, provider));
+  const { metadata: _, ...sibling } = rawControlPlane(version, false, provider);
   const labels = { 'cluster.x-k8s.io/cluster-name': 'milan-prod' };
   management.put(paths.sibling, { ...sibling, metadata: { labels } });
-  management.put(paths.eksAnywhere, rawEksAnywhere());
+  management.put(paths.eksAnywhere, rawEksAnywhere(provider));
   management.put(paths.siblingEksAnywhere, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': 'auto' } } });
   management.put(paths.healthCheck, rawHealthCheck());
   management.put(paths.template, {});
   const shown = new Map<string, HandshakeResult>();
   for (const number of [1, 2, 3]) {
-    management.put(paths.machine(`berlin-prod-${number}`), rawMachine(number, version));
-    shown.set(`10.0.1.${30 + number}:6443`, showing({ fingerprint: `0${number}`.repeat(32) }));
+    const { name, address } = born(number);
+    management.put(paths.machine(name), rawMachine(number, version, provider));
+    shown.set(`${address}:6443`, showing({ fingerprint: `0${number}`.repeat(32) }));
   }
   management.put(paths.machine('milan-prod-1'), {
     metadata: {
@@ -98,21 +112,23 @@ export function healthyWorld(version: Version = 'v1beta2'): World {
           },
       ),
   };
-  return { management, paths, shown, target };
+  return { management, paths, shown, target, provider };
 }
 
 /** Adds external etcd, as EKS Anywhere has it: what `healthyExternal()` is the model of. */
-export function withEtcd({ management, paths, shown }: World): void {
-  const reference = { kind: 'EtcdadmCluster', name: `${NAME}-etcd` };
-  management.change(paths.cluster, { spec: { managedExternalEtcdRef: reference } });
+export function withEtcd({ management, paths, shown, provider }: World): void {
+  const of = { provider, name: NAME };
+  management.change(paths.cluster, { spec: capiCluster(of, { etcd: 'external' }).spec });
+  const { clusterConfiguration } = kubeadmControlPlane(of, 'external').spec.kubeadmConfigSpec;
   management.change(paths.controlPlane, {
-    spec: { kubeadmConfigSpec: { clusterConfiguration: { etcd: { local: null, external: { endpoints: [] } } } } },
+    spec: { kubeadmConfigSpec: { clusterConfiguration: { etcd: { local: null, ...clusterConfiguration.etcd } } } },
   });
-  management.put(paths.etcd, rawEtcd());
+  management.put(paths.etcd, rawEtcd(provider));
   for (const number of [1, 2, 3]) {
-    management.put(paths.machine(`berlin-prod-etcd-${number}`), rawEtcdMachine(number));
+    const { name, address } = bornEtcd(number);
+    management.put(paths.machine(name), rawEtcdMachine(number, provider));
     const { keyProven: _, ...unproven } = showing({ fingerprint: `e${number}`.repeat(32) });
-    shown.set(`10.0.1.${50 + number}:2379`, unproven);
+    shown.set(`${address}:2379`, unproven);
   }
 }
 

@@ -2,6 +2,8 @@ import { expect, it, test } from 'vitest';
 
 import { eksAnywhere } from '../../../../lambdas/audit/sources/eks-anywhere.ts';
 import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
+import { eksAnywhereCluster } from '../../../providers/objects.ts';
+import { PROVIDERS } from '../../../providers/table.ts';
 import { contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, observeManaged } from './fake-management.ts';
 
@@ -20,9 +22,11 @@ const INFO = [
 ];
 const READY = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
-const cluster = (status: object, metadata: object = {}, spec: object = { eksaVersion: 'v0.24.1' }) => ({
-  metadata: { name: 'berlin', namespace: 'default', ...metadata },
-  spec,
+const MADE = eksAnywhereCluster({ provider: PROVIDERS['vSphere, 0.26'], name: 'berlin' });
+const cluster = (status: object, metadata: object = {}, spec: object = {}) => ({
+  ...MADE,
+  metadata: { ...MADE.metadata, ...metadata },
+  spec: { ...MADE.spec, ...spec },
   status: { conditions: [READY], ...status },
 });
 const observe = async (object: unknown, members = MEMBERS) =>

@@ -1,5 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { etcdadmCluster, kubeadmControlPlane } from '../../../../lambdas/audit/sources/machine-groups.ts';
+import { kubeadmControlPlane as madeControlPlane, etcdadmCluster as madeEtcd } from '../../../providers/objects.ts';
+import { PROVIDERS } from '../../../providers/table.ts';
 import { contextOf, failure, fakeClient, TOLD } from './fake-cluster.ts';
 import { NAMESPACE, observeManaged, serving, VERSIONS } from './fake-management.ts';
 
@@ -7,8 +9,10 @@ const planesOf = (version: string) =>
   `/apis/controlplane.cluster.x-k8s.io/${version}/namespaces/${NAMESPACE}/kubeadmcontrolplanes`;
 const ETCD = `/apis/etcdcluster.cluster.x-k8s.io/v1beta1/namespaces/${NAMESPACE}/etcdadmclusters`;
 
+const OF = { provider: PROVIDERS['Docker, 0.26'], name: 'berlin' };
+const MADE = madeControlPlane(OF);
 const plane = (spec: unknown, rest: object = {}, metadata: object = {}) => ({
-  metadata: { name: 'berlin', namespace: NAMESPACE, ...metadata },
+  metadata: { ...MADE.metadata, ...metadata },
   spec,
   ...rest,
 });
@@ -97,9 +101,11 @@ describe('kubeadm-control-plane', () => {
 });
 
 describe('etcdadm-cluster', () => {
+  const made = madeEtcd(OF, []);
   const etcd = (replicas: unknown, metadata: object = {}) => ({
-    metadata: { name: 'berlin-etcd', namespace: NAMESPACE, ...metadata },
-    spec: { replicas },
+    ...made,
+    metadata: { ...made.metadata, ...metadata },
+    spec: { ...made.spec, replicas },
   });
   const group = {
     kind: 'group',

@@ -2,6 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 
 import { machines } from '../../../../lambdas/audit/sources/machines.ts';
 import { KubernetesError } from '../../../../lambdas/kubernetes/errors.ts';
+import { controlPlaneMachine, etcdMachine, workerMachine } from '../../../providers/objects.ts';
+import { PROVIDERS } from '../../../providers/table.ts';
 import { certificatesOf, contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
 import { NAMESPACE, observeManaged, serving, VERSIONS } from './fake-management.ts';
 
@@ -9,37 +11,32 @@ const CREATED = '2026-03-01T10:00:00Z';
 const A_YEAR_LATER = '2027-03-01T10:00:00.000Z';
 const EXPIRY = '2027-03-01T10:04:11Z';
 const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
-const CONTROL_PLANE = { 'cluster.x-k8s.io/control-plane': '', 'cluster.x-k8s.io/control-plane-name': 'berlin' };
-const ETCD = { 'cluster.x-k8s.io/etcd-cluster': 'berlin-etcd' };
+const OF = { provider: PROVIDERS['Docker, 0.26'], name: 'berlin' };
+const MADE = { 'control-plane': controlPlaneMachine, etcd: etcdMachine, worker: workerMachine };
 const PATH = `/namespaces/${NAMESPACE}/machines`;
 const PLANES = `/namespaces/${NAMESPACE}/kubeadmcontrolplanes`;
 
 interface Change {
+  /** @default worker */
+  readonly role?: keyof typeof MADE;
   readonly labels?: object;
   readonly metadata?: object;
   readonly spec?: object;
   readonly status?: object;
 }
 
-function machine(name: string, { labels = {}, metadata = {}, spec = {}, status = {} }: Change = {}) {
+function machine(name: string, { role = 'worker', labels, metadata, spec, status }: Change = {}) {
+  const made = MADE[role](OF, { name, address: '10.0.1.31' });
   return {
+    ...made,
     metadata: {
-      name,
-      namespace: NAMESPACE,
+      ...made.metadata,
       creationTimestamp: CREATED,
-      labels: { 'cluster.x-k8s.io/cluster-name': 'berlin', ...labels },
+      labels: { ...made.metadata.labels, ...labels },
       ...metadata,
     },
-    spec: { clusterName: 'berlin', ...spec },
-    status: {
-      nodeRef: { name: `${name}-node` },
-      addresses: [
-        { type: 'Hostname', address: name },
-        { type: 'ExternalIP', address: '198.51.100.7' },
-        { type: 'InternalIP', address: '10.0.1.31' },
-      ],
-      ...status,
-    },
+    spec: { ...made.spec, ...spec },
+    status: { ...made.status, ...status },
   };
 }
 
@@ -51,7 +48,7 @@ const answering = (items: readonly unknown[], version = 'v1beta2', planes?: read
 
 describe.each(VERSIONS)('machines, %s', (version) => {
   it('of stacked etcd: members, what Cluster API remembers, and what was made with it', async () => {
-    const controlPlane = machine('cp-1', { labels: CONTROL_PLANE, status: { certificatesExpiryDate: EXPIRY } });
+    const controlPlane = machine('cp-1', { role: 'control-plane', status: { certificatesExpiryDate: EXPIRY } });
     const read = await observeManaged(machines, answering([controlPlane, machine('md-0')], version));
     expect(read.count).toBe(2);
     expect(outline(read)).toEqual([
@@ -69,9 +66,9 @@ describe.each(VERSIONS)('machines, %s', (version) => {
       ...TOLD,
       role: 'control-plane',
       name: 'Machine eksa-system/cp-1',
-      node: 'cp-1-node',
+      node: 'cp-1',
       createdAt: '2026-03-01T10:00:00.000Z',
-      addresses: ['10.0.1.31', '198.51.100.7'],
+      addresses: ['10.0.1.31'],
       externalIp: true,
     });
     const [kubeApiserver, ...inferred] = certificatesOf(read);
@@ -81,7 +78,7 @@ describe.each(VERSIONS)('machines, %s', (version) => {
       ...TOLD,
       what: 'kube-apiserver',
       where: 'Machine eksa-system/cp-1',
-      member: 'cp-1-node',
+      member: 'cp-1',
       basis: 'annotation',
       notAfter: '2027-03-01T10:04:11.000Z',
       renewedBy: 'a rollout of the control plane machines',
@@ -102,7 +99,7 @@ describe.each(VERSIONS)('machines, %s', (version) => {
     const plane = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), 90);
     const read = await observeManaged(
       machines,
-      answering([machine('cp-1', { labels: CONTROL_PLANE })], version, [plane]),
+      answering([machine('cp-1', { role: 'control-plane' })], version, [plane]),
     );
     const certificates = certificatesOf(read);
     expect(certificates.map(({ what }) => what)).toEqual([
@@ -117,17 +114,17 @@ describe.each(VERSIONS)('machines, %s', (version) => {
         basis: 'inference',
         notAfter: '2026-05-30T10:00:00.000Z',
         precisionMs: 86_400_000,
-        member: 'cp-1-node',
+        member: 'cp-1',
       });
     expect(read.client.calls).toHaveLength(4);
   });
 
   it('of external etcd: the machines of etcd live a year, and so does the client certificate, at least', async () => {
-    const older = machine('etcd-1', { labels: ETCD, metadata: { creationTimestamp: '2026-02-01T10:00:00Z' } });
-    const controlPlane = machine('cp-1', { labels: CONTROL_PLANE, status: { certificatesExpiryDate: EXPIRY } });
+    const older = machine('etcd-1', { role: 'etcd', metadata: { creationTimestamp: '2026-02-01T10:00:00Z' } });
+    const controlPlane = machine('cp-1', { role: 'control-plane', status: { certificatesExpiryDate: EXPIRY } });
     const read = await observeManaged(
       machines,
-      answering([machine('etcd-2', { labels: ETCD }), controlPlane, older], version),
+      answering([machine('etcd-2', { role: 'etcd' }), controlPlane, older], version),
     );
     expect(certificatesOf(read).map(({ what, where, notAfter, basis }) => [what, where, notAfter, basis])).toEqual([
       ['etcd-server', 'Machine eksa-system/etcd-2', A_YEAR_LATER, 'inference'],
@@ -159,7 +156,7 @@ test.each([
 ] as const)('with a KubeadmControlPlane: %s, a year', async (_, planes) => {
   const read = await observeManaged(
     machines,
-    answering([machine('cp-1', { labels: CONTROL_PLANE })], 'v1beta2', planes),
+    answering([machine('cp-1', { role: 'control-plane' })], 'v1beta2', planes),
   );
   expect(certificatesOf(read)[0]).toMatchObject({ what: 'kube-apiserver', notAfter: A_YEAR_LATER });
 });
@@ -168,8 +165,8 @@ test.each([
   ['refused', failure('forbidden')],
   ['not served any more', undefined],
 ])('with a KubeadmControlPlane that is %s nobody knows how long its certificates live', async (_, planes) => {
-  const dated = machine('cp-2', { labels: CONTROL_PLANE, status: { certificatesExpiryDate: EXPIRY } });
-  const objects = [machine('cp-1', { labels: CONTROL_PLANE }), dated, machine('etcd-1', { labels: ETCD })];
+  const dated = machine('cp-2', { role: 'control-plane', status: { certificatesExpiryDate: EXPIRY } });
+  const objects = [machine('cp-1', { role: 'control-plane' }), dated, machine('etcd-1', { role: 'etcd' })];
   const read = await observeManaged(machines, answering(objects, 'v1beta2', planes), {
     remembered: new Set(['kubeadm-control-plane']),
   });
@@ -191,7 +188,7 @@ test('an annotation of the Machine wins, and is told beside what it wins over', 
   const status = { certificatesExpiryDate: EXPIRY };
   const read = await observeManaged(
     machines,
-    answering([machine('cp-1', { labels: CONTROL_PLANE, metadata, status })]),
+    answering([machine('cp-1', { role: 'control-plane', metadata, status })]),
   );
   expect(certificatesOf(read).slice(0, 3)).toMatchObject([
     { what: 'kube-apiserver', where: 'Machine eksa-system/cp-1 annotation', notAfter: '2028-01-01T00:00:00.000Z' },
@@ -205,7 +202,7 @@ test('an annotation that the status copied is told once', async () => {
   const status = { certificatesExpiryDate: EXPIRY };
   const read = await observeManaged(
     machines,
-    answering([machine('cp-1', { labels: CONTROL_PLANE, metadata, status })]),
+    answering([machine('cp-1', { role: 'control-plane', metadata, status })]),
   );
   expect(certificatesOf(read).filter(({ what }) => what === 'kube-apiserver')).toHaveLength(1);
 });
@@ -221,7 +218,7 @@ test.each([
   {},
   true,
 ])('%j is no end of a certificate', async (certificatesExpiryDate) => {
-  const object = machine('cp-1', { labels: CONTROL_PLANE, status: { certificatesExpiryDate } });
+  const object = machine('cp-1', { role: 'control-plane', status: { certificatesExpiryDate } });
   const read = await observeManaged(machines, answering([object]));
   expect(outline(read).slice(0, 3)).toEqual([
     'member control-plane Machine eksa-system/cp-1',
@@ -244,8 +241,8 @@ test.each([
 });
 
 test('an etcd machine on its way out still says that etcd is external', async () => {
-  const leaving = machine('etcd-1', { labels: ETCD, metadata: { deletionTimestamp: '2026-11-21T11:59:00Z' } });
-  const read = await observeManaged(machines, answering([machine('cp-1', { labels: CONTROL_PLANE }), leaving]));
+  const leaving = machine('etcd-1', { role: 'etcd', metadata: { deletionTimestamp: '2026-11-21T11:59:00Z' } });
+  const read = await observeManaged(machines, answering([machine('cp-1', { role: 'control-plane' }), leaving]));
   expect(certificatesOf(read).map(({ what }) => what)).toEqual(['kube-apiserver', 'control-plane-clients']);
 });
 
@@ -262,7 +259,7 @@ test('the address of the API endpoint is not one of the machine that has it just
 
 test('a Machine without a Node goes by its own name', async () => {
   const status = { nodeRef: null, addresses: null, certificatesExpiryDate: EXPIRY };
-  const read = await observeManaged(machines, answering([machine('cp-1', { labels: CONTROL_PLANE, status })]));
+  const read = await observeManaged(machines, answering([machine('cp-1', { role: 'control-plane', status })]));
   expect(read.observations[0]).toMatchObject({ addresses: [] });
   expect(read.observations[0]).not.toHaveProperty('node', expect.anything());
   expect(certificatesOf(read)[0]).toMatchObject({ member: 'cp-1' });
@@ -292,7 +289,7 @@ test('hostile values of a Machine that can be read are bounded', async () => {
     address: `10.1.${index >> 8}.${index & 255}`,
   }));
   const status = { nodeRef: { name: evil }, addresses: [{ type: evil, address: evil }, ...many] };
-  const read = await observeManaged(machines, answering([machine('cp-1', { labels: CONTROL_PLANE, status })]));
+  const read = await observeManaged(machines, answering([machine('cp-1', { role: 'control-plane', status })]));
   expect(read.observations[0]).toMatchObject({ addresses: expect.toSatisfy((all: string[]) => all.length === 16) });
 });
 
@@ -307,7 +304,7 @@ test('10,000 Machines are read, and one more says that it was not to the end', a
 });
 
 test('a list that breaks off keeps what was seen, and does not guess that etcd is stacked', async () => {
-  const client = fakeClient(answering([machine('cp-1', { labels: CONTROL_PLANE })]));
+  const client = fakeClient(answering([machine('cp-1', { role: 'control-plane' })]));
   const context = contextOf(client);
   const request = async (call: Parameters<typeof client.request>[0]) => {
     if (call.query?.['continue'] !== undefined) throw failure('timeout');
@@ -335,21 +332,4 @@ test('is off, and nobody misses it, without a management cluster', () => {
   const { target } = contextOf(fakeClient({}));
   expect(machines.off(target)).toBe(false);
   expect(machines.off({ ...target, management: fakeClient({}) })).toBeUndefined();
-});
-
-// Sources: Cluster API Provider Tinkerbell, scope.go; CloudStack, instance.go; Nutanix, nutanixmachine_controller.go; cloud-provider-vsphere; Cluster API, docker provider.
-test.each([
-  ['bare metal', ['InternalIP'], undefined],
-  ['CloudStack', ['InternalIP'], undefined],
-  ['Nutanix', ['InternalIP', 'Hostname'], undefined],
-  ['vSphere', ['ExternalIP', 'InternalDNS'], true],
-  ['Docker', ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS'], true],
-])('a machine of %s can be dialled by EKS Anywhere: %s', async (_, types, externalIp) => {
-  const addresses = types.map((type) => ({ type, address: type.endsWith('IP') ? '10.0.1.31' : 'cp-1' }));
-  const read = await observeManaged(
-    machines,
-    answering([machine('cp-1', { labels: CONTROL_PLANE, status: { addresses } })]),
-  );
-  const [member] = read.observations;
-  expect(member?.kind === 'member' ? member.externalIp : 'no member').toBe(externalIp);
 });

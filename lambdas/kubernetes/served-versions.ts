@@ -1,0 +1,52 @@
+import type { V1APIGroup } from '@kubernetes/client-node';
+import { printable } from '../printable.ts';
+import { list, raw, text } from '../resources/fields.ts';
+import { firstOf } from '../words.ts';
+import type { KubernetesClient } from './client.ts';
+import { KubernetesError } from './errors.ts';
+
+/**
+ * The versions of a group that a server offers.
+ *
+ * @throws KubernetesError; `not-found` when it does not serve the group
+ */
+export async function servedVersions(
+  client: KubernetesClient,
+  group: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const found = await client.request({ method: 'GET', path: `/apis/${group}`, signal });
+  return list(raw<V1APIGroup>(found), 'versions').flatMap((entry) => text(entry, 'version') ?? []);
+}
+
+interface ExplainedCall {
+  readonly client: KubernetesClient;
+  /** Group and version as in its path: `apis/GROUP/VERSION`. */
+  readonly api: string;
+  /** What is attempted, for the error. */
+  readonly object: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What a 404 for a kind means: the same, or that the server has its group in other versions than the one that is read. What these objects say, such as what their owner
+ * forbids, is then not known, and not absent.
+ */
+export async function explainNotFound(
+  error: KubernetesError,
+  { client, api, object, signal }: ExplainedCall,
+): Promise<unknown> {
+  const [, group = '', version = ''] = api.split('/');
+  try {
+    const served = await servedVersions(client, group, signal);
+    if (served.length === 0 || served.includes(version)) return error;
+    return new KubernetesError({
+      kind: 'invalid',
+      object,
+      problem: `${group} is served in ${firstOf(served.map((one) => printable(one, 63)))}, and not in ${version}`,
+      remedy: `Upgrade certmarshal: this one reads ${version} and no newer version.`,
+    });
+  } catch (failed) {
+    return failed instanceof KubernetesError && failed.kind === 'not-found' ? error : failed;
+  }
+}
