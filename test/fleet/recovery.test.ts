@@ -1,36 +1,25 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { recoveryBucket } from '../../bin/commands/recovery/aws.ts';
 import { recoveryCloseInBucket, recoveryOpenInBucket } from '../../bin/commands/recovery/bucket.ts';
 import { recoveryWindow } from '../../bin/commands/recovery/window.ts';
-import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER } from '../../lambdas/approval/policy.ts';
-import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
+import type { RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
-import { microTime } from '../../lambdas/kubernetes/leases.ts';
-import { controlPlaneMachine, workerMachine } from '../providers/objects.ts';
-import { PROVIDERS } from '../providers/table.ts';
+import { DAY_MS } from '../../lambdas/time.ts';
 import { recordedIo } from '../unit/bin/io.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
-import { makeRequest } from '../unit/x509/request-factory.ts';
-import { startSimulatedApiServer } from './api-server.ts';
-import { authenticated, type PolicyRule } from './authorization.ts';
 import { awsClientConfig } from './aws/aws-environment.ts';
 import { startSimulatedAws } from './aws/simulated-aws.ts';
 import { steppedClock } from './clock.ts';
-import { grantedRules } from './demo-cluster.ts';
+import { startAsleepCluster } from './hub/asleep.ts';
 import { approvedIn } from './hub/clusters.ts';
 import { findingsOf, startHub } from './hub/hub.ts';
 import { BUCKET, HUB, JOURNAL_BUCKET } from './hub/places.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
-import { kubernetesTime } from './kube-object.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
 
 const CLUSTER = 'berlin';
-const BOOTSTRAPPER = 'system:bootstrap:abcdef';
 const signal = new AbortController().signal;
 
 interface Options {
@@ -39,56 +28,20 @@ interface Options {
   readonly certificateNotAfter?: Date;
 }
 
-/** A cluster that manages itself and slept: three control plane Nodes, of which cp-3 is awake, and a worker. */
+/** A hub with one cluster that slept. */
 async function startAsleep({ recovery = '', certificateNotAfter }: Options = {}) {
   const output = captureStdout();
   const parts = new AsyncDisposableStack();
   parts.defer(() => output.restore());
   const clock = steppedClock(START);
   const aws = parts.use(await startSimulatedAws({ clock }));
-  const rules = [{}, { recovery: true }].flatMap((options) =>
-    parseAllDocuments(rbacManifests(options, [DEFAULT_POLICY])).flatMap(
-      (document): readonly PolicyRule[] => document.toJS().rules ?? [],
-    ),
-  );
-  const server = await startSimulatedApiServer({
-    clock,
-    name: CLUSTER,
-    users: [
-      { name: 'certmarshal', groups: ['certmarshal'], rules: [...grantedRules(), ...rules] },
-      {
-        name: BOOTSTRAPPER,
-        rules: [{ apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create'] }],
-      },
-    ],
-    ...(certificateNotAfter === undefined
-      ? {}
-      : { certificateNotAfter, certificateNotBefore: new Date(certificateNotAfter.getTime() - 86_400_000) }),
-  });
+  const certificate = certificateNotAfter && {
+    certificateNotAfter,
+    certificateNotBefore: new Date(certificateNotAfter.getTime() - DAY_MS),
+  };
+  const cluster = await startAsleepCluster({ aws, clock }, CLUSTER, certificate);
+  const { server, secret, awake } = cluster;
   parts.defer(async () => server.stop());
-  const { api } = server;
-  const made = (name: string, namespace?: string) => ({
-    name,
-    uid: `uid-${name}`,
-    creationTimestamp: kubernetesTime(clock.now()),
-    ...(namespace === undefined ? {} : { namespace }),
-  });
-  for (const node of ['cp-1', 'cp-2', 'cp-3', 'worker']) {
-    api.nodes.put({ metadata: made(node), status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } });
-    const of = { provider: PROVIDERS['bare metal, 0.26'], name: CLUSTER };
-    const maker = node === 'worker' ? workerMachine : controlPlaneMachine;
-    const machine = maker(of, { name: `${CLUSTER}-${node}`, address: '10.0.1.31' });
-    api.machines?.put({
-      ...machine,
-      metadata: { ...machine.metadata, ...made(`${CLUSTER}-${node}`, 'eksa-system') },
-      // Whoever listed the hardware chose its name.
-      status: { ...machine.status, nodeRef: { name: node } },
-    });
-  }
-  const awake = () =>
-    api.leases.put({ metadata: made('cp-3', 'kube-node-lease'), spec: { renewTime: microTime(clock.now()) } });
-
-  const secret = aws.secretsManager.putSecret(HUB, `certmarshal/${CLUSTER}`, kubeconfigOf(server, 'certmarshal'));
   const fleet = fleetOf(`
 version: 1
 clusters:
@@ -129,25 +82,7 @@ ${recovery}`);
         await clock.advance(MINUTE);
       }
     },
-    /** The kubelet of a node asks with a bootstrap token. */
-    ask(node: string, name: string) {
-      const { status } = api.handle({
-        method: 'POST',
-        url: '/apis/certificates.k8s.io/v1/certificatesigningrequests',
-        user: authenticated(BOOTSTRAPPER, ['system:bootstrappers', ...DEFAULT_BOOTSTRAP_GROUPS]),
-        body: JSON.stringify({
-          apiVersion: 'certificates.k8s.io/v1',
-          kind: 'CertificateSigningRequest',
-          metadata: { name },
-          spec: {
-            request: makeRequest({ commonName: `system:node:${node}`, sans: [] }).pem.toString('base64'),
-            signerName: KUBELET_CLIENT_SIGNER,
-            usages: ['digital signature', 'client auth'],
-          },
-        }),
-      });
-      expect(status).toBe(201);
-    },
+    ask: (node: string, name: string) => cluster.ask(node, name),
     approved: () => approvedIn({ server }),
     kinds: () => [...new Set(findingsOf(hub.index()).map(({ of, kind }) => `${of} ${kind}`))].toSorted(),
     /** Lines of the journal about recovery, of an unbroken one. */

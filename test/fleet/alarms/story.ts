@@ -3,12 +3,13 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
-import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
+
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
 import { parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
@@ -18,6 +19,7 @@ import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { BusEvent } from '../aws/event-bridge.ts';
 import { type SimulatedAws, startSimulatedAws } from '../aws/simulated-aws.ts';
+import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import { type SteppedClock, steppedClock } from '../clock.ts';
 import type { Ground, HubCluster } from '../hub/clusters.ts';
 import { type AroundCall, type Hub, type HubOptions, startHub } from '../hub/hub.ts';
@@ -33,11 +35,22 @@ import { createSimulator, type Transition } from './simulator.ts';
 /** Of an asynchronous call of Lambda. */
 const TRIES = 3;
 
+/** What of one version of certmarshal runs in a story. */
+export interface Version {
+  readonly startHub: typeof startHub;
+  readonly startNotify: typeof startNotify;
+  readonly fleetOf: typeof fleetOf;
+}
+
+export const THIS_VERSION: Version = { startHub, startNotify, fleetOf };
+
 export interface StoryOptions<Clusters>
   extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots' | 'stepRollout'> {
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;
+  /** The first one. @default this one */
+  readonly version?: Version;
 }
 
 /**
@@ -50,6 +63,8 @@ export interface Story<Clusters> extends AsyncDisposable {
   readonly hub: Hub;
   readonly clusters: Clusters;
   readonly store: MetricStore;
+  /** Another version takes the place of the one that runs. Buckets and queues stay, but for that of the orders; the alarms are always those of this version. */
+  deploy(version: Version, changed?: Pick<HubOptions, 'stepRollout'>): Promise<void>;
   /** So many ticks, and all that comes of them. */
   minutes(count: number): Promise<void>;
   /** Runs minutes until it holds. @throws Error when it does not within so many */
@@ -81,14 +96,15 @@ export interface Story<Clusters> extends AsyncDisposable {
  *
  * @throws Error when it does not become quiet
  */
-export async function startStory<Clusters extends Readonly<Record<string, HubCluster>>>(
+export async function startStory<Clusters extends Readonly<Record<string, Pick<HubCluster, 'server'>>>>(
   options: StoryOptions<Clusters>,
 ): Promise<Story<Clusters>> {
-  const { clusters: startClusters, fleetFile, ...hubOptions } = options;
+  const { clusters: startClusters, fleetFile, version = THIS_VERSION, ...hubOptions } = options;
   const clock = steppedClock(START);
-  const aws = await startSimulatedAws({ clock });
+  const aws = lasting(await startSimulatedAws({ clock }));
   const clusters = await startClusters({ aws, clock });
-  const fleet = fleetOf(fleetFile(clusters));
+  const file = fleetFile(clusters);
+  const fleet = fleetOf(file);
   // Synthesized before anything happens: nothing that comes later has an alarm of its own.
   const alarms = alarmsOfFleet(fleet);
   const store = createMetricStore();
@@ -99,17 +115,25 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   const output: string[] = [];
   const endListening = listen((text) => {
     output.push(text);
-    // Powertools stamps what it publishes with the time of this machine; report alone says of which minute it is.
+    // Powertools stamps what it publishes with the time of this machine; report alone, and not that of the version before, says of which minute it is.
     for (const sample of samplesOf(text))
-      store.add(sample.dimensions['service'] === 'report' ? sample : { ...sample, at: clock.now() });
+      store.add(
+        sample.dimensions['service'] === 'report' && sample.at % MINUTE === 0 ? sample : { ...sample, at: clock.now() },
+      );
   });
   const aroundCall: AroundCall = async (name, call) =>
     lambda.aroundCall(name, async () => {
       if (name !== 'hint' && broken.has(name)) throw new Error(`${name} is dead`);
       return call();
     });
-  const hub = startHub({ ...hubOptions, aws, clock, fleet, aroundCall });
-  const notify = startNotify({ aws, clock, fleet, aroundCall: lambda.aroundCall });
+  const start = (from: Version, changed: Pick<HubOptions, 'stepRollout'> = {}) => {
+    const started = { aws, clock, fleet: from.fleetOf(file) };
+    return {
+      hub: from.startHub({ ...hubOptions, ...changed, ...started, aroundCall }),
+      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall }),
+    };
+  };
+  let { hub, notify } = start(version);
 
   let begun = clock.now();
   let [events, published] = [0, 0];
@@ -162,10 +186,16 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   const story: Story<Clusters> = {
     clock,
     aws,
-    hub,
+    get hub() {
+      return hub;
+    },
     clusters,
     store,
     broken,
+    async deploy(next, changed) {
+      await hub[Symbol.asyncDispose]();
+      ({ hub, notify } = start(next, changed));
+    },
     async minutes(count) {
       for (let minute = 0; minute < count; minute += 1) {
         // Scheduler does not try again.
@@ -214,7 +244,9 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
     async [Symbol.asyncDispose]() {
       endListening();
       await hub[Symbol.asyncDispose]();
-      await Promise.all(Object.values<HubCluster>({ ...clusters }).map(async ({ server }) => server.stop()));
+      await Promise.all(
+        Object.values<Pick<HubCluster, 'server'>>({ ...clusters }).map(async ({ server }) => server.stop()),
+      );
       await aws[Symbol.asyncDispose]();
     },
   };
@@ -223,6 +255,27 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   isWatched = true;
   story.begin();
   return story;
+}
+
+/** A deployment finds the buckets and queues of the one before, but for that of the orders, which CloudFormation replaces. */
+function lasting(aws: SimulatedAws): SimulatedAws {
+  const buckets = new Set<string>();
+  const queues = new Map<string, SimulatedQueue>();
+  const s3: Partial<SimulatedAws['s3']> = {
+    createBucket(place, name) {
+      if (!buckets.has(name)) aws.s3.createBucket(place, name);
+      buckets.add(name);
+    },
+  };
+  const sqs: SimulatedAws['sqs'] = {
+    createQueue(options) {
+      const { name } = options;
+      const queue = (name === 'orders.fifo' ? undefined : queues.get(name)) ?? aws.sqs.createQueue(options);
+      queues.set(name, queue);
+      return queue;
+    },
+  };
+  return Object.create(aws, { s3: { value: { ...aws.s3, ...s3 } }, sqs: { value: sqs } });
 }
 
 /** The fleet of a story changes nothing in the template but by these. */
@@ -252,7 +305,7 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
   };
   const metrics = createMetrics('notify');
   const handle = createNotifyHandler({
-    state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
+    state: createStateObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     publish: createPublisher(topics, sns),
     putEvents: createEventSender(eventBridge),
