@@ -3,8 +3,8 @@ import { isIndependent } from '../../tables/evidence-sources.ts';
 import type { ClusterContext } from '../request.ts';
 import type { Owner, SourceReading } from './evidence.ts';
 
-/** What EC2 calls its instances, beside names that spell an address. */
-const INSTANCE_ID = /^i-[0-9a-f]{8,40}(?:\.|$)/;
+/** What AWS calls its own nodes, beside names that spell an address. */
+const OF_AWS = /^(?:i-[0-9a-f]{8,40}(?:\.|$)|fargate-)/;
 
 /**
  * What EKS proves of the hybrid nodes that ask: a node that is no Machine and no EC2 instance has its own name, and those addresses of its Node that are in the remote node
@@ -37,7 +37,7 @@ export function readHybridNodes(
     const own = addresses.filter((address) => networks.has(address));
     const other = others.get(node);
     if (other !== undefined) without.set(node, `it is ${other}, and so no hybrid node`);
-    else if (INSTANCE_ID.test(node) || spellsAddress(node)) without.set(node, 'it is called as EC2 calls an instance');
+    else if (OF_AWS.test(node) || spellsAddress(node)) without.set(node, 'it is called as AWS calls its own nodes');
     else if (own.length === 0) without.set(node, `its Node shows no address in ${remoteNodeNetworks.join(', ')}`);
     else
       owners.push({
