@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
+import { clusterSecrets } from '../../lambdas/audit/sources/cluster-secrets.ts';
 import { eksAnywhere } from '../../lambdas/audit/sources/eks-anywhere.ts';
 import { etcdadmCluster, kubeadmControlPlane } from '../../lambdas/audit/sources/machine-groups.ts';
 import { machines } from '../../lambdas/audit/sources/machines.ts';
@@ -8,7 +9,7 @@ import { contextOf } from '../unit/audit/sources/fake-cluster.ts';
 import { born, bornEtcd, NAME, NAMESPACE, NOW } from '../unit/rollout/fixtures.ts';
 import { healthyWorld, withEtcd } from '../unit/rollout/world.ts';
 import { addressesOf, isScanned, nodeOf } from './objects.ts';
-import { type Born, type Provider, ROWS } from './table.ts';
+import { type Born, EVERYWHERE, type Provider, ROWS } from './table.ts';
 
 /** @param scan machines in `clusterCertificateInfo` */
 async function audited(provider: Provider, external: boolean, scan: readonly Born[]) {
@@ -33,6 +34,21 @@ async function audited(provider: Provider, external: boolean, scan: readonly Bor
 
 const CONTROL_PLANE = [1, 2, 3].map(born);
 const ETCD = [1, 2, 3].map(bornEtcd);
+
+it('asks for no Secret but those that there are', async () => {
+  const { management } = healthyWorld();
+  const { target, signal } = contextOf(management.client);
+  const read = clusterSecrets.observe({
+    ...contextOf(management.client),
+    target: { ...target, cluster: { name: NAME, provider: 'eks-anywhere' }, management: management.client },
+    signal,
+  });
+  await expect(read).rejects.toMatchObject({ kind: 'not-found' });
+  const { stacked, external, awsIam } = EVERYWHERE.secrets.value;
+  const asked = management.made.map(({ path }) => path.replace(`/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}-`, ''));
+  expect(asked.length).toBeGreaterThan(3);
+  expect(asked.filter((name) => ![...stacked, ...external, ...awsIam].includes(name))).toEqual([]);
+});
 
 describe.each(
   ROWS.flatMap(({ row, provider }) =>

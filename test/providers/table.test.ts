@@ -73,11 +73,18 @@ describe('the table of providers', () => {
     const titles = [...new Set(ROWS.map(({ provider }) => provider.title))];
     const mark = (has: boolean) => (has ? 'yes' : 'no');
     expect(rowsUnder('Works with EKS Anywhere on')).toEqual([
-      ['', ...minors, 'approval by', 'etcd on machines of its own', '`clusterCertificateInfo`'],
-      Array.from({ length: minors.length + 4 }, () => '---'),
+      [
+        '',
+        ...minors,
+        'approval by',
+        'etcd on machines of its own',
+        '`clusterCertificateInfo`',
+        '`kubeletConfiguration`',
+      ],
+      Array.from({ length: minors.length + 5 }, () => '---'),
       ...titles.map((title) => {
         const own = ROWS.filter(({ provider }) => provider.title === title).map(({ provider }) => provider);
-        const [{ addresses, externalEtcd }] = own as [(typeof own)[0]];
+        const [{ addresses, externalEtcd, kubeletConfiguration }] = own as [(typeof own)[0]];
         const types = addresses.value?.({ name: 'a', address: '10.0.0.1' }).map(({ type }) => type);
         return [
           title,
@@ -85,6 +92,7 @@ describe('the table of providers', () => {
           types === undefined ? 'not proven' : `Machine: node name, ${types.join(', ')}`,
           mark(externalEtcd.value),
           types === undefined ? 'not proven' : mark(types.some((type) => type === EVERYWHERE.scanned.value)),
+          kubeletConfiguration.value ? 'documented' : 'not documented',
         ];
       }),
     ]);

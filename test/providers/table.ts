@@ -201,14 +201,20 @@ export const EVERYWHERE = {
     'aws/etcdadm-controller@v1.0.27 controllers/helpers.go:175-204',
     'aws/etcdadm-controller@v1.0.28 controllers/helpers.go:175-204',
   ),
-  /** Each has the label `cluster.x-k8s.io/cluster-name` and the type `cluster.x-k8s.io/secret`. */
+  /** Called as their cluster and this, the last with AWS IAM alone. */
   secrets: fact(
-    { stacked: ['kubeconfig', 'ca', 'etcd', 'sa', 'proxy'], external: ['managed-etcd', 'apiserver-etcd-client'] },
+    {
+      stacked: ['kubeconfig', 'ca', 'etcd', 'sa', 'proxy'],
+      external: ['managed-etcd', 'apiserver-etcd-client'],
+      awsIam: ['aws-iam-authenticator-ca'],
+    },
     'kubernetes-sigs/cluster-api@v1.12.2 util/secret/consts.go:34-50',
     'kubernetes-sigs/cluster-api@v1.13.2 util/secret/consts.go:36-52',
     'kubernetes-sigs/cluster-api@v1.13.2 util/secret/certificates.go:371-392',
     'kubernetes-sigs/cluster-api@v1.13.2 util/kubeconfig/kubeconfig.go:145-162',
     'aws/etcdadm-controller@v1.0.28 controllers/certs.go:80-122',
+    'aws/eks-anywhere@v0.25.3 pkg/awsiamauth/name.go:6',
+    'aws/eks-anywhere@v0.26.1 pkg/awsiamauth/name.go:6',
     'aws/eks-anywhere-build-tooling@bace3fb89 projects/kubernetes-sigs/cluster-api/patches/0003-Add-unstacked-etcd-support.patch:1916',
     'aws/eks-anywhere-build-tooling@deb63a86c projects/kubernetes-sigs/cluster-api/patches/0002-Add-unstacked-etcd-support.patch:1752',
   ),

@@ -296,7 +296,7 @@ describe('objects around a control plane', () => {
       ...healthyRollout().capiCluster,
       managedEtcd: false,
       apiServerPort: undefined,
-      serviceCidrs: [],
+      serviceCidrs: ['10.96.0.0/12'],
     };
     expect(readCluster(rawCapiCluster())).toEqual(whole);
     expect(readCluster(rawCapiCluster('v1beta1'))).toEqual(whole);
