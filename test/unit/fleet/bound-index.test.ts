@@ -244,13 +244,13 @@ const findings = fc.uniqueArray(
       since: times,
     })
     .map((changed) => expiryFinding(changed)),
-  { maxLength: 20, selector: ({ code, object }) => `${code} ${object}` },
+  { maxLength: 20, size: 'max', selector: ({ code, object }) => `${code} ${object}` },
 );
 const verdicts: fc.Arbitrary<readonly VerdictLine[]> = fc.array(
   fc
     .record({ csr: text(120), uid: fc.uuid(), node: text(120), message: text(150), at: times, isHostile: fc.boolean() })
     .map(({ isHostile, ...line }) => verdictLine({ ...line, ...(isHostile ? { hostile: true } : {}) })),
-  { minLength: 1, maxLength: 12 },
+  { minLength: 1, maxLength: 12, size: 'max' },
 );
 const clusters = fc
   .record({
@@ -274,7 +274,7 @@ const clusters = fc
     readable: fc.boolean(),
     findings: fc.array(
       fc.record({ kind: text(20), object: text(100), message: text(300), remedy: text(300), since: times }),
-      { maxLength: 20 },
+      { maxLength: 20, size: 'max' },
     ),
     missed: fc.nat(5),
   })

@@ -292,7 +292,7 @@ describe('clusters of one management cluster', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('stacked' as const, 'external' as const), { minLength: 1, maxLength: 3 }),
-        fc.array(turn, { maxLength: 150 }),
+        fc.array(turn, { maxLength: 150, size: 'max' }),
         (kinds, turns) => {
           const world = newWorld(kinds);
           const calm = Array.from({ length: 150 }, (): readonly Turn[] =>

@@ -138,7 +138,7 @@ describe('summaryOf', () => {
     const number = fc.oneof(fc.constantFrom(NaN, Infinity, -1, 1e300, 0.5), fc.integer());
     const machines = fc.array(
       fc.record({ name: text, node: text, createdAt: number }).map((changed) => machine(changed)),
-      { maxLength: 30 },
+      { maxLength: 30, size: 'max' },
     );
     const part = fc.record({ wanted: number, replaced: number, verified: number, movedAt: number, machines });
     const step = fc
@@ -148,8 +148,8 @@ describe('summaryOf', () => {
         soonestEnd: number,
         nextWindow: number,
         span: fc.record({ from: number, until: number }),
-        checks: fc.array(fc.record({ found: text, object: text, remedy: text }), { maxLength: 40 }),
-        reasons: fc.array(fc.record({ object: text, message: text, remedy: text }), { maxLength: 20 }),
+        checks: fc.array(fc.record({ found: text, object: text, remedy: text }), { maxLength: 40, size: 'max' }),
+        reasons: fc.array(fc.record({ object: text, message: text, remedy: text }), { maxLength: 20, size: 'max' }),
         progress: fc.tuple(part, part).map(([own, etcd]) => ({ ...own, etcd })),
       })
       .map(
