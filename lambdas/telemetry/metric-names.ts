@@ -45,6 +45,9 @@ export const METRIC = {
   /** sweep: findings of these audits, one value for each; the index says which. */
   auditCritical: 'AuditFindingsCritical',
   auditWarning: 'AuditFindingsWarning',
+  /** sweep: of audits that ask kubelets for their metrics, renewals of serving certificates that failed, and kubelets that replaced theirs far from 70 % to 90 % of their life. */
+  kubeletRenewErrors: 'KubeletRenewErrors',
+  kubeletRotationsUnusual: 'KubeletRotationsUnusual',
   /** sweep: audits whose snapshot could not be read, so that it is not written over, or not written. The next audit knows less of before. */
   snapshotsUnwritten: 'SnapshotsUnwritten',
   /** sweep: decisions written to the journal, and 1 for each sweep whose decisions could not be: then only the log has them. */
