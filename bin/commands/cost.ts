@@ -154,7 +154,8 @@ function dollars(usd: number): string {
 }
 
 function small(usd: number): string {
-  return usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: usd < 1 ? 3 : 2 });
+  const digits = usd < 1 ? 3 : 2;
+  return usd.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 function count(quantity: number): string {

@@ -1,4 +1,4 @@
-import type { FateRow } from '../contracts/fates.ts';
+import type { ToldRow } from '../contracts/fates.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { type Acted, act } from './act.ts';
 import { decide } from './decide.ts';
@@ -48,7 +48,7 @@ export async function approve(
   const clockBefore = target.workload.clock;
   let observed: Observed | undefined;
   let acted: readonly Acted[] = [];
-  let fates: readonly FateRow[] | undefined;
+  let fates: readonly ToldRow[] | undefined;
   let failure: KubernetesError | undefined;
   const bugs: unknown[] = [];
   try {

@@ -1,9 +1,9 @@
-import type { FateRow } from '../contracts/fates.ts';
+import { type ToldRow, WAIT_BOUNDS } from '../contracts/fates.ts';
 import { eachInTurns } from '../processor-time.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { FATES, type Fate, toldMinutes } from '../slo/fates.ts';
 import type { Reason } from '../tables/reasons.ts';
-import { MINUTE_MS } from '../time.ts';
+import { instant, MINUTE_MS } from '../time.ts';
 import { type Acted, CONDITION_REASONS } from './act.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
@@ -21,13 +21,15 @@ const MAX_JUDGED = 2_000;
 /** The name of a Node has at most 253 characters; nobody with a longer one is a node. */
 const MAX_USERNAME = NODE_PREFIX.length + 253;
 
-type Counts = [us: number, others: number, missed: number, refused: number, unprovable: number];
+/** Of a minute: as many as `FATES`, then as many as `WAIT_BOUNDS`. */
+type Counts = number[];
+const none = (): Counts => [...FATES, ...WAIT_BOUNDS].map(() => 0);
 
 /** The requests of nodes, 15 to 60 minutes old, that one look found. Counters only, whatever the cluster sends. */
 export interface AskedRequests {
   /** When it began; milliseconds since the epoch. */
   readonly lookedAt: number;
-  /** Fates of those that are decided, by minute; a minute in which all are undecided is there too. */
+  /** Of those that are decided, by minute; a minute in which all are undecided is there too. */
   readonly decided: ReadonlyMap<number, Readonly<Counts>>;
   /** The undecided ones by username: how many of each minute, from the first that can be told. */
   readonly undecided: ReadonlyMap<string, Uint32Array>;
@@ -44,11 +46,13 @@ export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void
       if (createdAt === undefined || csr.deleting || csr.signerName !== KUBELET_SERVING_SIGNER) return;
       const minute = Math.floor(createdAt / MINUTE_MS);
       if (minute < first || minute >= end || !username.startsWith(NODE_PREFIX)) return;
-      const counts = decided.get(minute) ?? [0, 0, 0, 0, 0];
+      const counts = decided.get(minute) ?? none();
       decided.set(minute, counts);
       const fate = username.length > MAX_USERNAME ? 'refused' : fateOfDecided(csr);
       if (fate !== undefined) {
         counts[FATES.indexOf(fate)]! += 1;
+        const wait = fate === 'us' || fate === 'others' ? waitOf(csr, createdAt) : undefined;
+        if (wait !== undefined) counts[FATES.length + wait]! += 1;
         return;
       }
       let minutes = undecided.get(username);
@@ -71,6 +75,17 @@ function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined
   return conditions.some(({ type }) => type === 'Denied' || type === 'Failed') ? 'refused' : undefined;
 }
 
+/**
+ * The first of `WAIT_BOUNDS` that it did not outwait, by its index; undefined where nobody says when it was approved. An approver may say so by its own clock,
+ * and one that is behind makes no wait. Source: kube-apiserver, populateConditionTimestamps, sets `lastUpdateTime` where the approver leaves it out.
+ */
+function waitOf({ conditions }: SigningRequest, createdAt: number): number | undefined {
+  const approvedAt = instant(conditions.find(({ type }) => type === 'Approved')?.updated);
+  if (approvedAt === undefined) return undefined;
+  const bound = WAIT_BOUNDS.findIndex((seconds) => approvedAt - createdAt <= seconds * 1_000);
+  return bound === -1 ? WAIT_BOUNDS.length - 1 : bound;
+}
+
 interface Look {
   readonly cluster: ClusterContext;
   readonly open: readonly OpenRequest[];
@@ -82,8 +97,8 @@ interface Look {
 }
 
 /**
- * The fates of the requests of a look: one row for each minute in which nodes asked. Whether an undecided one was missed is the verdict on the newest
- * undecided request of its requester, as if that were of an age at which it is judged.
+ * The fates of the requests of a look, and how long the approved ones waited: one row for each minute in which nodes asked. Whether an undecided one was missed
+ * is the verdict on the newest undecided request of its requester, as if that were of an age at which it is judged.
  *
  * A request that no policy in mode enforce selects is in no count; its minute has a row all the same, so that a policy which comes later changes nothing of
  * before. Neither counted are the undecided ones of more than 2,000 requesters, or of those for which a sweep has no room: to judge them is to let a storm
@@ -92,13 +107,20 @@ interface Look {
  *
  * Gives way to others as `act` does. When the signal aborts, minutes with a request that was not judged have no row: a later look tells them.
  */
-export async function tellFates(asked: AskedRequests, look: Look): Promise<readonly FateRow[]> {
+export async function tellFates(asked: AskedRequests, look: Look): Promise<readonly ToldRow[]> {
   const promised = promisedBy(look.policies, look.cluster);
   const rows = new Map<number, Counts>(
-    [...asked.decided].map(([minute, counts]) => [minute, promised.length === 0 ? [0, 0, 0, 0, 0] : [...counts]]),
+    [...asked.decided].map(([minute, counts]) => [minute, promised.length === 0 ? none() : [...counts]]),
   );
   if (promised.length > 0 && asked.undecided.size > 0) await addUndecided(rows, asked, look, promised);
-  return [...rows].toSorted(([a], [b]) => a - b).map(([minute, counts]) => [minute, ...counts]);
+  return [...rows].toSorted(([a], [b]) => a - b).map(([minute, counts]) => rowOf(minute, counts));
+}
+
+function rowOf(
+  minute: number,
+  [us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, ...waits]: Readonly<Counts>,
+): ToldRow {
+  return [minute, us, others, missed, refused, unprovable, ...(waits.some((count) => count > 0) ? waits : [])];
 }
 
 async function addUndecided(

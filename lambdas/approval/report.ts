@@ -1,4 +1,4 @@
-import type { FateRow } from '../contracts/fates.ts';
+import type { ToldRow } from '../contracts/fates.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { Provider } from '../identifiers.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -68,7 +68,7 @@ export interface SweepReport {
   }[];
   readonly problems: readonly Problem[];
   /** What became of the requests of nodes that were made 15 to 60 minutes ago, by minute; absent when the requests could not be listed. */
-  readonly fates?: readonly FateRow[];
+  readonly fates?: readonly ToldRow[];
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
 
@@ -79,7 +79,7 @@ interface ReportInput {
   readonly finishedAt: number;
   readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
   readonly acted: readonly Acted[];
-  readonly fates?: readonly FateRow[];
+  readonly fates?: readonly ToldRow[];
   /** What made the sweep stop before it could judge anything. */
   readonly failure?: KubernetesError;
   /** Of the API server, if it answered. */

@@ -107,20 +107,21 @@ export async function auditUnopened(
 
 /** What a source told in the audit before, where that is enough for now. */
 function atRest(
-  { id, off }: AuditSource,
+  source: AuditSource,
   target: AuditTarget,
   previous: Snapshot | undefined,
   now: number,
 ): SourceObservations | undefined {
+  const { id } = source;
   const restsMs = RESTS_MS[id];
   if (restsMs === undefined || previous === undefined || previous.partial !== undefined) return undefined;
   // Whoever fixes something sees it in the next audit.
   if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
-  const observations = previous.observations.filter(({ source }) => source === id);
+  const observations = previous.observations.filter((told) => told.source === id);
   const read = observations.find(({ kind }) => kind === 'read');
   const age = now - Date.parse(read?.observedAt ?? '');
   if (!(age >= 0 && age < restsMs) || observations.some(({ kind }) => kind === 'unread')) return undefined;
-  return off(target) === undefined ? { observations, count: read?.kind === 'read' ? read.count : 0 } : undefined;
+  return source.off(target) === undefined ? { observations, count: read?.kind === 'read' ? read.count : 0 } : undefined;
 }
 
 async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {

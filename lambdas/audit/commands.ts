@@ -185,6 +185,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
       : `aws eks update-nodegroup-version --cluster-name ${word(nameOf(context), 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
   AuthorityDistributionFailed: authority,
   RenewalErrors: node,
+  RotationUnusual: node,
   NoValidCertificate: node,
   RequestPending: request,
   RequestNotIssued: request,

@@ -29,6 +29,7 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
     findings: firstFindings(findings),
     findingCount: findings.length,
     tally: tallyOf(findings),
+    renewErrors: renewErrorsOf(snapshot) || undefined,
     ends: endsOf(snapshot),
     sources: sourcesOf(observations, auditedAt),
     snapshotProblem:
@@ -70,6 +71,20 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
     ends: earliestEnds([...before.ends, ...partial.ends]),
     partial: true,
   };
+}
+
+/** Not of kubelets that have a new certificate: they count since they started. */
+function renewErrorsOf({ findings, observations }: Snapshot): number {
+  const failing = new Set(findings.flatMap(({ code, object }) => (code === 'RenewalErrors' ? [object] : [])));
+  const errors = observations.flatMap((one) =>
+    one.kind === 'renewal' && one.what === 'kubelet-serving' && failing.has(`${one.what} ${one.node}`)
+      ? [one.errors]
+      : [],
+  );
+  return Math.min(
+    errors.reduce((sum, count) => sum + count, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
 }
 
 function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {

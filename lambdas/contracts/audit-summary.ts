@@ -73,6 +73,8 @@ const Summary = z.object({
   findingCount: Count,
   /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
   tally: lossy(list(FindingTally, MAX_TALLY)),
+  /** Renewals of serving certificates that failed, as the kubelets of findings `RenewalErrors` count them. */
+  renewErrors: z.optional(Count),
   ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
   sources: z.object({ read: Sources, unread: Sources, off: Sources }),
   /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */

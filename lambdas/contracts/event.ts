@@ -12,6 +12,7 @@ const clusterId = z.string().check(z.minLength(1), z.maxLength(310));
 const story = z.string().check(z.maxLength(700), z.describe('The whole story in one sentence.'));
 const time = (words = 'RFC 3339, in UTC.') => z.iso.datetime({ precision: 3 }).check(z.describe(words));
 const ids = (words: string) => z.optional(z.array(clusterId).check(z.maxLength(100), z.describe(words)));
+const count = z.int().check(z.gte(0));
 const share = z.number().check(z.gte(0), z.lte(1));
 
 /** Told to people, and to EventBridge as `detail`. */
@@ -51,9 +52,7 @@ export const DigestEvent = z
     at: time(),
     /** The first line of what people get. */
     story,
-    counts: z.optional(
-      z.record(z.enum(CLUSTER_STATES), z.int().check(z.gte(0))).check(z.describe('Clusters by state.')),
-    ),
+    counts: z.optional(z.record(z.enum(CLUSTER_STATES), count).check(z.describe('Clusters by state.'))),
     critical: ids('Ids of clusters, the first 100.'),
     warning: ids('Ids of clusters, the first 100.'),
     opened: ids('Unwell since the last digest.'),
@@ -61,7 +60,21 @@ export const DigestEvent = z
     objective: z.optional(
       z
         .object({ promised: share, attainment: z.optional(share), budgetLeft: z.number().check(z.lte(1)) })
-        .check(z.describe('Requests of nodes that were accepted in the last 30 days.')),
+        .check(z.describe('Requests of nodes that could be proven and were accepted in the last 30 days.')),
+    ),
+    requests: z.optional(
+      z
+        .object({
+          counts: z.record(z.enum(['us', 'others', 'missed', 'refused', 'unprovable']), count),
+          accepted: z.optional(share),
+          p50Seconds: z.optional(count),
+          p95Seconds: z.optional(count),
+        })
+        .check(
+          z.describe(
+            'All requests of nodes of the last 24 hours: what became of them, the share that was accepted, and within how many seconds half and 95 % of the approved ones were approved.',
+          ),
+        ),
     ),
   })
   .check(z.describe('`detail` of `certmarshal digest`. Without counts nothing is known of the fleet.'));
@@ -79,7 +92,7 @@ export const NotificationDocument = z
     subject: z.string().check(z.maxLength(99)),
     text: z.string().check(z.describe('What people get; the first line is the whole story.')),
     events: z.array(AlarmEvent).check(z.maxLength(50), z.describe('The first of eventCount.')),
-    eventCount: z.int().check(z.gte(0)),
+    eventCount: count,
     digest: z.optional(DigestEvent),
   })
   .check(z.describe('Message of SNS over HTTPS, SQS, Lambda and Firehose.'));

@@ -181,6 +181,8 @@ const RenewalObservation = z.object({
   errors: Count,
   /** It says that it has no valid certificate (+Inf). */
   none: Bool,
+  /** How many serving certificates it replaced since it started, and how old these were on average. */
+  rotations: z.optional(z.object({ count: Count, meanSeconds: Count })),
 });
 export type RenewalObservation = Contract<typeof RenewalObservation>;
 

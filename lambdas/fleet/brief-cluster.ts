@@ -46,14 +46,15 @@ export function brief(cluster: IndexedCluster): IndexedCluster {
   };
 }
 
-/** {@link brief}, in about 20 kB: every text is short, and of the findings that are counted only the worst is told. Every signal stays. Pure; twice is once. */
+/** {@link brief}, in about 20 kB: every text is short, of the findings that are counted only the worst is told, and not how long requests waited. Every signal stays. Pure; twice is once. */
 export function terse(whole: IndexedCluster): IndexedCluster {
   const cluster = brief(whole);
-  const { verdicts, findings, rollout, audit } = cluster;
+  const { verdicts, findings, slo, rollout, audit } = cluster;
   return {
     ...cluster,
     verdicts: verdicts?.map((line) => ({ ...shortened(line, 'node', 'message'), csr: cutName(line) })),
     findings: findings.map((finding) => shortened(finding, 'message', 'remedy', 'object')),
+    slo: slo && { ...slo, waits: undefined },
     workloadClusters: fewerClusters(cluster, 0),
     audit: audit && { ...audit, findings: worstFinding(audit), ends: earliest(audit, 1) },
     rollout: rollout && {

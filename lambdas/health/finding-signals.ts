@@ -38,6 +38,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 
   // Renewals.
   RenewalErrors: { warning: 'KubeletsOverdue' },
+  RotationUnusual: {},
   NoValidCertificate: { critical: 'CertificatesCritical' },
 
   // CertificateSigningRequests.

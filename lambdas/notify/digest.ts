@@ -2,6 +2,7 @@ import type { DigestEvent } from '../contracts/event.ts';
 import type { DigestMemory, NotificationState } from '../contracts/notification-state.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
+import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
@@ -116,7 +117,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
       health.problems.map(({ object, message }) => `${object}: ${message}`),
     ),
   ].filter((lines) => lines.length > 0);
-  const lines = sections.length === 0 ? [story] : [story, ...sections.flat(), ...sloLines(health)];
+  const lines = [story, ...sections.flat(), ...sloLines(health, sections.length === 0)];
 
   const asBefore = (ids: readonly string[] = []) => ids.filter((id) => unknown.has(id));
   const memory: DigestMemory = {
@@ -134,6 +135,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     opened: opened.slice(0, MAX_IDS),
     mended: mended.slice(0, MAX_IDS),
     objective: { promised: slo.objective, attainment: slo.attainment, budgetLeft: slo.budgetLeft },
+    requests: slo.day,
   };
   return { message: messageOf(lines, withinBytes(event, MAX_EVENT), link), change: { digest: memory } };
 }
@@ -265,13 +267,20 @@ function maintenanceLine({ id, maintenance }: ClusterHealth, { labelOf }: View):
   return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
 }
 
-function sloLines(health: FleetHealth): readonly string[] {
-  const { objective, attainment, budgetLeft, counts } = health.slo;
-  if (attainment === undefined) return ['', 'Objective: no request counted in 30 days'];
+/** Of a day without requests nothing is said where all is well. */
+function sloLines({ slo }: FleetHealth, isWell: boolean): readonly string[] {
+  const { objective, attainment, budgetLeft, counts, day } = slo;
+  const { requests, accepted, details } = dayWords(day);
+  if (isWell && accepted === undefined) return [];
   const missed = counted(counts.missed, 'request');
   return [
     '',
-    `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
+    attainment === undefined
+      ? 'Objective: no request counted in 30 days'
+      : `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
+    accepted === undefined
+      ? 'Requests of a day: none'
+      : `Requests of a day: ${accepted} of ${requests} accepted; ${details}`,
   ];
 }
 

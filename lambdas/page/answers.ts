@@ -1,4 +1,5 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
@@ -29,11 +30,12 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map
     wellTile(health),
     soonTile(ends, Date.parse(health.at)),
     ...(knowsSweeps(known)
-      ? [refusedTile(health), unseenTile(clusters), sloTile(health)]
+      ? [refusedTile(health), unseenTile(clusters), sloTile(health), dayTile(health)]
       : [
           unknownTile('requests refused', 'not known from snapshots'),
           unlistedTile(clusters),
           unknownTile('of provable requests approved in time', 'not known from snapshots'),
+          unknownTile('of all requests of a day accepted', 'not known from snapshots'),
         ]),
   ]}</dl></section>`;
 }
@@ -198,5 +200,18 @@ function sloTile({ slo }: FleetHealth): Html {
     attainment === undefined
       ? `No request in 30 days that could count; the objective is ${percent(objective)}.`
       : `Objective ${percent(objective)}, ${percent(Math.max(0, budgetLeft))} of the budget left, ${number(missedLately)} missed lately.`,
+  );
+}
+
+/** Beside the objective: a request that nothing proves is no promise, and its node waits all the same. */
+function dayTile({ slo: { day } }: FleetHealth): Html {
+  const { requests, accepted, details } = dayWords(day);
+  return tile(
+    accepted === undefined ? 'new' : day.counts.unprovable + day.counts.missed > 0 ? 'warning' : 'well',
+    accepted === undefined ? html`–` : html`${accepted}`,
+    accepted === undefined
+      ? 'of all requests of a day accepted'
+      : `of all ${number(requests)} requests of a day accepted`,
+    accepted === undefined ? 'No node asked in 24 hours.' : `${details}.`,
   );
 }

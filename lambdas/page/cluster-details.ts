@@ -118,6 +118,10 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           Math.round(slo.budgetLeft * 10_000) / 10_000,
         ] as const)
       : undefined,
+    day:
+      slo.day.accepted === undefined
+        ? undefined
+        : ([...FATES.map((fate) => slo.day.counts[fate]), slo.day.p50Seconds ?? 0, slo.day.p95Seconds ?? 0] as const),
   };
 }
 

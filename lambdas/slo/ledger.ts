@@ -1,4 +1,11 @@
-import type { FateRow, OpenRow, SloLedger } from '../contracts/fates.ts';
+import {
+  type FateRow,
+  type OpenRow,
+  type SloLedger,
+  type ToldRow,
+  WAIT_BOUNDS,
+  type WaitRow,
+} from '../contracts/fates.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { FATES, type FateCounts, toldMinutes } from './fates.ts';
 
@@ -9,11 +16,13 @@ const DAY = 24 * HOUR;
 const OPEN = 90;
 /** Windows end 16 minutes ago, and an hour counts for the one it begins in. */
 const HOURS_KEPT = 3 * DAY + HOUR;
+const WAITS_KEPT = DAY + HOUR;
 const DAYS_KEPT = 31 * DAY;
 
 /**
  * The ledger after an outcome that was made at `lookedAt`. Pure. Any order, repetition and batching of the same outcomes gives the same ledger, as long
- * as each comes before its minutes are closed: of each minute the earliest look is kept, and of two at the same time the worse.
+ * as each comes before its minutes are closed: of each minute the earliest look is kept, and of two at the same time the worse. How long a request waited is
+ * the same in every look that still shows it, so of the waits of a minute the most are kept.
  *
  * Ignored are minutes that nobody could tell of at `lookedAt`, and minutes that are closed.
  *
@@ -22,7 +31,7 @@ const DAYS_KEPT = 31 * DAY;
  */
 export function foldFates(
   ledger: SloLedger | undefined,
-  rows: readonly FateRow[],
+  rows: readonly ToldRow[],
   lookedAt: number,
   now: number,
 ): SloLedger {
@@ -31,23 +40,35 @@ export function foldFates(
   const since = Math.min(before.since, lookedAt);
   const { first, end } = toldMinutes(lookedAt);
   const open = new Map(before.open.map((row) => [row[0], row]));
-  for (const row of rows) {
-    const [minute] = row;
+  const waits = new Map(before.waits?.open.map((row) => [row[0], row]));
+  for (const [minute, us, others, missed, refused, unprovable, ...waited] of rows) {
     if (minute < Math.max(first, closedBefore) || minute >= end) continue;
-    const looked: OpenRow = [...row, lookedAt];
+    const looked: OpenRow = [minute, us, others, missed, refused, unprovable, lookedAt];
     const known = open.get(minute);
     if (known === undefined || isBetter(known, looked)) open.set(minute, looked);
+    const most = waits.get(minute) ?? [];
+    if (waited.length > 0) waits.set(minute, [minute, ...waited.map((count, n) => Math.max(count, most[n + 1] ?? 0))]);
   }
 
   // What is kept follows from the latest `now` alone, not from how often this was done.
   const latest = closedBefore + OPEN;
+  const isOpen = ([minute]: WaitRow) => minute >= closedBefore;
+  const isClosed = ([minute]: WaitRow) => minute < closedBefore && minute * MINUTE_MS >= since;
   const minutes = [...open.values()].toSorted(([a], [b]) => a - b);
-  const closed = minutes.filter(([minute]) => minute < closedBefore && minute * MINUTE_MS >= since);
+  const closed = minutes.filter(isClosed).map(([minute, ...counts]): FateRow => [minute, ...fatesOf(counts)]);
   const hours = Map.groupBy(added(before.hours, closed, HOUR), ([hour]) => hour * HOUR < latest - HOURS_KEPT);
+  const waiting = [...waits.values()].toSorted(([a], [b]) => a - b);
+  const kept: SloLedger['waits'] = {
+    open: waiting.filter(isOpen),
+    hours: added(before.waits?.hours ?? [], waiting.filter(isClosed), HOUR).filter(
+      ([hour]) => hour * HOUR >= latest - WAITS_KEPT,
+    ),
+  };
   return {
-    open: minutes.filter(([minute]) => minute >= closedBefore),
+    open: minutes.filter(isOpen),
     hours: hours.get(false) ?? [],
     days: added(before.days, hours.get(true) ?? [], DAY / HOUR).filter(([day]) => day * DAY >= latest - DAYS_KEPT),
+    ...(kept.open.length + kept.hours.length > 0 ? { waits: kept } : {}),
     since,
     closedBefore,
   };
@@ -55,17 +76,40 @@ export function foldFates(
 
 /** The requests that were made from `from` (inclusive) to `until`; of hours and days those that begin in it. Pure. */
 export function fatesBetween(ledgers: readonly SloLedger[], from: number, until: number): FateCounts {
-  const counts = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
-  for (const ledger of ledgers)
-    for (const [rows, unit, begin] of [
-      [ledger.open, MINUTE_MS, Math.max(from, ledger.since)],
-      [ledger.hours, HOUR_MS, from],
-      [ledger.days, DAY_MS, from],
-    ] as const)
-      for (const row of rows)
-        if (row[0] * unit >= begin && row[0] * unit < until)
-          for (const [index, fate] of FATES.entries()) counts[fate] += row[index + 1] ?? 0;
-  return counts;
+  const sums = FATES.map(() => 0);
+  for (const { open, hours, days, since } of ledgers) {
+    sumUp(sums, open, { unit: MINUTE_MS, from: Math.max(from, since), until });
+    sumUp(sums, hours, { unit: HOUR_MS, from, until });
+    sumUp(sums, days, { unit: DAY_MS, from, until });
+  }
+  const [us, others, missed, refused, unprovable] = fatesOf(sums);
+  return { us, others, missed, refused, unprovable };
+}
+
+/** How many of these waited as long as each of `WAIT_BOUNDS` until somebody approved them; of a day, no more is kept. Pure. */
+export function waitsBetween(ledgers: readonly SloLedger[], from: number, until: number): readonly number[] {
+  const sums = WAIT_BOUNDS.map(() => 0);
+  for (const { waits, since } of ledgers) {
+    sumUp(sums, waits?.open ?? [], { unit: MINUTE_MS, from: Math.max(from, since), until });
+    sumUp(sums, waits?.hours ?? [], { unit: HOUR_MS, from, until });
+  }
+  return sums;
+}
+
+interface Window {
+  /** Of the periods. Milliseconds. */
+  readonly unit: number;
+  readonly from: number;
+  readonly until: number;
+}
+
+function sumUp(sums: number[], rows: readonly WaitRow[], { unit, from, until }: Window): void {
+  for (const row of rows)
+    if (row[0] * unit >= from && row[0] * unit < until) for (const n of sums.keys()) sums[n]! += row[n + 1] ?? 0;
+}
+
+function fatesOf([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0]: readonly number[]) {
+  return [us, others, missed, refused, unprovable] as const;
 }
 
 /** Whether a second look tells more of a minute: it was earlier. Two of the same time are a bug or a repetition; then nothing gets better by it. */
@@ -75,13 +119,14 @@ function isBetter(known: OpenRow, looked: OpenRow): boolean {
 }
 
 /** Adds finer rows to those they belong to, `ratio` of them to one; all in their order, and no finer one is of before. */
-function added(rows: readonly FateRow[], finer: readonly (FateRow | OpenRow)[], ratio: number): readonly FateRow[] {
+function added<Row extends WaitRow>(rows: readonly Row[], finer: readonly Row[], ratio: number): readonly Row[] {
   const sums = new Map(rows.map((row) => [row[0], row]));
-  for (const [unit, us, others, missed, refused, unprovable] of finer) {
-    if (us + others + missed + refused + unprovable === 0) continue;
-    const start = Math.floor(unit / ratio);
-    const had = sums.get(start) ?? [start, 0, 0, 0, 0, 0];
-    sums.set(start, [start, had[1] + us, had[2] + others, had[3] + missed, had[4] + refused, had[5] + unprovable]);
+  for (const [period, ...counts] of finer) {
+    if (counts.every((count) => count === 0)) continue;
+    const start = Math.floor(period / ratio);
+    const had = sums.get(start) ?? [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as long as the finer ones
+    sums.set(start, [start, ...counts.map((count, n) => count + (had[n + 1] ?? 0))] as readonly number[] as Row);
   }
   return [...sums.values()];
 }

@@ -1,7 +1,7 @@
-import type { SloLedger } from '../contracts/fates.ts';
+import { type SloLedger, WAIT_BOUNDS } from '../contracts/fates.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { type FateCounts, WAIT_MS } from './fates.ts';
-import { fatesBetween } from './ledger.ts';
+import { fatesBetween, waitsBetween } from './ledger.ts';
 
 /** What a cluster, or the fleet, has reached. */
 export interface SloState {
@@ -21,6 +21,17 @@ export interface SloState {
   readonly slowBurn: number;
   /** Requests missed in the last hour that can be told. */
   readonly missedLately: number;
+  readonly day: DayState;
+}
+
+/** The last 24 hours that can be told, by the hour. */
+export interface DayState {
+  readonly counts: FateCounts;
+  /** Accepted ÷ all requests, from 0 to 1, whether anything proves them or not; absent when there was none. Source: KEP-267. */
+  readonly accepted?: number;
+  /** Within how many seconds of their creation half of the approved requests were approved, and 95 % of them: of `WAIT_BOUNDS`. Absent when there was none. */
+  readonly p50Seconds?: number;
+  readonly p95Seconds?: number;
 }
 
 /**
@@ -57,5 +68,27 @@ export function sloState(ledgers: readonly SloLedger[], objective: number, now: 
     fastBurn: hour.missed < FAST_BURN_FLOOR ? 0 : Math.min(burn(hour), burn(within(15 * MINUTE_MS))),
     slowBurn: burn(within(3 * DAY_MS)),
     missedLately: hour.missed,
+    day: dayState(within(DAY_MS), waitsBetween(ledgers, until - DAY_MS, until)),
   };
+}
+
+function dayState(counts: FateCounts, waits: readonly number[]): DayState {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return {
+    counts,
+    accepted: all === 0 ? undefined : (counts.us + counts.others) / all,
+    p50Seconds: boundOf(waits, 50),
+    p95Seconds: boundOf(waits, 95),
+  };
+}
+
+/** Within which bound so many of a hundred waited. */
+function boundOf(waits: readonly number[], percent: number): number | undefined {
+  const all = waits.reduce((sum, count) => sum + count, 0);
+  let sum = 0;
+  for (const [n, bound] of WAIT_BOUNDS.entries()) {
+    sum += waits[n] ?? 0;
+    if (sum > 0 && sum * 100 >= percent * all) return bound;
+  }
+  return undefined;
 }

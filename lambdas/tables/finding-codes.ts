@@ -75,6 +75,10 @@ export const FINDING_CODES = {
 
   // Renewals.
   RenewalErrors: { severities: ['warning'], meaning: 'A kubelet says that renewing its certificate failed.' },
+  RotationUnusual: {
+    severities: ['info'],
+    meaning: 'A kubelet replaced its serving certificates far from 70 % to 90 % of their life.',
+  },
   NoValidCertificate: { severities: ['critical'], meaning: 'A kubelet says that it has no valid certificate.' },
 
   // CertificateSigningRequests.

@@ -45,6 +45,9 @@ export const METRIC = {
   /** sweep: findings of these audits, one value for each; the index says which. */
   auditCritical: 'AuditFindingsCritical',
   auditWarning: 'AuditFindingsWarning',
+  /** sweep: of audits that ask kubelets for their metrics, renewals of serving certificates that failed, and kubelets that replaced theirs far from 70 % to 90 % of their life. */
+  kubeletRenewErrors: 'KubeletRenewErrors',
+  kubeletRotationsUnusual: 'KubeletRotationsUnusual',
   /** sweep: audits whose snapshot could not be read, so that it is not written over, or not written. The next audit knows less of before. */
   snapshotsUnwritten: 'SnapshotsUnwritten',
   /** sweep: decisions written to the journal, and 1 for each sweep whose decisions could not be: then only the log has them. */
@@ -65,6 +68,11 @@ export const METRIC = {
   /** report: of the requests that could be proven, in 30 days, those accepted in time, and what is left of those that may be missed. Percent; absent while there was none. */
   sloAttainment: 'SloAttainment',
   sloBudgetLeft: 'SloBudgetLeft',
+  /** report: of all requests of 24 hours, those that were not accepted, in percent, and those that nobody could prove. */
+  requestsNotAccepted: 'RequestsNotAccepted',
+  requestsUnprovable: 'RequestsUnprovable',
+  /** report: within how many seconds requests of 24 hours were approved. Two values, so that it is one series: half of them (`Minimum`) and 95 % (`Maximum`). */
+  requestWait: 'RequestWait',
   /** report: report pages that could not be made or written, 1 for each. */
   pagesUnwritten: 'PagesUnwritten',
   /** report: control planes that roll, or whose new certificates are not all seen yet, or that are held; absent while there is none. */
@@ -98,4 +106,6 @@ export const ALWAYS_ON: ReadonlySet<string> = new Set([
   // The worst value of both is 0 or below.
   METRIC.sloAttainment,
   METRIC.sloBudgetLeft,
+  // Never 0, and there is a request in most days.
+  METRIC.requestWait,
 ]);

@@ -1,5 +1,6 @@
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import type { DayState } from '../slo/objective.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
@@ -51,6 +52,7 @@ export function recordHealth(
     metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
     metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
   }
+  recordDay(slo.day, metrics);
   recordRollouts(health, metrics, tick);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
@@ -69,6 +71,13 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   if (whole.length > 0) publish({ Cluster: cluster }, whole, units, tick);
   const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
+}
+
+function recordDay({ counts, accepted = 1, p50Seconds, p95Seconds }: DayState, metrics: Metrics): void {
+  count(metrics, { [METRIC.requestsUnprovable]: counts.unprovable });
+  if (accepted < 1) metrics.addMetric(METRIC.requestsNotAccepted, MetricUnit.Percent, percent(1 - accepted));
+  for (const seconds of [p50Seconds, p95Seconds])
+    if (seconds !== undefined) metrics.addMetric(METRIC.requestWait, MetricUnit.Seconds, seconds);
 }
 
 type Value = Pick<Signal, 'id' | 'value'>;

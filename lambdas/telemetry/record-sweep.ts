@@ -115,11 +115,16 @@ export function logFailed(
  * @param id of the cluster in the fleet
  */
 export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry, id: string): void {
-  const { counts, findings, findingCount, durationMs, sources, snapshotProblem, partial } = audit;
+  const { counts, findings, findingCount, tally = [], durationMs, sources, snapshotProblem, partial } = audit;
   count(metrics, {
     [METRIC.audits]: 1,
     [METRIC.auditCritical]: counts.critical,
     [METRIC.auditWarning]: counts.warning,
+    [METRIC.kubeletRenewErrors]: audit.renewErrors ?? 0,
+    [METRIC.kubeletRotationsUnusual]: tally.reduce(
+      (sum, one) => (one.code === 'RotationUnusual' ? sum + one.count : sum),
+      0,
+    ),
     [METRIC.snapshotsUnwritten]: snapshotProblem === undefined ? 0 : 1,
   });
   const urgent = findings.filter(({ severity }) => severity !== 'info').slice(0, LOGGED_FINDINGS);

@@ -81,6 +81,9 @@ const NUMBERS: readonly (readonly [label: string, service: 'dispatch' | 'report'
   ['Hostile requests', 'report', 'RequestsHostile' satisfies SignalId],
   ['Accepted in 30 days', 'report', METRIC.sloAttainment],
   ['Error budget left', 'report', METRIC.sloBudgetLeft],
+  ['Not accepted in a day, in percent', 'report', METRIC.requestsNotAccepted],
+  ['Without proof in a day', 'report', METRIC.requestsUnprovable],
+  ['95 % approved within, in seconds', 'report', METRIC.requestWait],
 ];
 
 function numbers(): IWidget[] {

@@ -256,6 +256,18 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.context().close();
   });
 
+  it('tells what became of the requests of a cluster, in 30 days and in one', async () => {
+    const { page, incidents } = await open(healthOf([renamed(criticalCluster(0), 'berlin-prod')]));
+    await page.getByRole('button', { name: 'berlin-prod' }).click();
+    const text = await page.locator('tr.detail').innerText();
+    expect(text).toContain(
+      '80 % of 10 accepted; 2 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes',
+    );
+    expect(text).toContain('1209 approved by certmarshal, 3 by others, 1 missed, 2 refused, 3 without proof');
+    expect(incidents).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows what a cluster says as text, whatever it says', async () => {
     const { page, incidents } = await open(hostileFleet());
     expect(await visibleRows(page).count()).toBe(HOSTILE.length);

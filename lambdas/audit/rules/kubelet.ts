@@ -1,11 +1,13 @@
-import type { Observation } from '../../contracts/observation.ts';
-import { counted, firstOf } from '../../words.ts';
+import type { Observation, RenewalObservation } from '../../contracts/observation.ts';
+import { counted, firstOf, percent } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 import { lengthOf } from './thresholds.ts';
 
 /** A kubelet does not renew before that (client-go, certificate manager), so until then what failed was mended. */
 const RENEWS_FROM = 0.7;
+/** Between 70 % and 90 %, and a little beyond: a request waits, and addresses of a node change. */
+const USUAL = { from: 0.6, to: 0.95 };
 
 /** What kubelets say of their own renewals. */
 export function kubeletFindings(
@@ -28,11 +30,13 @@ export function kubeletFindings(
         },
       ];
     const certificate = known.get(`${what} ${node}`);
+    const rotations = rotationFindings(observation, certificate).map((draft) => ({ ...common, ...draft }));
     const isFresh =
       certificate !== undefined &&
       certificate.lives.every((life) => life.notAfter - now > (1 - RENEWS_FROM) * lengthOf(life, certificate.what));
-    if (!(errors > 0) || isFresh) return [];
+    if (!(errors > 0) || isFresh) return rotations;
     return [
+      ...rotations,
       {
         ...common,
         code: 'RenewalErrors',
@@ -41,6 +45,29 @@ export function kubeletFindings(
       },
     ];
   });
+}
+
+/** What it replaced had the life of one that is known, or nobody can tell: that of before is gone. */
+function rotationFindings(
+  { node, rotations }: RenewalObservation,
+  certificate: KnownCertificate | undefined,
+): readonly Pick<Draft, 'code' | 'severity' | 'message'>[] {
+  if (rotations === undefined || certificate === undefined) return [];
+  const { count, meanSeconds } = rotations;
+  const shares = certificate.said.flatMap(({ notBefore, notAfter }) => {
+    const seconds = notBefore === undefined ? 0 : (Date.parse(notAfter) - Date.parse(notBefore)) / 1_000;
+    return seconds > 0 ? [meanSeconds / seconds] : [];
+  });
+  const [share] = shares;
+  if (share === undefined) return [];
+  if (!shares.every((one) => one < USUAL.from) && !shares.every((one) => one > USUAL.to)) return [];
+  return [
+    {
+      code: 'RotationUnusual',
+      severity: 'info',
+      message: `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its life; a kubelet does so between 70 % and 90 %`,
+    },
+  ];
 }
 
 /** A minute: EKS and kubelets bear no more. */

@@ -1,4 +1,4 @@
-import type { Observation } from '../../contracts/observation.ts';
+import type { Observation, RenewalObservation } from '../../contracts/observation.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
 import { printable } from '../../printable.ts';
@@ -13,17 +13,25 @@ const PRECISION_MS = 60_000;
 /** Seconds. No certificate lives longer than to the year 9999. */
 const MAX_TTL = 8_000 * 366 * 86_400;
 
-/** Gauge in seconds, and counter. Source: pkg/kubelet/certificate/kubelet.go and cmd/kubelet/app/server.go of Kubernetes. */
+/** A kubelet that tries every second needs thirty years for so many. */
+const MAX_ERRORS = 1_000_000_000;
+
+/**
+ * Gauge in seconds, counter, and histogram in seconds; none has labels, but for the bounds of the histogram. Source: pkg/kubelet/certificate/kubelet.go and
+ * cmd/kubelet/app/server.go of Kubernetes 1.36.
+ */
 const METRICS = [
   {
     what: 'kubelet-serving',
     ttl: 'kubelet_certificate_manager_server_ttl_seconds',
     errors: 'kubelet_server_expiration_renew_errors',
+    rotation: 'kubelet_certificate_manager_server_rotation_seconds',
   },
   {
     what: 'kubelet-client',
     ttl: 'kubelet_certificate_manager_client_ttl_seconds',
     errors: 'kubelet_certificate_manager_client_expiration_renew_errors',
+    rotation: undefined,
   },
 ] as const;
 
@@ -87,7 +95,7 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
 }
 
 function said(
-  { what, ttl, errors }: (typeof METRICS)[number],
+  { what, ttl, errors, rotation }: (typeof METRICS)[number],
   text: string,
   node: string,
   { target, now }: AuditContext,
@@ -107,8 +115,9 @@ function said(
     ...told,
     what,
     node,
-    errors: Number.isFinite(failed) && failed > 0 ? Math.round(failed) : 0,
+    errors: Number.isFinite(failed) && failed > 0 ? Math.min(Math.round(failed), MAX_ERRORS) : 0,
     none,
+    ...(rotation === undefined ? {} : rotationsOf(text, rotation)),
   };
   if (none) return [renewal];
   if (!(Math.abs(seconds) < MAX_TTL))
@@ -140,6 +149,18 @@ function said(
       ...(renewer === undefined ? {} : { renewedBy: renewer }),
     },
   ];
+}
+
+/**
+ * Of the histogram only what is exact: most of its bounds are months apart. Observed is how long ago the life of the replaced certificate began. Source:
+ * rotateCerts of client-go, util/certificate.
+ */
+function rotationsOf(text: string, name: string): Pick<RenewalObservation, 'rotations'> {
+  const count = metricOf(text, `${name}_count`) ?? 0;
+  const meanSeconds = Math.round((metricOf(text, `${name}_sum`) ?? Number.NaN) / count);
+  return Number.isSafeInteger(count) && count > 0 && meanSeconds >= 0 && meanSeconds < MAX_TTL
+    ? { rotations: { count, meanSeconds } }
+    : {};
 }
 
 function placeOf(node: string): string {

@@ -1,3 +1,4 @@
+import { dayWords } from '../../slo/day-words.ts';
 import { MINUTE_MS } from '../../time.ts';
 import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
@@ -160,6 +161,7 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     partial && ['Before', '! The audit does not know what was seen before'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     ...sloFacts(details.slo),
+    details.day && ['Requests of a day', dayFact(details.day)],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
     ['Found by', details.source],
@@ -169,6 +171,15 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
 
 function sourceNames(indexes: readonly number[]): string {
   return indexes.map((index) => data.sources[index]).join(', ');
+}
+
+function dayFact([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, p50, p95]: readonly number[]): string {
+  const { requests, accepted, details } = dayWords({
+    counts: { us, others, missed, refused, unprovable },
+    p50Seconds: p50 || undefined,
+    p95Seconds: p95 || undefined,
+  });
+  return `${accepted} of ${requests} accepted; ${details}`;
 }
 
 function sloFacts(slo: ClusterDetails['slo']): readonly Fact[] {

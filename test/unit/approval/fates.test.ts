@@ -6,7 +6,7 @@ import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts'
 import { collectAsked, tellFates } from '../../../lambdas/approval/fates.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
+import { type FateRow, type SloLedger, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import type { SigningCondition, SigningRequest } from '../../../lambdas/resources/signing-request.ts';
@@ -58,7 +58,7 @@ interface Situation {
 async function told(
   requests: readonly SigningRequest[],
   { evidence = READ, policies = [DEFAULT_POLICY], at = NOW, signal = idle() }: Situation = {},
-): Promise<readonly FateRow[]> {
+): Promise<readonly ToldRow[]> {
   const asked = collectAsked(at);
   const open = collectOpenRequests();
   for (const request of requests) {
@@ -112,6 +112,48 @@ describe('the fate of a request that is decided', () => {
     ['new', 0, 0],
   ])('counts one that is %s, or not', async (_, age, rows) => {
     expect(await told([csr(1, NOW - age, { issued: true })])).toHaveLength(rows);
+  });
+});
+
+describe('the wait of a request that is approved', () => {
+  const approvedAfter = (seconds: number, reason = 'CertMarshalApproved'): Partial<SigningRequest> => ({
+    conditions: [{ ...condition('Approved', reason), updated: new Date(AGED + seconds * 1_000).toISOString() }],
+  });
+  const waits = (...bounds: readonly number[]) =>
+    WAIT_BOUNDS.map((bound) => bounds.filter((one) => one === bound).length);
+
+  it.each<[string, readonly Partial<SigningRequest>[], readonly number[]]>([
+    ['at once', [approvedAfter(0)], [1]],
+    ['before it was made, by another clock', [approvedAfter(-90)], [1]],
+    ['within a second, and after it', [approvedAfter(1), approvedAfter(2)], [1, 5]],
+    ['by somebody else', [approvedAfter(61, 'AutoApproved')], [180]],
+    ['as long as a kubelet waits, and longer', [approvedAfter(900), approvedAfter(901)], [900, 3_600]],
+    ['longer than it can be seen, by another clock', [approvedAfter(90_000)], [3_600]],
+    [
+      'by two conditions, of which the first counts',
+      [{ conditions: [...(approvedAfter(9).conditions ?? []), ...(approvedAfter(99).conditions ?? [])] }],
+      [15],
+    ],
+  ])('%s', async (_, changes, bounds) => {
+    const us = changes.filter(({ conditions }) => conditions?.[0]?.reason === 'CertMarshalApproved').length;
+    const row = fateRow(MINUTE_OF_AGED, { us, others: changes.length - us });
+    expect(await told(changes.map((change) => csr(1, AGED, change)))).toEqual([[...row, ...waits(...bounds)]]);
+  });
+
+  it.each<[string, Partial<SigningRequest>]>([
+    ['nobody says when', { conditions: [condition('Approved', 'CertMarshalApproved')] }],
+    ['the time is none', { conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] }],
+    ['its condition is lost', { issued: true }],
+    ['it is denied', { conditions: [{ ...condition('Denied'), updated: new Date(AGED).toISOString() }] }],
+    ['no node can have its name', { ...approvedAfter(1), username: `system:node:${'x'.repeat(254)}` }],
+  ])('is not told where %s', async (_, change) => {
+    const [row] = await told([csr(1, AGED, change)]);
+    expect(row).toHaveLength(6);
+  });
+
+  it('is not told of what nobody promised', async () => {
+    const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
+    expect(await told([csr(1, AGED, approvedAfter(1))], { policies: [observing] })).toEqual([fateRow(MINUTE_OF_AGED)]);
   });
 });
 
@@ -266,7 +308,7 @@ describe('a storm', () => {
     for (let index = 0; index < 400_000; index += 1) asked.add(one.issued ? one : { ...one, issued: true });
     const { decided, undecided } = asked.all();
     expect(undecided.size).toBe(20_000);
-    expect([...decided]).toEqual([[MINUTE_OF_AGED, [0, 400_000, 0, 0, 0]]]);
+    expect([...decided]).toEqual([[MINUTE_OF_AGED, [0, 400_000, 0, 0, 0, ...WAIT_BOUNDS.map(() => 0)]]]);
   });
 
   it('is judged for some seconds at most, and others get their turn meanwhile', async () => {
@@ -439,7 +481,7 @@ describe('histories', () => {
   }
 
   interface Sent {
-    readonly rows: readonly FateRow[];
+    readonly rows: readonly ToldRow[];
     readonly lookedAt: number;
     readonly deliveredAt: number;
   }

@@ -47,6 +47,34 @@ describe('summaryOf', () => {
     });
   });
 
+  it('sums up the renewals that failed, of serving certificates that are not new', () => {
+    const renewal = (node: string, what: 'kubelet-serving' | 'kubelet-client', errors: number): Observation => ({
+      kind: 'renewal',
+      source: 'kubelet-metrics',
+      observedAt: at(),
+      what,
+      node,
+      errors,
+      none: false,
+    });
+    const observations = [
+      renewal('a', 'kubelet-serving', 2),
+      renewal('b', 'kubelet-serving', 3),
+      renewal('b', 'kubelet-client', 100),
+      renewal('mended', 'kubelet-serving', 1_000),
+    ];
+    const finding = (object: string) => ({ ...auditedFinding(), code: 'RenewalErrors' as const, object });
+    const findings = ['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding);
+    expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
+    const endless = [...observations, renewal('a', 'kubelet-serving', Number.MAX_SAFE_INTEGER)];
+    const { renewErrors } = summaryOf(snapshot({ observations: endless, findings }), { durationMs: 1 });
+    expect(renewErrors).toBe(Number.MAX_SAFE_INTEGER);
+    expect(summaryOf(snapshot({ observations }), { durationMs: 1 })).not.toHaveProperty(
+      'renewErrors',
+      expect.anything(),
+    );
+  });
+
   it('has the end that counts, never later than what was seen last', () => {
     const old = { ...certificate('kube-apiserver', '10.0.0.1:6443', 300), member: 'cp', observedAt: at(-DAY) };
     const later: CertificateObservation = {

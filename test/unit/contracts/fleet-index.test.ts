@@ -52,6 +52,7 @@ const LEDGER: SloLedger = {
   ],
   hours: [LAST_HOUR],
   days: [[Math.floor(NOW / DAY) - 20, 1, 1, 1, 1, 1]],
+  waits: { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, 0, 0, 0]], hours: [[NOW / HOUR - 3, 1, 2, 3, 4, 5, 6, 7, 8]] },
   since: NOW - 20 * DAY,
   closedBefore: NOW / MINUTE - 90,
 };
@@ -103,9 +104,17 @@ describe('parseFleetIndex', () => {
 
   it('leaves out of it what is damaged, and loses neither the cluster nor a decision that is not', () => {
     const { slo, verdicts, ...rest } = REQUESTS;
-    for (const [path, damaged] of damagedCopies(slo)) {
+    const { waits, ...fates } = LEDGER;
+    for (const [path, damaged] of damagedCopies(fates)) {
       const read = parseFleetIndex(index({ ...REQUESTS, slo: damaged as SloLedger }), NOW);
       expect([path, read?.clusters['rome']]).toEqual([path, { ...rest, verdicts }]);
+    }
+    for (const [path, damaged] of damagedCopies(waits)) {
+      const read = parseFleetIndex(
+        index({ ...REQUESTS, slo: { ...fates, waits: damaged as SloLedger['waits'] } }),
+        NOW,
+      );
+      expect([path, read?.clusters['rome']?.slo]).toEqual([path, fates]);
     }
     for (const [path, damaged] of damagedCopies(verdicts)) {
       const read = parseFleetIndex(index({ ...REQUESTS, verdicts: damaged as VerdictLine[] }), NOW);
@@ -125,6 +134,8 @@ describe('parseFleetIndex', () => {
     ['was looked at', { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW + 10 * MINUTE + 1]] }],
     ['has an hour', { hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0]] }],
     ['has a day', { days: [[Math.ceil(NOW / DAY), 1, 0, 0, 0, 0]] }],
+    ['has a minute of waits', { waits: { open: [[NOW / MINUTE + 11, 1, 0, 0, 0, 0, 0, 0, 0]], hours: [] } }],
+    ['has an hour of waits', { waits: { open: [], hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0, 0, 0, 0]] } }],
     ['has more minutes than are kept', { open: Array.from({ length: 241 }, (_, n) => [n, 1, 0, 0, 0, 0, n]) }],
     ['has more hours than are kept', { hours: Array.from({ length: 121 }, (_, n) => [n, 1, 0, 0, 0, 0]) }],
     ['has an hour twice', { hours: [LAST_HOUR, LAST_HOUR] }],

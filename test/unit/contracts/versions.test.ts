@@ -93,6 +93,9 @@ describe('what became of requests', () => {
   it('is written so that the version before reads it', () => {
     const folded = foldFates(ledger, [], NOW + DAY_MS, NOW + DAY_MS);
     expect(Object.keys(folded)).toEqual(Object.keys(slo));
+    // What that one does not know stands beside the rest.
+    const waited = foldFates(ledger, [[minute - 20, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]], NOW, NOW);
+    expect(Object.keys(waited).filter((key) => !(key in slo))).toEqual(['waits']);
     const lengthsOf = (lists: Pick<typeof folded, 'open' | 'hours' | 'days'>) =>
       [lists.open, lists.hours, lists.days].map((list) => [...new Set(list.map((row) => row.length))]);
     expect(lengthsOf(foldFates(ledger, [], NOW, NOW))).toEqual([[7], [6], [6]]);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandOf } from '../../../lambdas/audit/commands.ts';
-import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
+import { type FateRow, type SloLedger, WAIT_BOUNDS, type WaitRow } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
@@ -96,11 +96,16 @@ function hostile(id: string): IndexedCluster {
 
 function ledger(many: number): SloLedger {
   const row = (period: number): FateRow => [period, many, many, many, many, many];
+  const waits = (period: number): WaitRow => [period, ...WAIT_BOUNDS.map(() => many)];
   const [minute, hour, day] = [NOW / MINUTE, Math.floor(NOW / MINUTE / 60), Math.floor(NOW / DAY)];
   return {
     open: Array.from({ length: 75 }, (_, n) => [...row(minute - 90 + n), NOW - n] as const),
     hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
     days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
+    waits: {
+      open: Array.from({ length: 75 }, (_, n) => waits(minute - 90 + n)),
+      hours: Array.from({ length: 25 }, (_, n) => waits(hour - 26 + n)),
+    },
     since: NOW - 40 * DAY,
     closedBefore: minute - 90,
   };
@@ -303,9 +308,12 @@ describe('what is cut', () => {
     );
   });
 
-  it('is nothing of the objective', () => {
+  it('is nothing of the objective but how long requests waited', () => {
     const cluster = hostile('paris');
-    expect(bare(cluster).slo).toEqual(cluster.slo);
+    const { waits, ...fates } = ledger(10_000);
+    expect(waits?.hours).toHaveLength(25);
+    expect(brief(cluster).slo).toEqual({ ...fates, waits });
+    expect(bare(cluster).slo).toEqual(fates);
   });
 
   it('is in the bound for any fleet, and twice is once', () => {

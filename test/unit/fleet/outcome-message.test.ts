@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
-import type { FateRow } from '../../../lambdas/contracts/fates.ts';
+import { type FateRow, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import { MAX_OUTCOMES, type Outcome, type SweepOutcome, type VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcomes, encodeOutcome, encodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
@@ -36,6 +36,7 @@ describe('encodeOutcome', () => {
     ['a server behind a path', swept({ server: 'rancher.example.com:443/k8s/clusters/c-m-1~2%20' })],
     ['a sweep with an audit', swept({ audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) })],
     ['a sweep that saw what became of requests', swept({ fates: [FATES], verdicts: [verdictLine({ hostile: true })] })],
+    ['a sweep that saw how long they waited', swept({ fates: [[...FATES, ...WAIT_BOUNDS.map((_, n) => n)]] })],
     ['a sweep that saw no request', swept({ fates: [] })],
     ['a tick', dispatched({ problems: [TROUBLE] })],
   ])('tells the whole of %s', (_, outcome) => {
@@ -182,7 +183,10 @@ describe('encodeOutcome', () => {
         problems: Array(150).fill(worst()),
         workloadClusters: Array.from({ length: 1_500 }, () => ({ namespace: 'n'.repeat(63), name: 'w'.repeat(100) })),
         verdicts: lines(12, { csr: 'c'.repeat(253), node: '一'.repeat(253), message: '"'.repeat(200) }),
-        fates: Array.from({ length: 120 }, (_, n): FateRow => [NOW / MINUTE - n, 1e7, 1e7, 1e7, 1e7, 1e7]),
+        fates: Array.from(
+          { length: 120 },
+          (_, n): ToldRow => [NOW / MINUTE - n, 1e7, 1e7, 1e7, 1e7, 1e7, ...WAIT_BOUNDS.map(() => 1e7)],
+        ),
         audit,
       }),
     );
@@ -302,7 +306,10 @@ describe('decodeOutcome', () => {
     ['no list', { 0: FATES }],
     ['no rows', [7]],
     ['a row that is too short', [FATES.slice(0, 5)]],
-    ['a row that is too long', [[...FATES, 0]]],
+    ['a row that is too long', [[...FATES, ...WAIT_BOUNDS, 0]]],
+    ['a row with some of its waits', [[...FATES, 0]]],
+    ['a wait that is none', [[...FATES, ...WAIT_BOUNDS.map(() => -1)]]],
+    ['more that waited than can be', [[...FATES, ...WAIT_BOUNDS.map(() => 10_000_001)]]],
     ['a count below 0', [[minute, 0, 0, -1, 0, 0]]],
     ['half a request', [[minute, 0.5, 0, 0, 0, 0]]],
     ['no number', [[minute, '1', 0, 0, 0, 0]]],

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterHealth } from '../../../lambdas/health/fleet-health.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
 import { markNotified, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
+import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, rolloutSummary } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
 
@@ -60,9 +61,41 @@ describe('digestOf', () => {
         'paused: until 2026-11-21 11:00 UTC (move)',
         'old, since 2026-11-20 10:00 UTC',
         'Objective: 99.99 % of 99.9 % in 30 days, 1 request missed, 90 % of the error budget left',
+        'Requests of a day: none',
       ]),
     );
     expect(lines.join('\n')).toContain('Certmarshal itself (1)');
+  });
+
+  const requests = (changed: Partial<SloState>) => {
+    const health = { ...fleet(cluster('a')), slo: { ...SLO, ...changed } };
+    return digest({ health });
+  };
+
+  it('tells how many requests of a day were accepted, and how long they waited, also when all is well', () => {
+    const counts = { us: 150, others: 56, missed: 0, refused: 0, unprovable: 6 };
+    const made = requests({
+      attainment: 1,
+      counts: { ...SLO.counts, us: 9_000 },
+      day: { counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 },
+    });
+    expect(textOf(made).split('\n')).toEqual([
+      'Fleet: 1 of 1 cluster well',
+      '',
+      'Objective: 100 % of 99.9 % in 30 days, 0 requests missed, 100 % of the error budget left',
+      'Requests of a day: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes',
+    ]);
+    expect(made.message?.digest?.requests).toEqual({ counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 });
+  });
+
+  it('says of a fleet without evidence that nothing was accepted', () => {
+    const counts = { ...SLO.counts, unprovable: 96 };
+    expect(textOf(requests({ day: { counts, accepted: 0 } })).split('\n')).toEqual([
+      'Fleet: 1 of 1 cluster well',
+      '',
+      'Objective: no request counted in 30 days',
+      'Requests of a day: 0 % of 96 accepted; 96 without proof, 0 missed, 0 refused',
+    ]);
   });
 
   it('compares with the last one', () => {

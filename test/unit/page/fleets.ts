@@ -8,9 +8,10 @@ import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-hea
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 
+import { DAY_MS, HOUR_MS } from '../../../lambdas/time.ts';
+
 export const AT = '2026-11-22T02:00:00.000Z';
 const NOW = Date.parse(AT);
-const DAY_MS = 86_400_000;
 
 export function inDays(days: number): string {
   return new Date(NOW + days * DAY_MS).toISOString();
@@ -31,6 +32,12 @@ export interface Known {
 function requests(us: number, others: number, missed = 0, refused = 0, unprovable = 0): SloLedger {
   const day = Math.floor(NOW / DAY_MS) - 5;
   return { open: [], hours: [], days: [[day, us, others, missed, refused, unprovable]], since: 0, closedBefore: 0 };
+}
+
+/** Three hours ago: eight of ten requests accepted, most of them within 15 seconds. */
+function requestsOfDay(): Pick<SloLedger, 'hours' | 'waits'> {
+  const hour = Math.floor(NOW / HOUR_MS) - 3;
+  return { hours: [[hour, 5, 3, 0, 0, 2]], waits: { open: [], hours: [[hour, 0, 1, 5, 0, 0, 2, 0, 0]] } };
 }
 
 /** A fleet of some clusters, as a hub judges it. */
@@ -284,7 +291,7 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           at: ago(9),
         },
       ],
-      slo: requests(1_204, 0, 1, 2, 1),
+      slo: { ...requests(1_204, 0, 1, 2, 1), ...requestsOfDay() },
     },
   };
 }

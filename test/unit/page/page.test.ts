@@ -6,6 +6,7 @@ import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
+import { HOUR_MS } from '../../../lambdas/time.ts';
 import {
   AT,
   ago,
@@ -32,6 +33,7 @@ const dataOf = (
   readonly clusters: readonly (null | {
     readonly id: string;
     readonly cut?: true;
+    readonly day?: readonly number[];
     readonly findings?: readonly unknown[];
     readonly rollout?: { readonly state: string; readonly machines?: readonly unknown[] };
   })[];
@@ -162,10 +164,42 @@ describe('what it tells', () => {
     expect(render(health)).not.toContain('certificate group');
   });
 
+  const tileOf = (health: FleetHealth, words: string) => {
+    const tiles = [...render(health).matchAll(/<div class="tile">(.*?)<\/div>/gs)].map(([, tile = '']) => tile);
+    return tiles
+      .find((tile) => tile.includes(words))
+      ?.replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  };
+
+  it('tells of all requests of a day how many were accepted, how many nobody could prove, and how long they waited', () => {
+    const health = threeClusters();
+    expect(tileOf(health, 'requests of a day')).toBe(
+      'of all 10 requests of a day accepted 80 % ! 2 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes.',
+    );
+    expect(tileOf(health, 'of provable')).toContain('99.9');
+    expect(dataOf(render(health)).clusters[0]?.day).toEqual([5, 3, 0, 0, 2, 15, 180]);
+    expect(tileOf(healthOf([wellCluster(3)]), 'requests of a day')).toBe(
+      'of all requests of a day accepted – ○ No node asked in 24 hours.',
+    );
+  });
+
+  it('does not tell of a fleet without evidence that all is accepted', () => {
+    const { registered, indexed } = wellCluster(3);
+    const hours = [[Math.floor(Date.parse(AT) / HOUR_MS) - 3, 0, 0, 0, 0, 96]] as const;
+    const slo = { open: [], hours, days: [], since: 0, closedBefore: 0 };
+    const health = healthOf([{ registered, indexed: { ...indexed, slo } }]);
+    expect(tileOf(health, 'of provable')).toContain('–');
+    expect(tileOf(health, 'requests of a day')).toBe(
+      'of all 96 requests of a day accepted 0 % ! 96 without proof, 0 missed, 0 refused.',
+    );
+  });
+
   it('ticks nothing that snapshots cannot tell', () => {
     const html = renderPage(healthOf([wellCluster(3)]), { program: '1', basis: 'snapshots' });
     expect(html).not.toMatch(/last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately/);
-    expect(html.match(/not known from snapshots/g)).toHaveLength(3);
+    expect(html.match(/not known from snapshots/g)).toHaveLength(4);
   });
 
   it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {

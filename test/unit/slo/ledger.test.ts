@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
+import { type FateRow, type SloLedger, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import { type FateCounts, toldMinutes } from '../../../lambdas/slo/fates.ts';
-import { fatesBetween, foldFates } from '../../../lambdas/slo/ledger.ts';
+import { fatesBetween, foldFates, waitsBetween } from '../../../lambdas/slo/ledger.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,6 +12,16 @@ const minuteAt = (ms: number) => Math.floor(ms / MINUTE);
 /** The minute that began so many minutes before NOW. */
 const ago = (minutes: number) => minuteAt(NOW) - minutes;
 const row = (minute: number, us: number, missed = 0): FateRow => [minute, us, 0, missed, 0, 0];
+/** As a sweep tells, of requests that certmarshal approved within the first bounds. */
+const waited = (minute: number, ...counts: readonly number[]): ToldRow => [
+  ...row(
+    minute,
+    counts.reduce((sum, count) => sum + count, 0),
+  ),
+  ...waitsOf(minute, ...counts).slice(1),
+];
+const waitsOf = (period: number, ...counts: readonly number[]) =>
+  [period, ...WAIT_BOUNDS.map((_, n) => counts[n] ?? 0)] as const;
 const all = (ledger: SloLedger): FateCounts => fatesBetween([ledger], 0, Number.POSITIVE_INFINITY);
 const NONE: FateCounts = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
 
@@ -97,8 +107,38 @@ describe('foldFates', () => {
     expect(all(foldFates(closed, look, NOW, NOW)).us).toBe(1);
   });
 
-  it('keeps sums exact, and a ledger in 12 kB, when every minute has as much as a sweep may tell', () => {
-    const largest = (minute: number): FateRow => [minute, 1e7, 1e7, 1e7, 1e7, 1e7];
+  it('keeps of each minute the most that waited, whichever look comes first, and sums hours of a day up', () => {
+    const early = { rows: [waited(ago(20), 3, 0, 1)], at: NOW };
+    const late = { rows: [waited(ago(20), 2, 1), row(ago(18), 1)], at: NOW + 60_000 };
+    for (const looks of [
+      [early, late],
+      [late, early],
+      [late, early, late, early],
+    ]) {
+      const ledger = looks.reduce<SloLedger>((last, { rows, at }) => foldFates(last, rows, at, NOW + 120_000), WATCHED);
+      expect(ledger.waits).toEqual({ open: [waitsOf(ago(20), 3, 1, 1)], hours: [] });
+    }
+    const hour = Math.floor(ago(20) / 60);
+    let ledger = foldFates(WATCHED, [waited(ago(20), 3, 0, 1), waited(ago(19), 1)], NOW, NOW);
+    const later = (ms: number) => {
+      ledger = foldFates(ledger, [], NOW + ms, NOW + ms);
+      return ledger.waits;
+    };
+    expect(later(2 * HOUR)).toEqual({ open: [], hours: [waitsOf(hour, 4, 0, 1)] });
+    expect(later(DAY)).toEqual({ open: [], hours: [waitsOf(hour, 4, 0, 1)] });
+    expect(later(DAY + 2 * HOUR)).toBeUndefined();
+  });
+
+  it('counts no wait of before the first look, nor one that comes when its minute is closed', () => {
+    const added = foldFates(undefined, [waited(ago(20), 3)], NOW, NOW);
+    expect(waitsBetween([added], 0, NOW)).toEqual(waitsOf(0).slice(1));
+    const closed = foldFates(foldFates(WATCHED, [], NOW + 2 * HOUR, NOW + 2 * HOUR), [waited(ago(20), 1)], NOW, NOW);
+    expect(closed.waits).toBeUndefined();
+  });
+
+  it('keeps sums exact, and a ledger in 24 kB, when every minute has as much as a sweep may tell', () => {
+    const largest = (minute: number): ToldRow =>
+      [minute, ...Array.from({ length: 5 }, () => 1e7), ...WAIT_BOUNDS.map(() => 1e7)] as unknown as ToldRow;
     let ledger: SloLedger = WATCHED;
     for (let at = NOW; at < NOW + 40 * DAY; at += 40 * MINUTE) {
       const { first, end } = toldMinutes(at);
@@ -114,11 +154,13 @@ describe('foldFates', () => {
     expect(ledger.days.length).toBeLessThanOrEqual(32);
     for (const sum of Object.values(all(ledger))) expect(sum).toSatisfy(Number.isSafeInteger);
     expect(all(ledger).missed).toBeGreaterThan(30 * 1440 * 1e7);
-    expect(JSON.stringify(ledger).length).toBeLessThan(12_000);
+    expect(ledger.waits?.hours.length).toBeLessThanOrEqual(26);
+    expect(JSON.stringify({ ...ledger, waits: undefined }).length).toBeLessThan(12_000);
+    expect(JSON.stringify(ledger).length).toBeLessThan(24_000);
   });
 
   interface Delivery {
-    readonly rows: readonly FateRow[];
+    readonly rows: readonly ToldRow[];
     readonly lookedAt: number;
     readonly deliveredAt: number;
   }
@@ -128,7 +170,13 @@ describe('foldFates', () => {
     fc.record({
       at: fc.integer({ min: 0, max: 4 * DAY }).map((ms) => NOW + ms),
       delays: fc.array(fc.integer({ min: 0, max: 15 * MINUTE }), { minLength: 1, maxLength: 3 }),
-      rows: fc.array(fc.tuple(fc.integer({ min: 0, max: 70 }), count, count, count, count, count), { maxLength: 6 }),
+      rows: fc.array(
+        fc.tuple(
+          fc.tuple(fc.integer({ min: 0, max: 70 }), count, count, count, count, count),
+          fc.oneof(fc.constant([]), fc.array(count, { minLength: WAIT_BOUNDS.length, maxLength: WAIT_BOUNDS.length })),
+        ),
+        { maxLength: 6 },
+      ),
     }),
     { maxLength: 12 },
   );
@@ -138,7 +186,7 @@ describe('foldFates', () => {
         delays.map((delay) => ({
           lookedAt: at,
           deliveredAt: at + delay,
-          rows: rows.map(([age, ...counts]): FateRow => [minuteAt(at) - age, ...counts]),
+          rows: rows.map(([[age, ...counts], waits]): ToldRow => [minuteAt(at) - age, ...counts, ...waits]),
         })),
       )
       .toSorted((a, b) => a.deliveredAt - b.deliveredAt);
@@ -173,17 +221,36 @@ describe('foldFates', () => {
         expect(foldFates(ledger, [], end, end)).toEqual(foldFates(inOrder, [], end, end));
 
         // By hand: of each minute the first look that could tell it.
-        const first = new Map<number, { readonly lookedAt: number; readonly rows: FateRow[] }>();
+        const first = new Map<number, { readonly lookedAt: number; readonly rows: ToldRow[] }>();
+        const most = new Map<number, readonly number[]>();
         for (const { lookedAt, rows } of deliveries)
           for (const told of rows) {
             const start = told[0] * MINUTE;
             if (start < lookedAt - HOUR || start + MINUTE > lookedAt - 15 * MINUTE) continue;
+            const waits = told.slice(6);
+            most.set(
+              told[0],
+              WAIT_BOUNDS.map((_, n) => Math.max(most.get(told[0])?.[n] ?? 0, waits[n] ?? 0)),
+            );
             const known = first.get(told[0]);
             if (known === undefined || lookedAt < known.lookedAt) first.set(told[0], { lookedAt, rows: [told] });
             else if (lookedAt === known.lookedAt) known.rows.push(told);
           }
         const missed = [...first.values()].map(({ rows }) => Math.max(...rows.map((told) => told[3])));
         expect(all(ledger).missed).toBe(missed.reduce((sum, each) => sum + each, 0));
+
+        // And of the waits of each minute the most, for a day.
+        const latest = Math.max(NOW, ...deliveries.map(({ deliveredAt }) => deliveredAt));
+        const [from, until] = [latest - DAY, Number.POSITIVE_INFINITY];
+        const sums = WAIT_BOUNDS.map((_, n) =>
+          [...most]
+            .filter(([minute]) => {
+              const closed = minute < minuteAt(latest) - 90;
+              return (closed ? Math.floor(minute / 60) * HOUR : minute * MINUTE) >= from;
+            })
+            .reduce((sum, [, counts]) => sum + (counts[n] ?? 0), 0),
+        );
+        expect(waitsBetween([ledger], from, until)).toEqual(sums);
       }),
       { seed: 4, numRuns: 300 },
     );

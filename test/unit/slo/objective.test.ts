@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
+import { type FateRow, type SloLedger, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
+import { dayWords } from '../../../lambdas/slo/day-words.ts';
 import { type SloState, sloState } from '../../../lambdas/slo/objective.ts';
 
 const MINUTE = 60_000;
@@ -140,6 +141,7 @@ describe('sloState', () => {
       fastBurn: 0,
       slowBurn: 0,
       missedLately: 0,
+      day: { counts: { us: 0, others: 0, missed: 0, refused: 9, unprovable: 9 }, accepted: 0 },
     });
   });
 
@@ -165,5 +167,90 @@ describe('sloState', () => {
       }),
       { seed: 2, numRuns: 300 },
     );
+  });
+});
+
+describe('the requests of a day', () => {
+  const dayOf = (...ledgers: readonly SloLedger[]) => sloState(ledgers, 0.999, NOW).day;
+
+  it.each<[string, readonly SloLedger[], number | undefined]>([
+    ['no request', [NOTHING], undefined],
+    [
+      'all that was asked, whether anything proves it or not',
+      [minute(20, { us: 3, others: 3, missed: 1, refused: 1, unprovable: 2 })],
+      0.6,
+    ],
+    ['a fleet without evidence', [minute(20, { unprovable: 4 }), hour(5, { unprovable: 92 })], 0],
+    ['the first hour', [hour(24, { us: 1 }), minute(20, { missed: 1 })], 0.5],
+    ['not the hour before', [hour(25, { us: 1 }), minute(20, { missed: 1 })], 0],
+    ['the last minute that can be told', [minute(17, { us: 1 })], 1],
+    ['not the one after it', [minute(16, { us: 1 })], undefined],
+    ['not the days before', [day(3, { us: 1 })], undefined],
+  ])('counts %s', (_, ledgers, accepted) => {
+    expect(dayOf(...ledgers).accepted).toBe(accepted);
+  });
+
+  /** As many of the bounds, of one hour each. */
+  const waiting = (
+    ...counts: readonly (readonly [bound: (typeof WAIT_BOUNDS)[number], count: number])[]
+  ): SloLedger => ({
+    ...NOTHING,
+    waits: {
+      open: [],
+      hours: counts.map(([bound, count], n) => [
+        NOW / MINUTE / 60 - 1 - n,
+        ...WAIT_BOUNDS.map((one) => (one === bound ? count : 0)),
+      ]),
+    },
+  });
+
+  it.each<[string, readonly SloLedger[], number | undefined, number | undefined]>([
+    ['nothing', [NOTHING], undefined, undefined],
+    ['one', [waiting([15, 1])], 15, 15],
+    ['half and half', [waiting([1, 10], [60, 10])], 1, 60],
+    ['one more than half', [waiting([1, 10], [60, 11])], 60, 60],
+    ['exactly 95 of 100', [waiting([5, 95], [900, 5])], 5, 5],
+    ['94 of 100', [waiting([5, 94], [900, 6])], 5, 900],
+    ['two clusters', [waiting([5, 9]), waiting([180, 11])], 180, 180],
+    ['more than a kubelet waits', [waiting([3_600, 3])], 3_600, 3_600],
+  ])('waited, of %s', (_, ledgers, p50Seconds, p95Seconds) => {
+    expect(dayOf(...ledgers)).toMatchObject(
+      Object.fromEntries(Object.entries({ p50Seconds, p95Seconds }).filter(([, value]) => value !== undefined)),
+    );
+    expect(dayOf(...ledgers).p50Seconds).toBe(p50Seconds);
+  });
+
+  it('never waited less for 95 % than for half, and not less with one more that waited longest', () => {
+    const counts = fc.array(fc.tuple(fc.constantFrom(...WAIT_BOUNDS), fc.nat(1e9)), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(counts, (given) => {
+        const { p50Seconds = 0, p95Seconds = 0 } = dayOf(waiting(...given));
+        expect(p95Seconds).toBeGreaterThanOrEqual(p50Seconds);
+        const later = dayOf(waiting(...given), waiting([3_600, 1]));
+        expect(later.p50Seconds).toBeGreaterThanOrEqual(p50Seconds);
+        expect(later.p95Seconds).toBeGreaterThanOrEqual(p95Seconds);
+      }),
+      { seed: 12, numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['none', dayOf(NOTHING), 0, undefined, '0 without proof, 0 missed, 0 refused'],
+    [
+      'some that waited',
+      { counts: { us: 4, others: 2, missed: 1, refused: 2, unprovable: 3 }, p50Seconds: 30, p95Seconds: 900 },
+      12,
+      '50 %',
+      '3 without proof, 1 missed, 2 refused; half approved within 30 s, 95 % within 15 minutes',
+    ],
+    [
+      'some that waited for long',
+      { counts: { us: 0, others: 1, missed: 0, refused: 0, unprovable: 0 }, p50Seconds: 60, p95Seconds: 3_600 },
+      1,
+      '100 %',
+      '0 without proof, 0 missed, 0 refused; half approved within 1 minute, 95 % within 60 minutes',
+    ],
+  ])('are told: %s', (_, state, requests, accepted, details) => {
+    expect(dayWords(state)).toEqual({ requests, accepted, details });
   });
 });

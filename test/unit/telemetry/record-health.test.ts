@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { MAX_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
@@ -69,6 +70,33 @@ describe('recordHealth', () => {
   it('publishes the objective once there is something to promise', () => {
     const slo = { ...SLO, attainment: 0.999_54, budgetLeft: -0.25 };
     expect(record(fleet([], { slo }))).toMatchObject([{ metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25] } }]);
+  });
+
+  const dayOf = (slo: Partial<SloState['day']>) =>
+    record(fleet([], { slo: { ...SLO, day: { ...SLO.day, ...slo } } }))[0]?.metrics;
+
+  it('publishes the requests of a day that were not accepted, those that nobody could prove, and how long the others waited', () => {
+    const counts = { us: 6, others: 1, missed: 1, refused: 0, unprovable: 2 };
+    expect(dayOf({ counts, accepted: 0.7, p50Seconds: 15, p95Seconds: 180 })).toMatchObject({
+      RequestsNotAccepted: [30],
+      RequestsUnprovable: [2],
+      RequestWait: [15, 180],
+    });
+  });
+
+  it('says of a fleet without evidence that nothing was accepted', () => {
+    const metrics = dayOf({ counts: { ...SLO.counts, unprovable: 96 }, accepted: 0 });
+    expect(metrics).toMatchObject({ RequestsNotAccepted: [100], RequestsUnprovable: [96] });
+    expect(metrics).not.toHaveProperty('RequestWait');
+    expect(metrics).not.toHaveProperty('SloAttainment');
+  });
+
+  it('publishes no 0 of a day', () => {
+    const names = (day: Partial<SloState['day']>) =>
+      Object.keys(dayOf(day) ?? {}).filter((name) => name.startsWith('Request'));
+    const signals = SIGNAL_IDS.filter((id) => id.startsWith('Request'));
+    expect(names({})).toEqual(signals);
+    expect(names({ counts: { ...SLO.counts, us: 4 }, accepted: 1 })).toEqual(signals);
   });
 
   it('says that all is well', () => {

@@ -159,6 +159,15 @@ describe('recordAudit', () => {
     ]);
   });
 
+  it('counts what kubelets say of their renewals, where there is something to say', () => {
+    const tally = [
+      { code: 'RotationUnusual', severity: 'info', what: 'kubelet-serving', count: 3 },
+      { code: 'RenewalErrors', severity: 'warning', what: 'kubelet-serving', count: 1 },
+    ] as const;
+    record({ paris: { tally, findingCount: 4, renewErrors: 7 }, rome: {} });
+    expect(output.records()[0]?.metrics).toMatchObject({ KubeletRenewErrors: [7], KubeletRotationsUnusual: [3] });
+  });
+
   it('logs what is urgent, harmless', () => {
     const findings = [
       expiryFinding({ severity: 'critical', message: 'it \u001b[31m ended' }),

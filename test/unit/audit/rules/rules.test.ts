@@ -5,7 +5,11 @@ import { COMMANDS } from '../../../../lambdas/audit/commands.ts';
 import { judgeCertificate } from '../../../../lambdas/audit/rules/certificate.ts';
 import { certificateGroups } from '../../../../lambdas/audit/rules/certificate-groups.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../../lambdas/audit/rules/thresholds.ts';
-import type { CertificateObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
+import type {
+  CertificateObservation,
+  Observation,
+  RenewalObservation,
+} from '../../../../lambdas/contracts/observation.ts';
 import { finished } from '../../../../lambdas/steps.ts';
 import { SOURCE_IDS } from '../../../../lambdas/tables/audit-sources.ts';
 import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
@@ -855,7 +859,7 @@ describe('coverage', () => {
 });
 
 describe('kubelets and clocks', () => {
-  const renewal = (errors: number, none: boolean): Observation => ({
+  const renewal = (errors: number, none: boolean): RenewalObservation => ({
     kind: 'renewal',
     source: 'kubelet-metrics',
     observedAt: days(0),
@@ -872,11 +876,37 @@ describe('kubelets and clocks', () => {
     skewMs,
   });
   const kubelet = certificate({ what: 'kubelet-serving', member: 'worker-3', where: 'x:10250' });
+  const life = Date.parse(kubelet.notAfter) - Date.parse(kubelet.notBefore ?? '');
+  const rotated = (share: number): Observation => ({
+    ...renewal(0, false),
+    rotations: { count: 3, meanSeconds: (share * life) / 1_000 },
+  });
+  /** As the kubelet itself says, without a beginning. */
+  const endOnly: Observation = {
+    ...certificate({ what: 'kubelet-serving', member: 'worker-3', where: 'metrics', source: 'kubelet-metrics' }),
+    basis: 'status',
+    notBefore: undefined,
+  };
+  /** The one that was issued to it before. */
+  const longer: Observation = {
+    ...kubelet,
+    source: 'signing-requests',
+    where: 'csr-1',
+    notBefore: new Date(Date.parse(kubelet.notBefore ?? '') - life).toISOString(),
+  };
 
   it.each<[string, Observation[], string[]]>([
     ['errors', [renewal(2, false)], ['warning RenewalErrors kubelet-serving worker-3']],
     ['errors that were mended', [renewal(2, false), kubelet], []],
     ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
+    ['rotations before 60 % of a life', [rotated(0.59), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
+    ['rotations from 60 % on', [rotated(0.6), kubelet], []],
+    ['rotations until 95 %', [rotated(0.95), kubelet], []],
+    ['rotations after 95 %', [rotated(0.96), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
+    ['rotations after the end', [rotated(1.5), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
+    ['rotations of a kubelet of which no life is known', [rotated(0.1), endOnly], []],
+    ['rotations of a kubelet of which nothing is known', [rotated(0.1)], []],
+    ['rotations that are late for one of two lives only', [rotated(0.96), kubelet, longer], []],
     ['skew', [clock(-61_000)], ['warning ClockSkew clock of https://x']],
     ['little skew', [clock(60_000)], []],
     [

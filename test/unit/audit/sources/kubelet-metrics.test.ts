@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
-import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
+import type { MemberObservation, RenewalObservation } from '../../../../lambdas/contracts/observation.ts';
 import { type Answers, contextOf, failure, fakeClient, observe, outline, TOLD } from './fake-cluster.ts';
 
 const path = (node: string) => `/api/v1/nodes/${node}/proxy/metrics`;
@@ -26,11 +26,85 @@ go_goroutines 321
 # TYPE kubelet_certificate_manager_server_ttl_seconds gauge
 ${Object.entries(values)
   .map(([name, value]) => `kubelet_${name} ${value}\n`)
-  .join('')}kubelet_certificate_manager_server_rotation_seconds_bucket{le="60"} 0
-`;
+  .join('')}`;
 
 const of = async (text: string, provider: 'eks' | 'eks-anywhere' = 'eks-anywhere') =>
   observe(kubeletMetrics, { [path('worker-1')]: text }, { provider, members: [member('worker-1')] });
+
+/**
+ * As a kubelet writes the histogram: bounds, names and help of NewKubeletServerCertificateManager, in the text format of component-base. Source:
+ * pkg/kubelet/certificate/kubelet.go of Kubernetes 1.36.
+ */
+const rotation = (
+  count: string,
+  sum: string,
+) => `# HELP kubelet_certificate_manager_server_rotation_seconds [ALPHA] Histogram of the number of seconds the previous certificate lived before being rotated.
+# TYPE kubelet_certificate_manager_server_rotation_seconds histogram
+${[
+  '60',
+  '3600',
+  '14400',
+  '86400',
+  '604800',
+  '2.592e+06',
+  '7.776e+06',
+  '1.5552e+07',
+  '3.1104e+07',
+  '1.24416e+08',
+  '+Inf',
+]
+  .map(
+    (bound) =>
+      `kubelet_certificate_manager_server_rotation_seconds_bucket{le="${bound}"} ${bound === '+Inf' ? count : 0}\n`,
+  )
+  .join('')}kubelet_certificate_manager_server_rotation_seconds_sum ${sum}
+kubelet_certificate_manager_server_rotation_seconds_count ${count}
+`;
+
+describe('what a kubelet says of its rotations', () => {
+  const of3 = { count: 3, meanSeconds: 2_764_800 };
+  it.each<[string, string, string, unknown]>([
+    ['three', '3', '8.2944e+06', of3],
+    ['a mean that is rounded', '3', '8.2944004e+06', of3],
+    ['none yet', '0', '0', undefined],
+    ['a sum that is no number', '3', 'NaN', undefined],
+    ['a sum without end', '3', '+Inf', undefined],
+    ['a sum below 0', '3', '-60', undefined],
+    ['a mean beyond all calendars', '3', '1e300', undefined],
+    ['half a rotation', '0.5', '60', undefined],
+    ['fewer than none', '-3', '-60', undefined],
+    ['a count without end', '+Inf', '60', undefined],
+    ['no numbers', 'x', '\u001b[2Jx', undefined],
+  ])('%s', async (_, count, sum, rotations) => {
+    const text = metrics({ certificate_manager_server_ttl_seconds: '60' }) + rotation(count, sum);
+    const { observations } = await of(text);
+    expect(observations[0]).toMatchObject({ kind: 'renewal', what: 'kubelet-serving' });
+    expect((observations[0] as RenewalObservation).rotations).toEqual(rotations);
+  });
+
+  it('is of serving certificates alone', async () => {
+    const text = metrics({ certificate_manager_client_ttl_seconds: '60' }) + rotation('3', '8.2944e+06');
+    expect((await of(text)).observations).toMatchObject([
+      { kind: 'renewal', what: 'kubelet-client' },
+      { kind: 'certificate' },
+    ]);
+    expect((await of(text)).observations[0]).not.toHaveProperty('rotations');
+  });
+});
+
+test.each([
+  ['3', 3],
+  ['1e+06', 1_000_000],
+  ['1e300', 1_000_000_000],
+  ['+Inf', 0],
+  ['-1', 0],
+  ['NaN', 0],
+])('renewals that failed: %s', async (said, errors) => {
+  const { observations } = await of(
+    metrics({ certificate_manager_server_ttl_seconds: '60', server_expiration_renew_errors: said }),
+  );
+  expect(observations[0]).toMatchObject({ kind: 'renewal', errors });
+});
 
 test('both certificates of a kubelet', async () => {
   const text = metrics({

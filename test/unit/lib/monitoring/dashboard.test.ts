@@ -66,6 +66,9 @@ describe('the dashboard', () => {
       'Hostile requests',
       METRIC.sloAttainment,
       METRIC.sloBudgetLeft,
+      'Not accepted in a day, in percent',
+      'Without proof in a day',
+      METRIC.requestWait,
     ]);
   });
 

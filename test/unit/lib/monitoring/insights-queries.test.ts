@@ -10,13 +10,15 @@ import { emfRecords } from '../../telemetry/emf.ts';
 import { fleetOf, stacksOf } from '../stacks.ts';
 
 const ids = Object.keys(SIGNALS) as SignalId[];
+const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
 const SLO: FleetHealth['slo'] = {
   objective: 0.999,
-  counts: { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 },
+  counts: NO_REQUESTS,
   budgetLeft: 1,
   fastBurn: 0,
   slowBurn: 0,
   missedLately: 0,
+  day: { counts: NO_REQUESTS },
 };
 
 /** Two clusters with every signal there is: one in which classes are told, one in which they are not. */
