@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
-import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { localClient } from '../support/local-client.ts';
@@ -32,12 +32,12 @@ describe('a sweep of a cluster that misbehaves', () => {
   const clock = steppedClock(Date.UTC(2026, 0, 1));
   let clusters: { name: string; server: SimulatedApiServer; client: KubernetesClient }[] = [];
 
-  async function start(name: string): Promise<void> {
+  async function start(name: string, policies?: readonly ApprovalPolicy[]): Promise<void> {
     const server = await startSimulatedApiServer({
       clock,
       name,
       random: seededRandom(1),
-      users: [{ name: 'certmarshal', rules: grantedRules() }],
+      users: [{ name: 'certmarshal', rules: grantedRules(policies) }],
     });
     clusters.push({ name, server, client: clientOf(server, LONG_MS) });
     for (let index = 1; index <= NODES; index += 1) {
@@ -309,6 +309,37 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(rows.get(fargate.name)).toMatch(/^EvidenceMissing: .*: Fargate runs it outside your EC2/);
     expect(rows.get(hybrid.name)).toMatch(/^EvidenceMissing: .*: a hybrid node has no EC2 instance/);
     expect(report).toMatchObject({ complete: true, counts: { approved: 2 } });
+  });
+
+  it('approves a hybrid node where EKS names its network and nobody else has its address', async () => {
+    const policies: ApprovalPolicy[] = [{ ...DEFAULT_POLICY, evidence: ['ec2', 'hybrid'] }];
+    await start('hybrid', policies);
+    const { server } = at(2);
+    const hybrid = (index: number, address: string) => ({
+      name: `edge-${index}`,
+      dnsNames: [`edge-${index}`],
+      ipAddresses: [address],
+    });
+    const [own, contested, elsewhere] = [hybrid(1, '10.80.0.1'), hybrid(2, '10.80.0.2'), hybrid(3, '10.81.0.3')];
+    const rival = hybrid(4, '10.80.0.2');
+    for (const { name, ipAddresses } of [own, contested, elsewhere, rival])
+      server.api.nodes.put({
+        metadata: { name, uid: name, creationTimestamp: '2026-01-01T00:00:00Z' },
+        status: { addresses: ipAddresses.map((address) => ({ type: 'InternalIP', address })) },
+      });
+    for (const node of [own, contested, elsewhere]) ask(server, node);
+    await clock.advance(3 * 60_000);
+    const cluster = { name: 'hybrid', provider: 'eks', serviceCidrs: ['10.100.0.0/16'] } as const;
+    const change = { ...onEks, async *listInstances() {} };
+    // Of a cluster without such networks nothing is believed.
+    expect((await sweepOne(at(2), { ...change, cluster }, { policies })).counts).toMatchObject({ approved: 0 });
+    const known = { ...cluster, remoteNodeNetworks: ['10.80.0.0/16'] };
+    const report = await sweepOne(at(2), { ...change, cluster: known }, { policies });
+    const rows = new Map(report.rows.map(({ node, reason, message }) => [node, `${reason}: ${message}`]));
+    expect(rows.get(own.name)).toBe('Proven: edge-1, 10.80.0.1 ← hybrid node edge-1');
+    expect(rows.get(contested.name)).toMatch(/^SanContested: IP 10.80.0.2 .* and by edge-4 \(Node edge-4\)$/);
+    expect(rows.get(elsewhere.name)).toMatch(/^EvidenceMissing: .*; its Node shows no address in 10.80.0.0\/16$/);
+    expect(report).toMatchObject({ complete: true, counts: { approved: 1 } });
   });
 
   it('says so when EC2 is asked for and not read', async () => {

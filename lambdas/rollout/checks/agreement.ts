@@ -49,7 +49,11 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
     return fails({ object: other?.object, found, remedy: `Who owns the cluster agrees with: ${ofControlPlane}` });
   if (contested === undefined) {
     const command = kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate);
-    return fails({ object: other?.object, found, remedy: `Who owns the cluster agrees with: ${command}` });
+    return fails({
+      object: other?.object,
+      found,
+      remedy: `Who owns the cluster agrees with: ${command}; where Flux writes that Cluster, with a commit, because Flux removes what kubectl wrote`,
+    });
   }
   const namesakes = namespacesOf(contested.map((namespace) => ({ namespace })));
   const untilThen = other === undefined ? `; until then who owns the cluster agrees with: ${ofControlPlane}` : '';
