@@ -14,7 +14,6 @@ export function certificateObservation(
   provider: Provider,
 ): CertificateObservation {
   const { commonName, weakKey, weakSignature, subjectKeyId, authorityKeyId } = certificate;
-  const renewal = renewedBy(sighting.what, provider);
   return {
     kind: 'certificate',
     ...sighting,
@@ -23,15 +22,15 @@ export function certificateObservation(
     notAfter: new Date(certificate.notAfter).toISOString(),
     subject: certificate.subject,
     issuer: certificate.issuer,
-    ...(commonName === undefined ? {} : { commonName }),
+    commonName,
     serialNumber: certificate.serialNumber,
     fingerprint: certificate.fingerprint,
     isAuthority: certificate.isAuthority,
     key: certificate.key,
-    ...(weakKey === undefined ? {} : { weakKey }),
-    ...(weakSignature === undefined ? {} : { weakSignature }),
-    ...(subjectKeyId === undefined ? {} : { subjectKeyId }),
-    ...(authorityKeyId === undefined ? {} : { authorityKeyId }),
-    ...(renewal === undefined ? {} : { renewedBy: renewal }),
+    weakKey,
+    weakSignature,
+    subjectKeyId,
+    authorityKeyId,
+    renewedBy: renewedBy(sighting.what, provider),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { audit } from '../../../lambdas/audit/audit.ts';
+import { audit, auditUnopened } from '../../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { certManager } from '../../../lambdas/audit/sources/cert-manager.ts';
@@ -217,6 +217,18 @@ describe('a 404 of what was never there', () => {
     const [snapshot] = await audited([nodes, machines], [{ management: EMPTY, workload: EMPTY }]);
     expect(snapshot && found(snapshot)).toEqual(['warning SourceUnread source machines']);
   });
+});
+
+it('an audit of a cluster that nothing could be asked about asked nothing, and keeps what is known', async () => {
+  const [previous] = await audited([nodes, machines], [{ management: OLD_ETCD }]);
+  const { target } = contextOf(fakeClient({}));
+  const problem = { kind: 'timeout', object: 'x', message: 'no answer', remedy: 'Look.' };
+  const options = { previous, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW + 900_000 };
+  const { snapshot, ...cost } = await auditUnopened(target, problem, options);
+  expect(cost).toEqual({ durationMs: 0, requests: 0 });
+  const before = previous === undefined ? [] : found(previous);
+  expect(before).not.toEqual([]);
+  expect(found(snapshot)).toEqual(expect.arrayContaining([...before, 'warning SourceUnread source nodes']));
 });
 
 it('a source of what a cluster does not have is neither asked nor told to be off', async () => {

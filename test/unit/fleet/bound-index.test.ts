@@ -5,6 +5,7 @@ import { type FateRow, type SloLedger, WAIT_BOUNDS, type WaitRow } from '../../.
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import type { HoldReason } from '../../../lambdas/contracts/rollout-summary.ts';
 import { boundIndex, MAX_INDEX_SIZE } from '../../../lambdas/fleet/bound-index.ts';
 import { bare, brief, terse } from '../../../lambdas/fleet/brief-cluster.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
@@ -22,6 +23,7 @@ import {
   NOW,
   registered,
   registry,
+  rolloutSummary,
   swept,
   TROUBLE,
   verdictLine,
@@ -186,6 +188,14 @@ describe('boundIndex', () => {
     const { audit } = brief(indexed('paris', { audit: auditSummary({ findings, findingCount: 5, tally }) }));
     expect(audit?.findings.map(({ object }) => object)).toEqual(['c', 'b', 'a']);
     expect(audit?.tally).toEqual(tally);
+  });
+
+  it('keeps the whole text of what stops a rollout first', () => {
+    const reason = (id: HoldReason['id']) => ({ id, message: 'm'.repeat(200), remedy: 'r'.repeat(200) });
+    const rollout = { ...rolloutSummary({ reasons: [reason('stuck'), reason('not-verified')] }), since: at() };
+    const [first, second] = brief(indexed('paris', { rollout })).rollout?.reasons ?? [];
+    expect(first).toEqual(reason('stuck'));
+    expect([second?.id, second?.message.length, second?.remedy.length]).toEqual(['not-verified', 80, 80]);
   });
 
   it('lets a new audit bring back what was left out', () => {

@@ -434,10 +434,17 @@ describe('what cannot be seen', () => {
     expect(found(assess([unread('tls')], before, NOW + HOUR), 'NotVisible')).toHaveLength(1);
   });
 
-  it.each([
+  it.each<[string, readonly Observation[]]>([
     ['nothing', []],
     ['one that answers', [certificate({ what: 'endpoint' })]],
     ['one that does not', [certificate({ what: 'endpoint' }), unread('tls', { where: '10.0.1.32:6443' })]],
+    [
+      'one whose clock is known',
+      [
+        certificate({ what: 'endpoint' }),
+        { kind: 'clock', source: 'clock', observedAt: days(0), server: 'x', skewMs: 0 },
+      ],
+    ],
   ])('is not told of endpoints alone: %s', (_what, observations) => {
     expect(found(assess(observations), 'NotVisible')).toEqual([]);
   });
@@ -915,6 +922,11 @@ describe('kubelets and clocks', () => {
       ['info KubeletNameMismatch kubelet-serving worker-3'],
     ],
     ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
+    [
+      'another name, where no Node is known',
+      [{ ...kubelet, commonName: 'system:node:other' }],
+      ['info KubeletNameMismatch kubelet-serving worker-3'],
+    ],
   ])('%s', (_, observations, expected) => {
     expect(codes(assess(observations))).toEqual(expected);
   });
