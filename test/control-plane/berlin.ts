@@ -11,7 +11,7 @@ import {
   kubeadmControlPlane,
   workerMachine,
 } from '../providers/objects.ts';
-import { PROVIDERS } from '../providers/table.ts';
+import { EVERYWHERE, PROVIDERS } from '../providers/table.ts';
 import type { Admin, KubeObject } from './admin.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import { CONTROL_PLANE_MACHINES, type ControlPlaneOnMachines, ETCD_MACHINES } from './machines.ts';
@@ -351,11 +351,12 @@ async function withStatus(admin: Admin, root: string, plural: string, object: Ku
 }
 
 async function clusterSecret(admin: Admin, name: string, data: Readonly<Record<string, string>>): Promise<void> {
+  const { type, labels } = EVERYWHERE.secret.value(CLUSTER);
   await admin.post(`/api/v1/namespaces/${NAMESPACE}/secrets`, {
     apiVersion: 'v1',
     kind: 'Secret',
-    type: 'cluster.x-k8s.io/secret',
-    metadata: { name: `${CLUSTER}-${name}`, namespace: NAMESPACE, labels: { [`${CAPI}/cluster-name`]: CLUSTER } },
+    type,
+    metadata: { name: `${CLUSTER}-${name}`, namespace: NAMESPACE, labels },
     data,
   });
 }

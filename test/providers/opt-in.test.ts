@@ -4,7 +4,7 @@ import { observeRollout } from '../../lambdas/rollout/observe.ts';
 import { planRollout } from '../../lambdas/rollout/plan.ts';
 import { history, NAME, NOW, policy, rawEksAnywhere } from '../unit/rollout/fixtures.ts';
 import { healthyWorld } from '../unit/rollout/world.ts';
-import { ROWS } from './table.ts';
+import { EVERYWHERE, ROWS } from './table.ts';
 
 const LATER = '2026-11-01T00:00:00Z';
 const NONE = 'no annotation certmarshal.dev/rollout-mode';
@@ -48,6 +48,14 @@ describe.each(ROWS)('on $row', ({ provider }) => {
     });
     expect(seen.unread).toEqual([]);
     expect(verdict.passed ? true : verdict.found).toBe(expected);
+  });
+
+  it('what is paused is not rolled', async () => {
+    const { management, paths, target } = healthyWorld('v1beta2', provider);
+    management.change(paths.eksAnywhere, { metadata: { annotations: EVERYWHERE.paused.value } });
+    const step = planRollout(await observeRollout(target, new AbortController().signal), policy(), history(), NOW);
+    expect(step).toMatchObject({ kind: 'hold' });
+    expect(step.checks.flatMap(({ id, passed }) => (passed ? [] : [id]))).toContain('eks-anywhere-settled');
   });
 
   it('what its owner forbids is not done', async () => {

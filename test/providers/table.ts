@@ -125,6 +125,14 @@ export const EVERYWHERE = {
     'aws/eks-anywhere@v0.25.3 pkg/providers/vsphere/config/template-cp.yaml:646-647',
     'aws/eks-anywhere@v0.26.1 pkg/providers/vsphere/config/template-cp.yaml:649-650',
   ),
+  /** Of the Cluster of EKS Anywhere: pauses it, with this value alone. */
+  paused: fact(
+    { 'anywhere.eks.amazonaws.com/paused': 'true' },
+    'aws/eks-anywhere@v0.25.3 pkg/api/v1alpha1/cluster_types.go:24',
+    'aws/eks-anywhere@v0.25.3 pkg/api/v1alpha1/cluster.go:388-393',
+    'aws/eks-anywhere@v0.26.1 pkg/api/v1alpha1/cluster_types.go:24',
+    'aws/eks-anywhere@v0.26.1 pkg/api/v1alpha1/cluster.go:388-393',
+  ),
   /** Objects of Cluster API are there, under the name of the Cluster of EKS Anywhere, whatever namespace that is in. */
   namespace: fact(
     'eksa-system',
@@ -201,6 +209,16 @@ export const EVERYWHERE = {
     'aws/etcdadm-controller@v1.0.27 controllers/helpers.go:175-204',
     'aws/etcdadm-controller@v1.0.28 controllers/helpers.go:175-204',
   ),
+  secret: fact(
+    (cluster: string) => ({
+      type: 'cluster.x-k8s.io/secret',
+      labels: { 'cluster.x-k8s.io/cluster-name': cluster } satisfies Labels,
+    }),
+    'kubernetes-sigs/cluster-api@v1.12.2 util/secret/certificates.go:371-392',
+    'kubernetes-sigs/cluster-api@v1.13.2 util/secret/certificates.go:371-392',
+    'kubernetes-sigs/cluster-api@v1.13.2 util/kubeconfig/kubeconfig.go:145-162',
+    'aws/etcdadm-controller@v1.0.28 controllers/certs.go:107-122',
+  ),
   /** Called as their cluster and this, the last with AWS IAM alone. */
   secrets: fact(
     {
@@ -210,8 +228,6 @@ export const EVERYWHERE = {
     },
     'kubernetes-sigs/cluster-api@v1.12.2 util/secret/consts.go:34-50',
     'kubernetes-sigs/cluster-api@v1.13.2 util/secret/consts.go:36-52',
-    'kubernetes-sigs/cluster-api@v1.13.2 util/secret/certificates.go:371-392',
-    'kubernetes-sigs/cluster-api@v1.13.2 util/kubeconfig/kubeconfig.go:145-162',
     'aws/etcdadm-controller@v1.0.28 controllers/certs.go:80-122',
     'aws/eks-anywhere@v0.25.3 pkg/awsiamauth/name.go:6',
     'aws/eks-anywhere@v0.26.1 pkg/awsiamauth/name.go:6',
