@@ -401,6 +401,26 @@ describe('sweep', () => {
     });
   });
 
+  it('tells how long it waited, as the API server wrote it down', async () => {
+    const approved = { type: 'Approved', status: 'True', reason: 'AutoApproved', message: 'Auto approved' };
+    const list = (lastUpdateTime: string) => ({
+      items: [
+        {
+          ...csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged),
+          status: { conditions: [{ ...approved, lastUpdateTime, lastTransitionTime: lastUpdateTime }] },
+        },
+      ],
+      metadata: {},
+    });
+    const later = new Date(AGED + 42_000).toISOString().replace('.000Z', 'Z');
+    const { fates } = await reportOf(
+      clusterOf(() => list(later)),
+      [DEFAULT_POLICY],
+    );
+    const waits = WAIT_BOUNDS.map((bound) => Number(bound === 60));
+    expect(fates).toEqual([[...fateRow(MINUTE_OF_AGED, { others: 1 }), ...waits]]);
+  });
+
   it('counts as missed what is held, by the policies that would have been enforced', async () => {
     expect(await reportOf(withOne(), [observing])).toMatchObject({ fates: [fateRow(MINUTE_OF_AGED)] });
     expect(await reportOf(withOne(), [observing], [DEFAULT_POLICY])).toMatchObject({
