@@ -32,7 +32,12 @@ export interface DayState {
   /** Within how many seconds of their creation half of the approved requests were approved, and 95 % of them: of `WAIT_BOUNDS`. Absent when there was none. */
   readonly p50Seconds?: number;
   readonly p95Seconds?: number;
+  /** The same of 5 %, 10 % and so on to 100 %: what CloudWatch makes its percentiles from. Absent when there was none. */
+  readonly waits?: readonly number[];
 }
+
+/** Percent. */
+const SHARES = Array.from({ length: 20 }, (_, n) => (n + 1) * 5);
 
 /**
  * Of three requests in an hour one missed is 333 times the burn that 99.9 % allows, and no reason to wake somebody up: the kubelet asks again every 15
@@ -79,6 +84,7 @@ function dayState(counts: FateCounts, waits: readonly number[]): DayState {
     accepted: all === 0 ? undefined : (counts.us + counts.others) / all,
     p50Seconds: boundOf(waits, 50),
     p95Seconds: boundOf(waits, 95),
+    waits: waits.some((count) => count > 0) ? SHARES.flatMap((share) => boundOf(waits, share) ?? []) : undefined,
   };
 }
 

@@ -73,11 +73,10 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
 }
 
-function recordDay({ counts, accepted = 1, p50Seconds, p95Seconds }: DayState, metrics: Metrics): void {
+function recordDay({ counts, accepted = 1, waits = [] }: DayState, metrics: Metrics): void {
   count(metrics, { [METRIC.requestsUnprovable]: counts.unprovable });
   if (accepted < 1) metrics.addMetric(METRIC.requestsNotAccepted, MetricUnit.Percent, percent(1 - accepted));
-  for (const seconds of [p50Seconds, p95Seconds])
-    if (seconds !== undefined) metrics.addMetric(METRIC.requestWait, MetricUnit.Seconds, seconds);
+  for (const seconds of waits) metrics.addMetric(METRIC.requestWait, MetricUnit.Seconds, seconds);
 }
 
 type Value = Pick<Signal, 'id' | 'value'>;

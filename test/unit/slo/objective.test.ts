@@ -224,8 +224,10 @@ describe('the requests of a day', () => {
     const counts = fc.array(fc.tuple(fc.constantFrom(...WAIT_BOUNDS), fc.nat(1e9)), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(counts, (given) => {
-        const { p50Seconds = 0, p95Seconds = 0 } = dayOf(waiting(...given));
+        const { p50Seconds = 0, p95Seconds = 0, waits = [] } = dayOf(waiting(...given));
         expect(p95Seconds).toBeGreaterThanOrEqual(p50Seconds);
+        expect(waits).toEqual(waits.toSorted((x, y) => x - y));
+        expect([waits[9] ?? 0, waits[18] ?? 0]).toEqual([p50Seconds, p95Seconds]);
         const later = dayOf(waiting(...given), waiting([3_600, 1]));
         expect(later.p50Seconds).toBeGreaterThanOrEqual(p50Seconds);
         expect(later.p95Seconds).toBeGreaterThanOrEqual(p95Seconds);

@@ -77,10 +77,10 @@ describe('recordHealth', () => {
 
   it('publishes the requests of a day that were not accepted, those that nobody could prove, and how long the others waited', () => {
     const counts = { us: 6, others: 1, missed: 1, refused: 0, unprovable: 2 };
-    expect(dayOf({ counts, accepted: 0.7, p50Seconds: 15, p95Seconds: 180 })).toMatchObject({
+    expect(dayOf({ counts, accepted: 0.7, waits: [15, 15, 180] })).toMatchObject({
       RequestsNotAccepted: [30],
       RequestsUnprovable: [2],
-      RequestWait: [15, 180],
+      RequestWait: [15, 15, 180],
     });
   });
 
