@@ -40,7 +40,7 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
   say(`${byHint.requests} requests in ${byHint.clusters} clusters, each with a hint`);
   const hinted = await measureLatency(byHint);
   return [
-    figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core, heap of 400 MiB`, 's', seconds, {
+    figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core`, 's', seconds, {
       text: '≤ 60',
       met: (value) => value <= 60,
     }),

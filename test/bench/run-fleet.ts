@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ export interface FleetRunOptions {
   readonly timeScale?: number;
 }
 
-/** Sweeps clusters in one process with one core and the heap of a function with 512 MB, from a bundle as it is deployed. */
+/** Sweeps clusters in one process with one core and the heap of the function, from a bundle as it is deployed. */
 export async function runFleet(
   clusters: readonly ServedCluster[],
   { rounds = 1, timeScale = 1 }: FleetRunOptions = {},
@@ -54,7 +55,7 @@ export async function runFleet(
     const node = [
       process.execPath,
       '--expose-gc',
-      '--max-old-space-size=400',
+      ...lambdaNode(HUB_SIZES.sweep.memoryMiB),
       program,
       file,
       `${rounds}`,
@@ -62,7 +63,6 @@ export async function runFleet(
       result,
     ];
     await run('taskset', ['-c', '0', ...node], {
-      env: { ...process.env, NODE_OPTIONS },
       maxBuffer: 64 * 2 ** 20,
     });
     return JSON.parse(await readFile(result, 'utf8'));
