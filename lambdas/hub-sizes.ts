@@ -1,13 +1,13 @@
 /**
- * How large the parts of the hub are: what is deployed and what it costs are both made from this. Plain data, without the CDK: the command line reads it too.
+ * How large the parts of the hub are: what is deployed and what it costs are both made from this. Plain data, without the CDK: the command line reads it too. A third of the
+ * memory of each function is free at 10,000 clusters, and at 1,000 that all tell as much as they may, measured as Lambda starts Node.js (docs/decisions/0004-how-the-hub-runs.md).
  */
 export const HUB_SIZES = {
   tickSeconds: 60,
-  dispatch: { memoryMiB: 512, timeoutSeconds: 60 },
+  dispatch: { memoryMiB: 768, timeoutSeconds: 60 },
   sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 32, leastFill: 0.8, maxConcurrency: 50 },
-  /** The index of 1,000 clusters that all tell as much as they may takes 600 MB. */
   report: { memoryMiB: 1_024, timeoutSeconds: 30, delaySeconds: 30, batch: 10 },
-  hint: { memoryMiB: 256, timeoutSeconds: 20 },
+  hint: { memoryMiB: 512, timeoutSeconds: 20 },
   notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
   /** Kept as long as the outcomes: each leads to a report. One that failed comes back when the outcomes that it held have. */

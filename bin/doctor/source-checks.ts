@@ -156,9 +156,10 @@ function elsewhereCheck({ account, region }: AwsScope, caller: AwsCaller): Check
 }
 
 function regionFix({ account, region }: AwsScope, own: string): Fix {
-  const other = account === own ? '' : ` --account-id ${account}`;
+  const [where, other] =
+    account === own ? ['', ''] : [` in account ${account} and in that of the hub`, ` --account-id ${account}`];
   return {
-    text: `Take ${region} out of fleet.yaml, or enable it, which takes minutes:`,
+    text: `Take ${region} out of fleet.yaml, or enable it${where}, which takes minutes:`,
     command: `aws account enable-region --region-name ${region}${other}`,
   };
 }

@@ -10,7 +10,6 @@ import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import type { HubOptions } from '../../lambdas/config/fleet.ts';
-import { NODE_OPTIONS } from '../node-options.ts';
 import { bundle } from './bundle.ts';
 
 export interface HubFunctionProps {
@@ -64,7 +63,7 @@ export class HubFunction extends LambdaFunction {
       architecture: props.architecture === 'x86_64' ? Architecture.X86_64 : Architecture.ARM_64,
       timeout: props.timeout,
       memorySize: props.memorySize ?? 256,
-      environment: { NODE_OPTIONS, ...props.environment },
+      environment: { ...props.environment },
       role,
       logGroup: logs,
       ...(props.asynchronous ?? { retryAttempts: 0, maxEventAge: Duration.minutes(1) }),

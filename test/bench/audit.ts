@@ -9,8 +9,9 @@ import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Observation } from '../../lambdas/contracts/observation.ts';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { createCertificateAuthority, createCertificateRequest, createKeyPair, issueCertificate } from '../peculiar.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 
@@ -76,9 +77,8 @@ async function audits(program: string, directory: string, nodes: number, silent:
     await writeFile(file, kubeconfig, { mode: 0o600 });
     const measured: Measured[] = [];
     for (let count = 0; count < RUNS; count += 1) {
-      const { stdout } = await run('taskset', ['-c', '0', process.execPath, program, file, `${port}`], {
-        env: { ...process.env, NODE_OPTIONS },
-      });
+      const node = [process.execPath, ...lambdaNode(HUB_SIZES.sweep.memoryMiB), program, file, `${port}`];
+      const { stdout } = await run('taskset', ['-c', '0', ...node]);
       const result: Measured = JSON.parse(stdout);
       const hanging = silent === 'silent' ? nodes / 10 : 0;
       if (result.seen !== nodes - hanging || result.unread !== hanging)

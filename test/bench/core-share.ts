@@ -16,6 +16,14 @@ try {
 } catch {}
 `;
 
+/** A whole core. Source: AWS Lambda Developer Guide, "Configure Lambda function memory". */
+const MIB_OF_A_CORE = 1_769;
+
+/** The share of one core that a function has. */
+export function shareOfCore(memoryMiB: number): number {
+  return Math.min(1, memoryMiB / MIB_OF_A_CORE);
+}
+
 /**
  * Lets a process run for a share of each 20 ms only, as Lambda does with a function that has a share of a core. It stops the process also where a quota would not, while
  * that waits for an answer: what takes so long here takes no longer there.

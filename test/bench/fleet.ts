@@ -44,7 +44,7 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
   say('the same beside a cluster that hangs');
   const beside = await measureLatency(besideHanging);
   return [
-    figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core, heap of 400 MiB`, 's', seconds, {
+    figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core`, 's', seconds, {
       text: '≤ 60',
       met: (value) => value <= 60,
     }),

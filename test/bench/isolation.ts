@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { bundled } from './bundled.ts';
 import { p95, runFleet } from './run-fleet.ts';
 import { serveClusters } from './simulated-servers.ts';
@@ -92,10 +93,8 @@ async function neighbours(): Promise<Neighbours> {
     const file = join(directory, 'kubeconfigs.json');
     await writeFile(file, kubeconfigs);
     const program = await bundled('neighbour-process', directory);
-    const { stdout } = await run('taskset', ['-c', '0', process.execPath, program, file, `${SWEEPS}`], {
-      env: { ...process.env, NODE_OPTIONS },
-      maxBuffer: 2 ** 26,
-    });
+    const node = [process.execPath, ...lambdaNode(HUB_SIZES.sweep.memoryMiB), program, file, `${SWEEPS}`];
+    const { stdout } = await run('taskset', ['-c', '0', ...node], { maxBuffer: 2 ** 26 });
     return JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1));
   } finally {
     child.stdin.end();

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
 import { CSRS } from '../control-plane/fixtures.ts';
 import { startControlPlane } from '../control-plane/start.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 import { createMachines, createStorm } from './storm.ts';
@@ -33,9 +34,8 @@ export async function benchMemory(say: (text: string) => void): Promise<Figure[]
     for (let count = 1; count <= RUNS; count += 1) {
       say(`run ${count} of ${RUNS}`);
       await createStorm(admin, { valid: REQUESTS, hostile: 0 });
-      const { stdout } = await run(process.execPath, [program, controlPlane.kubeconfig('certmarshal')], {
-        env: { ...process.env, NODE_OPTIONS },
-      });
+      const node = [...lambdaNode(HUB_SIZES.sweep.memoryMiB), program, controlPlane.kubeconfig('certmarshal')];
+      const { stdout } = await run(process.execPath, node);
       const { approved, maxRssMiB } = JSON.parse(stdout) as { approved: number; maxRssMiB: number };
       if (approved !== REQUESTS) throw new Error(`${approved} of ${REQUESTS} approved`);
       peaks.push(maxRssMiB);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { giveShareOfCore } from './core-share.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
@@ -34,7 +35,7 @@ export interface FleetRunOptions {
   readonly share?: number;
 }
 
-/** Sweeps clusters in one process with one core and the heap of a function with 512 MB, from a bundle as it is deployed. */
+/** Sweeps clusters in one process with one core and the heap of the function, from a bundle as it is deployed. */
 export async function runFleet(
   clusters: readonly ServedCluster[],
   { rounds = 1, timeScale = 1, share = 1 }: FleetRunOptions = {},
@@ -58,7 +59,7 @@ export async function runFleet(
     const node = [
       process.execPath,
       '--expose-gc',
-      '--max-old-space-size=400',
+      ...lambdaNode(HUB_SIZES.sweep.memoryMiB),
       program,
       file,
       `${rounds}`,
@@ -66,7 +67,6 @@ export async function runFleet(
       result,
     ];
     const sweeping = run('taskset', ['-c', '0', ...node], {
-      env: { ...process.env, NODE_OPTIONS },
       maxBuffer: 64 * 2 ** 20,
     });
     using _ = share < 1 ? giveShareOfCore(sweeping.child.pid ?? 0, share) : undefined;

@@ -11,10 +11,10 @@ import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
-import { giveShareOfCore } from './core-share.ts';
-import { lambdaFlags, shareOfCore } from './lambda-runtime.ts';
+import { giveShareOfCore, shareOfCore } from './core-share.ts';
 import { p95, runFleet } from './run-fleet.ts';
 import { serveClusters } from './simulated-servers.ts';
 import { type Figure, figure } from './statistics.ts';
@@ -185,7 +185,7 @@ function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
         HUB_ACCOUNT: HUB.account,
         HUB_PARTITION: HUB.partition,
       };
-      const bundle = await loadBundle(bundles[name], environment, lambdaFlags(memoryMiB));
+      const bundle = await loadBundle(bundles[name], environment, lambdaNode(memoryMiB));
       execFileSync('taskset', ['-a', '-p', '-c', '0', `${bundle.pid}`]);
       const share = giveShareOfCore(bundle.pid, shareOfCore(memoryMiB));
       return {

@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { ToolError } from '../control-plane/cache.ts';
+import { lambdaNode } from '../support/lambda-node.ts';
 import { installOnce, outputOf } from './install-once.ts';
 
 const RIC = { name: 'aws-lambda-ric', version: '4.0.2' } as const;
@@ -115,7 +117,7 @@ export async function runInRuntime(
   const { port } = api.address() as AddressInfo;
 
   startedAt = performance.now();
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...lambdaNode(HUB_SIZES.sweep.memoryMiB), entry], {
     cwd: dirname(bundle),
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -124,7 +126,7 @@ export async function runInRuntime(
       LAMBDA_TASK_ROOT: dirname(bundle),
       AWS_LAMBDA_FUNCTION_NAME: 'certmarshal',
       AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
-      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '1024',
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: `${HUB_SIZES.sweep.memoryMiB}`,
       // The client does not start without these two.
       AWS_LAMBDA_LOG_GROUP_NAME: 'certmarshal',
       AWS_LAMBDA_LOG_STREAM_NAME: 'certmarshal',

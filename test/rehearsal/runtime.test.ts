@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeOrders } from '../../lambdas/contracts/order.ts';
 import { decodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
-import { NODE_OPTIONS } from '../../lib/node-options.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
@@ -72,7 +71,6 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       askFor(cluster.server.api, node.name, node);
     }
     const environment = {
-      NODE_OPTIONS,
       ...awsEnvironment(s3, HUB),
       AWS_ENDPOINT_URL: aws.url,
       AWS_ENDPOINT_URL_S3: s3.url,

@@ -81,16 +81,12 @@ describe('transform', () => {
   });
 
   it('leads functions to the API servers on this machine', () => {
-    const functionOf = (NODE_OPTIONS: string) => ({
-      Resources: {
-        Sweep: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables: { NODE_OPTIONS } } } },
-      },
+    const functionWith = (Variables: object) => ({
+      Resources: { Sweep: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables } } } },
     });
-    const { template } = transform(functionOf('--one'), new Set(['AWS::Lambda::Function']));
-    expect(template).toEqual({
-      ...functionOf(expect.stringMatching(/^--one --import=file:.*eks-on-loopback\.ts$/)),
-      Outputs: {},
-    });
+    const { template } = transform(functionWith({ LANE: 'default' }), new Set(['AWS::Lambda::Function']));
+    const NODE_OPTIONS = expect.stringMatching(/^--import=file:.*eks-on-loopback\.ts$/);
+    expect(template).toEqual({ ...functionWith({ LANE: 'default', NODE_OPTIONS }), Outputs: {} });
   });
 
   it.each([

@@ -104,9 +104,8 @@ const LOOPBACK = `--import=${new URL('eks-on-loopback.ts', import.meta.url).href
 function withLoopback(resource: TemplateResource): TemplateResource {
   const environment = resource.Properties?.['Environment'];
   const variables = isRecord(environment) ? environment['Variables'] : undefined;
-  const options = isRecord(variables) ? variables['NODE_OPTIONS'] : undefined;
-  if (resource.Type !== 'AWS::Lambda::Function' || !isRecord(variables) || typeof options !== 'string') return resource;
-  const Variables = { ...variables, NODE_OPTIONS: `${options} ${LOOPBACK}` };
+  if (resource.Type !== 'AWS::Lambda::Function' || !isRecord(variables)) return resource;
+  const Variables = { ...variables, NODE_OPTIONS: LOOPBACK };
   return { ...resource, Properties: { ...resource.Properties, Environment: { Variables } } };
 }
 
