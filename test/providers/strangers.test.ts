@@ -10,8 +10,8 @@ import { missingRight } from '../../lambdas/kubernetes/missing-right.ts';
 import { observeRollout } from '../../lambdas/rollout/observe.ts';
 import { planRollout } from '../../lambdas/rollout/plan.ts';
 import { contextOf } from '../unit/audit/sources/fake-cluster.ts';
-import { born, history, NAME, NAMESPACE, NOW, policy } from '../unit/rollout/fixtures.ts';
-import { healthyWorld, type World } from '../unit/rollout/world.ts';
+import { born, bornEtcd, history, NAME, NAMESPACE, NOW, policy } from '../unit/rollout/fixtures.ts';
+import { healthyWorld, type World, withEtcd } from '../unit/rollout/world.ts';
 import { verdictOn } from './asked.ts';
 import { servingNames } from './objects.ts';
 import { PROVIDERS, type Provider } from './table.ts';
@@ -120,9 +120,12 @@ describe('an EKS Anywhere of the future', () => {
 });
 
 describe('a Machine without an address of a type that is known', () => {
-  const strange = (): World => {
+  const strange = (etcd: 'stacked' | 'external' = 'stacked'): World => {
     const world = healthyWorld('v1beta2', VSPHERE);
-    for (const { name, address } of [1, 2, 3].map(born))
+    if (etcd === 'external') withEtcd(world);
+    for (const { name, address } of [1, 2, 3].flatMap((number) =>
+      etcd === 'external' ? [born(number), bornEtcd(number)] : [born(number)],
+    ))
       world.management.change(world.paths.machine(name), {
         status: { addresses: [{ type: 'IPv4', address }, { type: 'toString', address }, { address }, null, 7] },
       });
@@ -148,13 +151,13 @@ describe('a Machine without an address of a type that is known', () => {
     });
   });
 
-  it('is a finding of its audit', async () => {
-    expect(await audited(strange(), machines, tlsSource)).toContainEqual(
-      expect.objectContaining({
-        code: 'Unreachable',
-        object: 'tls etcd-server',
-        message: expect.stringMatching(/berlin-prod-1:2379.*look at status.addresses of the Node, and of its Machine/),
-      }),
-    );
+  it.each([
+    ['stacked', born(1).name],
+    ['external', `Machine ${NAMESPACE}/${bornEtcd(1).name}`],
+  ] as const)('is a finding of its audit, %s etcd', async (etcd, server) => {
+    const findings = await audited(strange(etcd), machines, tlsSource);
+    const message = findings.find(({ object }) => object === 'tls etcd-server')?.message;
+    expect(message).toContain(`${server}:2379`);
+    expect(message).toContain('look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine');
   });
 });

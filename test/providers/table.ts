@@ -308,6 +308,9 @@ function vSphere(minor: Minor): Provider {
       newer
         ? `kubernetes-sigs/cluster-api-provider-vsphere@${capv} pkg/util/machines.go:147`
         : `kubernetes-sigs/cluster-api-provider-vsphere@${capv} pkg/util/machines.go:160`,
+      newer
+        ? `kubernetes-sigs/cluster-api-provider-vsphere@${capv} pkg/services/vimmachine.go:219`
+        : `kubernetes-sigs/cluster-api-provider-vsphere@${capv} pkg/services/vimmachine.go:211`,
       newer ? `${template}:490` : `${template}:487`,
     ),
     // The hostname is that of VMware Tools. Of one network, the first address is the internal and the external one.

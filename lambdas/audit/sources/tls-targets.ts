@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { MemberObservation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
+import { DAY_MS } from '../../time.ts';
 import type { ServerPorts } from '../audit-target.ts';
 
 /** One server of a machine, and the addresses at which it may answer. */
@@ -17,11 +18,16 @@ export interface ServerTarget {
 
 const MAX_ADDRESSES = 2;
 
-/** The servers that machines and Nodes of a cluster have. A Node and its Machine are one. */
+/**
+ * The servers that machines and Nodes of a cluster have. A Node and its Machine are one.
+ *
+ * @param now milliseconds since the epoch
+ */
 export function serversOf(
   members: readonly MemberObservation[],
   provider: Provider,
   ports: ServerPorts,
+  now: number,
 ): readonly ServerTarget[] {
   const hasEtcdMachines = members.some(({ role }) => role === 'etcd');
   const machines = Map.groupBy(members, ({ name, node }) => node ?? name);
@@ -53,8 +59,9 @@ export function serversOf(
         ? [server('kubelet-serving', ports.kubelet)]
         : []),
     ];
-    // A machine that is being made has no address yet; a Node has been there.
-    return addresses.length === 0 && !hasNode ? [] : servers;
+    // A machine that is being made has no address yet; a Node has been there, and so has a machine of etcd, which never becomes one, after a day.
+    const isBeingMade = !hasNode && entries.every(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
+    return addresses.length === 0 && isBeingMade ? [] : servers;
   });
 }
 

@@ -41,7 +41,8 @@ export const tlsSource: AuditSource = {
     const told = { source: 'tls' as const, observedAt: new Date(context.now()).toISOString() };
     const endpoint = endpointOf(context);
     const { provider } = target.cluster;
-    const servers = target.reach.handshakes ? serversOf(members, provider, target.ports ?? DEFAULT_PORTS) : [];
+    const ports = target.ports ?? DEFAULT_PORTS;
+    const servers = target.reach.handshakes ? serversOf(members, provider, ports, context.now()) : [];
     const within = servers.slice(0, MAX_SERVERS);
 
     const [shown, seen] = await Promise.all([
@@ -94,7 +95,7 @@ const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
   message: 'no address of it is known',
   remedy:
-    'Look at status.addresses of the Node, and of its Machine in the management cluster: kubectl get nodes -o wide.',
+    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines -A -o yaml.',
 };
 
 /** The first address of every server, then the second one of those that did not answer. */

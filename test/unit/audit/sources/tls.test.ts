@@ -75,7 +75,7 @@ async function observe(wanted: Wanted): Promise<readonly Observation[]> {
 
 describe('which servers', () => {
   const told = (members: readonly MemberObservation[], provider: 'eks' | 'eks-anywhere' = 'eks-anywhere') =>
-    serversOf(members, provider, DEFAULT_PORTS).map(
+    serversOf(members, provider, DEFAULT_PORTS, NOW).map(
       (server) =>
         `${server.what} ${server.member} ${server.addresses.map((host) => placeOf(host, server.port)).join(' ')}${server.usuallyHidden ? ' hidden' : ''}`,
     );
@@ -121,8 +121,13 @@ describe('which servers', () => {
     ]);
   });
 
-  test('a machine without an address is being made, a Node without one is told', async () => {
-    expect(told([member('Machine ns/new')])).toEqual([]);
+  test('a machine without an address is being made, for a day; a Node without one is told', async () => {
+    const yesterday = new Date(NOW - 86_400_000).toISOString();
+    expect(told([member('Machine ns/new', { role: 'etcd', createdAt: yesterday })])).toEqual([]);
+    expect(told([member('Machine ns/old', { role: 'etcd' })])).toEqual([
+      'etcd-server Machine ns/old ',
+      'etcd-peer Machine ns/old ',
+    ]);
     const port = await listenTls(await createServing(authority));
     const seen = await observe({
       server: `https://127.0.0.1:${port}`,
