@@ -70,7 +70,7 @@ export async function withoutPrevious(suite: string): Promise<string | undefined
   for (const commit of Object.values(PREVIOUS)) {
     const isThere = await run('git', ['-C', PROJECT, 'cat-file', '-e', commit]).catch(() => undefined);
     if (isThere === undefined) {
-      const reason = `this clone has no history before ${commit}; git fetch --unshallow`;
+      const reason = `this clone does not have the commit ${commit}; git fetch --unshallow`;
       note(suite, reason);
       return reason;
     }
