@@ -19,12 +19,19 @@ describe.skipIf(missing)('a token before an STS that verifies signatures', () =>
   let ministack: MiniStack;
   let account: Account;
   let webhook: ClusterWebhook;
+  let roleMadeAt = new Date(0);
 
   beforeAll(async () => {
     ministack = await startMiniStack();
     account = openAccount(ministack, ACCOUNT);
     await createEksCluster(account, CLUSTER);
-    webhook = await startClusterWebhook({ cluster: CLUSTER, region: REGION, emulator: ministack, eks: account.eks });
+    webhook = await startClusterWebhook({
+      cluster: CLUSTER,
+      region: REGION,
+      emulator: ministack,
+      eks: account.eks,
+      roleMadeAt: async () => roleMadeAt,
+    });
     const trust = { Effect: 'Allow', Principal: { AWS: `arn:aws:iam::${ACCOUNT}:root` }, Action: 'sts:AssumeRole' };
     for (const role of ['sweep', 'stranger'])
       await account.calls.query('iam', '2010-05-08', 'CreateRole', {
@@ -74,6 +81,13 @@ describe.skipIf(missing)('a token before an STS that verifies signatures', () =>
       authenticated: true,
       user: { username, uid: username, groups: ['certmarshal'] },
     });
+  });
+
+  it('is refused from a role that was made after its access entry', async () => {
+    roleMadeAt = new Date(Date.now() + 5_000);
+    expect(await review(await tokenOf(await session(ROLE)))).toEqual({ authenticated: false });
+    expect(webhook.decisions.at(-1)).toContain('older than');
+    roleMadeAt = new Date(0);
   });
 
   it.each([

@@ -14,6 +14,8 @@ export interface ClusterWebhookOptions {
   readonly emulator: { readonly endpoint: string; readonly caPem: string };
   /** Reads access entries as somebody who may. */
   readonly eks: EKSClient;
+  /** When a role was made, by its ARN. */
+  readonly roleMadeAt: (arn: string) => Promise<Date>;
 }
 
 /** A part of the test: what EKS runs beside a kube-apiserver to tell who a bearer token is. */
@@ -95,12 +97,16 @@ export async function startClusterWebhook(options: ClusterWebhookOptions): Promi
   };
 }
 
-async function identify(token: string, { cluster, region, emulator, eks }: ClusterWebhookOptions): Promise<Identity> {
+async function identify(token: string, options: ClusterWebhookOptions): Promise<Identity> {
+  const { cluster, region, emulator, eks, roleMadeAt } = options;
   const url = presignedUrl(token, region);
   const { arn } = await callerIdentity(url, cluster, emulator);
   const principalArn = roleOf(arn);
   const { accessEntry } = await eks.send(new DescribeAccessEntryCommand({ clusterName: cluster, principalArn }));
   if (accessEntry === undefined) throw new Error(`no access entry for ${principalArn}`);
+  // EKS keeps the id that the role had, which the emulator does not: a role that was made after it has another one. The time of an entry is in whole seconds.
+  if (Number(accessEntry.createdAt) < Number(await roleMadeAt(principalArn)) - 1_000)
+    throw new Error(`the access entry is older than ${principalArn}`);
   return { username: accessEntry.username || arn, groups: accessEntry.kubernetesGroups ?? [] };
 }
 

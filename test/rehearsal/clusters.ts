@@ -49,7 +49,7 @@ export interface ClustersOptions {
 export async function startClusters(options: ClustersOptions): Promise<Clusters> {
   const { parts, eksEndpoints, hub, spoke, ...rest } = options;
   const startReal = async (name: 'dublin' | 'cork', account: Account, addresses: readonly string[]) => {
-    const cluster = await startRealCluster({ ...rest, name, addresses, eksEndpoints, account });
+    const cluster = await startRealCluster({ ...rest, name, addresses, eksEndpoints, account, hub });
     parts.defer(() => cluster.stop());
     return cluster;
   };

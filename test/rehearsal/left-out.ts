@@ -1,4 +1,4 @@
-import { CreateAccessEntryCommand } from '@aws-sdk/client-eks';
+import { CreateAccessEntryCommand, DeleteAccessEntryCommand } from '@aws-sdk/client-eks';
 import type { Account } from './account.ts';
 import type { LeftOut } from './transform.ts';
 
@@ -82,13 +82,18 @@ export async function createThroughApi(
   }
 }
 
-/** Deletes what {@link createThroughApi} made and CloudFormation would wait for: an alarm cannot go while a composite one asks for it. */
+/** Deletes what {@link createThroughApi} made, as CloudFormation would: an alarm cannot go while a composite one asks for it. */
 export async function deleteThroughApi(
-  { type, logicalId, properties: { AlarmName = logicalId } }: LeftOut,
-  { calls }: Pick<Account, 'calls'>,
+  { type, logicalId, properties }: ResolvedLeftOut,
+  { calls, eks }: Pick<Account, 'calls' | 'eks'>,
 ): Promise<void> {
+  const { AlarmName = logicalId, ClusterName, PrincipalArn } = properties;
   if (type === 'AWS::CloudWatch::CompositeAlarm')
     await calls.query('monitoring', '2010-08-01', 'DeleteAlarms', { 'AlarmNames.member.1': String(AlarmName) });
+  if (type === 'AWS::EKS::AccessEntry')
+    await eks.send(
+      new DeleteAccessEntryCommand({ clusterName: String(ClusterName), principalArn: String(PrincipalArn) }),
+    );
 }
 
 function membersOf(name: string, properties: ResolvedLeftOut['properties']): Readonly<Record<string, string>> {

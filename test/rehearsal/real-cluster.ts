@@ -43,14 +43,25 @@ export interface RealClusterOptions {
   readonly eksEndpoints: EksEndpoints;
   /** Where it and its instances are. */
   readonly account: Account;
+  /** Where the roles are that its access entries are for. */
+  readonly hub: Account;
 }
 
 /** Registers a cluster and its instances in the emulator and starts what EKS would: an API server that knows tokens of IAM. */
 export async function startRealCluster(options: RealClusterOptions): Promise<RealCluster> {
-  const { name, addresses, directory, binaries, ministack, eksEndpoints, account } = options;
+  const { name, addresses, directory, binaries, ministack, eksEndpoints, account, hub } = options;
   const { eks, ec2 } = account;
   await createEksCluster(account, name);
-  const webhook = await startClusterWebhook({ cluster: name, region: REGION, emulator: ministack, eks });
+  const webhook = await startClusterWebhook({
+    cluster: name,
+    region: REGION,
+    emulator: ministack,
+    eks,
+    async roleMadeAt(arn) {
+      const role = await hub.calls.query('iam', '2010-05-08', 'GetRole', { RoleName: arn.split('/').at(-1) ?? '' });
+      return new Date(/<CreateDate>([^<]+)</.exec(role)?.[1] ?? '');
+    },
+  });
   const kubeconfig = join(directory, `${name}-webhook.kubeconfig`);
   await writeFile(kubeconfig, webhook.kubeconfig, { mode: 0o600 });
   const controlPlane = await startControlPlane({

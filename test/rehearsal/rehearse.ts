@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import type { Registry } from '../../lambdas/contracts/registry.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { letReachLoopback } from '../unit/functions/reach-loopback.ts';
@@ -10,6 +9,7 @@ import { type Account, openAccount } from './account.ts';
 import { stacksOf, transformAssembly } from './assembly.ts';
 import { cdkOk } from './cdk.ts';
 import { REAL, SIMULATED, startClusters } from './clusters.ts';
+import { type DeployableApp, type DeployedStack, deployStack } from './deployment.ts';
 import { startEksEndpoints } from './eks-endpoints.ts';
 import {
   expectAudits,
@@ -19,20 +19,18 @@ import {
   expectJournal,
   expectNoSecrets,
   expectPage,
-  retainedOf,
 } from './expectations.ts';
 import { AUDIT_EVERY_MINUTES, fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
-import { createThroughApi, deleteThroughApi, missingAlarms, resolveOutputs } from './left-out.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
-import { outputsOf, resourcesOf } from './stack.ts';
+import { remakeHub } from './remade-hub.ts';
 import type { Summary } from './summary.ts';
 import { expectTold } from './told.ts';
-import { type Progress, readState, watchIndex } from './watch.ts';
+import { takeAway } from './uninstall.ts';
+import { type Progress, readState, startMinutes, watchIndex } from './watch.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
-const HUB = 'CertMarshal';
 /** The two of the hub's account, that of the spoke, and those that are listed. */
 const CLUSTERS = 3 + SIMULATED.length;
 
@@ -45,7 +43,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   await using parts = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'certmarshal-rehearsal-'));
   parts.defer(() => rm(directory, { recursive: true, force: true }));
-  const binaries = await resolveBinaries('etcd', 'kubeApiserver', 'kubeControllerManager');
+  const binaries = await resolveBinaries('etcd', 'kubeApiserver', 'kubeControllerManager', 'kubectl');
   if ('missing' in binaries) throw new Error(binaries.missing);
 
   progress('starting the emulated AWS');
@@ -80,34 +78,26 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     return assembly;
   };
   const supported = await ministack.resourceTypes();
-  const app = join(directory, 'cdk.out-transformed');
-  const leftOutOf = await transformAssembly(await synth('cdk.out', 'enforce'), app, supported);
-  await letReachLoopback(app);
+  const assembly = join(directory, 'cdk.out-transformed');
+  const leftOutOf = await transformAssembly(await synth('cdk.out', 'enforce'), assembly, supported);
+  await letReachLoopback(assembly);
+  const app: DeployableApp = { directory, assembly, leftOutOf };
   const accountOf = (id: string | undefined): Account => (id === SPOKE_ACCOUNT ? spoke : hub);
-  const stacks = (await stacksOf(app)).map(({ name, account }) => ({ name, account: accountOf(account) }));
 
-  const leftOut: string[] = [];
-  const retained: string[] = [];
-  const types = new Set<string>();
-  let dispatch = '';
-  for (const { name, account } of stacks) {
+  const stacks: DeployedStack[] = [];
+  for (const { name, account } of await stacksOf(assembly)) {
     progress(`cdk deploy ${name}`);
-    const options = ['--app', app, '--exclusively', '--require-approval', 'never'];
-    await cdkOk(directory, account.environment, 'deploy', name, ...options);
-    const outputs = await outputsOf(account.calls, name);
-    const ofStack = leftOutOf.get(name) ?? [];
-    for (const resource of ofStack) {
-      const created = await createThroughApi(resolveOutputs(resource, outputs), account, missingAlarms(ofStack));
-      const { type, logicalId, reason } = resource;
-      leftOut.push(`${type} ${logicalId}: ${reason}; ${created ? 'created through the API' : 'not created'}`);
-    }
-    const made = await resourcesOf(account.calls, name);
-    retained.push(...(await retainedOf(app, name, made)));
-    for (const { type, logicalId, physicalId } of made) {
-      types.add(type);
-      if (type === 'AWS::Lambda::Function' && logicalId.startsWith('Dispatch')) dispatch = physicalId;
-    }
+    stacks.push(await deployStack(app, { name, account: accountOf(account) }));
   }
+  const [hubStack, spokeStack] = stacks;
+  assert.ok(hubStack !== undefined && spokeStack !== undefined, 'a hub and a spoke');
+  const leftOut = stacks.flatMap((stack) =>
+    stack.leftOut.map(
+      ({ type, logicalId, reason, created }) =>
+        `${type} ${logicalId}: ${reason}; ${created ? 'created through the API' : 'not created'}`,
+    ),
+  );
+  const types = new Set(stacks.flatMap(({ resources }) => resources.map(({ type }) => type)));
   // An inventory that shows nothing could not show what is left.
   const found = (await inventory()).filter((entry) => !before.has(entry));
   for (const type of types)
@@ -119,23 +109,12 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   for (const line of leftOut) progress(`left out of the template: ${line}`);
 
   progress('waiting for the scheduler, dispatch and report');
-  const outputs = await outputsOf(hub.calls, HUB);
-  const output = (name: string): string => outputs[name] ?? assert.fail(`the hub has no output ${name}`);
+  const output = (name: string): string => hubStack.outputs[name] ?? assert.fail(`the hub has no output ${name}`);
   const bucket = output('FleetBucketName');
   const state = { s3: hub.s3, bucket };
   await watchIndex(state, progress, async (current) => current.dispatch !== undefined);
   progress(`starting dispatch for the next ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
-  let minutes = 0;
-  let startedAt = '';
-  const nextMinute = async (current: FleetIndex): Promise<void> => {
-    const swept = Object.values(current.clusters).filter(({ triedAt = '' }) => triedAt > startedAt);
-    if (minutes === AUDIT_EVERY_MINUTES || swept.length < CLUSTERS) return;
-    minutes += 1;
-    startedAt = new Date().toISOString();
-    const scheduledTime = new Date(Date.now() + minutes * 60_000).toISOString();
-    const answer = await hub.calls.post('lambda', `/2015-03-31/functions/${dispatch}/invocations`, { scheduledTime });
-    assert.equal(answer, 'null', 'what dispatch returns');
-  };
+  const nextMinute = startMinutes(hubStack, CLUSTERS);
   const { index, ticks } = await watchIndex(state, progress, async (current) => {
     await nextMinute(current);
     const requests = await Promise.all(clusters.honest.map(({ cluster, name }) => cluster.request(name)));
@@ -172,7 +151,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const changed = join(directory, 'cdk.out-changed-transformed');
   await transformAssembly(await synth('cdk.out-changed', 'observe'), changed, supported);
   await letReachLoopback(changed);
-  const diff = await cdkOk(directory, hub.environment, 'diff', HUB, '--app', changed, '--exclusively');
+  const diff = await cdkOk(directory, hub.environment, 'diff', hubStack.name, '--app', changed, '--exclusively');
   const lines = diff.split('\n').filter((line) => line.includes('Policy rehearsal'));
   for (const line of lines) progress(line.trim());
   assert.match(
@@ -181,14 +160,30 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     'cdk diff shows what changes in the policy',
   );
 
-  for (const { name, account } of stacks.toReversed()) {
-    progress(`cdk destroy ${name}`);
-    for (const resource of leftOutOf.get(name) ?? []) await deleteThroughApi(resource, account);
-    await cdkOk(directory, account.environment, 'destroy', name, '--app', app, '--exclusively', '--force');
-  }
-  const remaining = (await inventory()).filter((entry) => !before.has(entry));
-  for (const entry of remaining) progress(`retained: ${entry}`);
-  assert.deepEqual(remaining.toSorted(), retained.toSorted(), 'only what is retained on purpose is left');
+  progress(`cdk destroy ${hubStack.name}, and deploy it again`);
+  const remade = await remakeHub(app, [hubStack, spokeStack], CLUSTERS, progress);
+
+  const left = async (): Promise<readonly string[]> =>
+    (await inventory()).filter((entry) => !before.has(entry)).toSorted();
+  const retainedNow = remade.flatMap(({ retained }) => retained);
+  // Unlike AWS, the emulator gives a log group the name that the one of the first hub has.
+  const leftBefore = hubStack.retained.filter((entry) => !retainedNow.includes(entry));
+  await takeAway({
+    app,
+    stacks: remade,
+    clusters,
+    kubectl: binaries.kubectl,
+    leftBefore,
+    progress,
+    async stacksAreGone() {
+      assert.deepEqual(
+        await left(),
+        [...leftBefore, ...retainedNow].toSorted(),
+        'only what is retained on purpose is left',
+      );
+    },
+  });
+  assert.deepEqual(await left(), [], 'nothing is left');
 
   return {
     stacks: stacks.map(({ name }) => name),

@@ -80,6 +80,21 @@ describe('transform', () => {
     });
   });
 
+  it('asks in a trust policy for the sessions of a role, whose ARN the emulator gives', () => {
+    const trust = (condition: object) => ({
+      Type: 'AWS::IAM::Role',
+      Properties: { AssumeRolePolicyDocument: { Statement: [{ Effect: 'Allow', Condition: condition }] } },
+    });
+    const tags = { StringEquals: { 'aws:RequestTag/a': 'b' } };
+    const asked = { ArnEquals: { 'aws:PrincipalArn': [{ Ref: 'HubSweepRoleArn' }] }, ...tags };
+    const { template } = transform({ Resources: { Role: trust(asked) } }, SUPPORTED);
+    const inIam = { 'Fn::Split': [':iam:', { Ref: 'HubSweepRoleArn' }] };
+    const session = { 'Fn::Join': [':assumed-role/', { 'Fn::Split': [':role/', { 'Fn::Join': [':sts:', inIam] }] }] };
+    expect(template.Resources['Role']).toEqual(
+      trust({ ArnEquals: { 'aws:PrincipalArn': [{ 'Fn::Join': ['', [session, '/*']] }] }, ...tags }),
+    );
+  });
+
   it('leads functions to the API servers on this machine', () => {
     const functionWith = (Variables: object) => ({
       Resources: { Sweep: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables } } } },

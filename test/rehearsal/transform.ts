@@ -41,7 +41,7 @@ export interface Transformed {
  *
  * Two refusals are taken away from the policies of buckets and queues, because the emulator would refuse every write: those that ask for `s3:if-none-match`, which it does
  * not fill in (the conditional writes themselves it knows), and those that ask for `aws:PrincipalArn`, for which it gives the ARN of the session in place of the ARN of its
- * role (IAM User Guide, "AWS global condition context keys").
+ * role (IAM User Guide, "AWS global condition context keys"). In trust policies, which ask for it too, the sessions of a role take the place of the role.
  *
  * Each function loads eks-on-loopback.ts first: the API servers of the emulated EKS clusters are on this machine.
  *
@@ -57,7 +57,8 @@ export function transform(template: Template, supported: ReadonlySet<string>): T
   const outputs: Record<string, { readonly Value: unknown }> = {};
   for (const [logicalId, resource] of Object.entries(template.Resources)) {
     const reason = refusal(resource, supported);
-    if (reason === undefined) kept[logicalId] = withLoopback(withoutMisreadKeys(withBatchAction(resource)));
+    if (reason === undefined)
+      kept[logicalId] = withLoopback(withSessionArns(withoutMisreadKeys(withBatchAction(resource))));
     else {
       const properties = withOutputs(resource.Properties ?? {}, (value) => {
         const name = `${logicalId}Property${Object.keys(outputs).length}`;
@@ -97,6 +98,29 @@ function withoutMisreadKeys(resource: TemplateResource): TemplateResource {
     (statement: unknown) => !MISREAD_KEYS.some((key) => JSON.stringify(statement).includes(key)),
   );
   return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement } } };
+}
+
+function withSessionArns(resource: TemplateResource): TemplateResource {
+  const document = resource.Properties?.['AssumeRolePolicyDocument'];
+  if (resource.Type !== 'AWS::IAM::Role' || document === undefined) return resource;
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        key === 'aws:PrincipalArn' ? [inner].flat().map(sessionsOf) : visit(inner),
+      ]),
+    );
+  };
+  return { ...resource, Properties: { ...resource.Properties, AssumeRolePolicyDocument: visit(document) } };
+}
+
+/** `arn:aws:iam::A:role/NAME` → `arn:aws:sts::A:assumed-role/NAME/*`, whatever the ARN is computed from. */
+function sessionsOf(arn: unknown): unknown {
+  const replaced = (text: unknown, from: string, to: string) => ({ 'Fn::Join': [to, { 'Fn::Split': [from, text] }] });
+  const session = replaced(replaced(arn, ':iam:', ':sts:'), ':role/', ':assumed-role/');
+  return { 'Fn::Join': ['', [session, '/*']] };
 }
 
 const LOOPBACK = `--import=${new URL('eks-on-loopback.ts', import.meta.url).href}`;

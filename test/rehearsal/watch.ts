@@ -1,8 +1,12 @@
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { createStateObjects } from '../../lambdas/fleet/state-objects.ts';
+
+import type { DeployedStack } from './deployment.ts';
+import { AUDIT_EVERY_MINUTES } from './fleet-file.ts';
 
 /** The turns of all audits come within five minutes, and report half a minute after each; a busy machine takes longer. */
 const SWEPT_WITHIN_MS = 9 * 60_000;
@@ -48,6 +52,28 @@ export async function watchIndex(
       throw new Error(`not swept within ${SWEPT_WITHIN_MS} ms: ${JSON.stringify(index, undefined, 1)}`);
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+/** Of the hub: its dispatch is started for the next minute when all clusters were tried in the one before, at most so often. */
+export function startMinutes(
+  { account: { calls }, resources }: DeployedStack,
+  clusters: number,
+  atMost = AUDIT_EVERY_MINUTES,
+): (index: FleetIndex) => Promise<void> {
+  const dispatch = resources.find(
+    ({ type, logicalId }) => type === 'AWS::Lambda::Function' && logicalId.startsWith('Dispatch'),
+  );
+  let minutes = 0;
+  let startedAt = '';
+  return async (index) => {
+    const tried = Object.values(index.clusters).filter(({ triedAt = '' }) => triedAt > startedAt);
+    if (minutes === atMost || tried.length < clusters) return;
+    minutes += 1;
+    startedAt = new Date().toISOString();
+    const scheduledTime = new Date(Date.now() + minutes * 60_000).toISOString();
+    const path = `/2015-03-31/functions/${dispatch?.physicalId}/invocations`;
+    assert.equal(await calls.post('lambda', path, { scheduledTime }), 'null', 'what dispatch returns');
+  };
 }
 
 /** @returns undefined when the app has not written it yet. */
