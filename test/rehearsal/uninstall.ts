@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { appendFile, chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { CreateAccessEntryCommand } from '@aws-sdk/client-eks';
+import { CreateAccessEntryCommand, DescribeAccessEntryCommand } from '@aws-sdk/client-eks';
+import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { shellBlocks } from '../support/page-shell.ts';
 import type { Account } from './account.ts';
 import { installAwsCli } from './aws-cli.ts';
@@ -88,8 +89,20 @@ export async function takeAway(options: TakeAwayOptions): Promise<void> {
   await run('3. The spokes', spoke.account, { SPOKE: spoke.name });
   await stacksAreGone();
   await run('4. Access entries', hub.account, { CLUSTER: CLOSED, SWEEP_ROLE: byHand.principalArn });
-  await run('5. In each cluster', hub.account, { KUBECONFIG: real.controlPlane.kubeconfig('admin') });
+  await assert.rejects(hub.account.eks.send(new DescribeAccessEntryCommand(byHand)), /ResourceNotFound/);
+
+  const kubeconfig = real.controlPlane.kubeconfig('admin');
+  const rights = async (): Promise<string> => {
+    const words = ['get', 'clusterroles,clusterrolebindings,roles,rolebindings', '--all-namespaces', '-o', 'name'];
+    return (await promisify(execFile)(kubectl, ['--kubeconfig', kubeconfig, ...words])).stdout;
+  };
+  assert.match(await rights(), /certmarshal/, 'rights in the cluster');
+  await run('5. In each cluster', hub.account, { KUBECONFIG: kubeconfig });
+  assert.doesNotMatch(await rights(), /certmarshal/, 'rights in the cluster');
+
   await run('6. Secrets', hub.account, { SECRET: anywhere.kubeconfigSecret });
+  const secret = await hub.account.secrets.send(new DescribeSecretCommand({ SecretId: anywhere.kubeconfigSecret }));
+  assert.ok(secret.DeletedDate !== undefined, 'the secret is to be deleted');
   await run('8. Delete the records', hub.account);
   await appendFile(join(directory, 'certmarshal-stays.txt'), leftBefore.map((line) => `${line}\n`).join(''));
   for (const which of [1, 2]) await run('8. Delete the records', hub.account, {}, which);
