@@ -115,12 +115,12 @@ function atRest(
   const { id } = source;
   const restsMs = RESTS_MS[id];
   if (restsMs === undefined || previous === undefined || previous.partial !== undefined) return undefined;
-  // Whoever fixes something sees it in the next audit.
+  // Whoever fixes something sees it in the next audit. What could not be read is a warning.
   if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
   const observations = previous.observations.filter((told) => told.source === id);
   const read = observations.find(({ kind }) => kind === 'read');
   const age = now - Date.parse(read?.observedAt ?? '');
-  if (!(age >= 0 && age < restsMs) || observations.some(({ kind }) => kind === 'unread')) return undefined;
+  if (!(age >= 0 && age < restsMs)) return undefined;
   return source.off(target) === undefined ? { observations, count: read?.kind === 'read' ? read.count : 0 } : undefined;
 }
 

@@ -391,7 +391,7 @@ describe('sweep', () => {
     const broken = clusterOf(() => {
       throw new TypeError('a bug');
     });
-    await expect(reportOf(broken, [DEFAULT_POLICY])).rejects.toThrow(TypeError);
+    await expect(reportOf(broken, [DEFAULT_POLICY])).rejects.toThrow(new TypeError('a bug'));
   });
 
   it('tells the fates of what it listed', async () => {

@@ -350,6 +350,7 @@ describe('an EKS cluster', () => {
       throw new AwsError({ kind: 'denied', object: 'eks:X', problem: 'access is denied', remedy: 'Allow it.' });
     };
     expect(await asked(times, broken)).toEqual(times);
+    expect(await asked(times, async () => [{ ...AUTHORITY, certificate: 'no PEM' }])).toEqual(times);
   });
 
   it('is asked when the clock was set back', async () => {
