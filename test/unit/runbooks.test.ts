@@ -169,7 +169,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
 };
 /** By which version of each tool its commands were checked: its source, or its `--help`. */
 const CHECKED: Readonly<Record<string, string>> = {
-  aws: 'aws (API models of botocore 1.43)',
+  aws: 'aws (API models of botocore 1.43.106)',
   clusterctl: 'clusterctl 1.13',
   eksctl: 'eksctl anywhere 0.26.1',
   etcdctl: 'etcdctl 3.6',
