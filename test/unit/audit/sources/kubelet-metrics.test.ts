@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
 import type { MemberObservation, RenewalObservation } from '../../../../lambdas/contracts/observation.ts';
+import { createProcessorBudget } from '../../../../lambdas/processor-time.ts';
 import { type Answers, contextOf, failure, fakeClient, observe, outline, TOLD } from './fake-cluster.ts';
 
 const path = (node: string) => `/api/v1/nodes/${node}/proxy/metrics`;
@@ -236,6 +237,13 @@ test('at most 16 at once', async () => {
   const answers = Object.fromEntries(names.map((name) => [path(name), slow]));
   const { count } = await observe(kubeletMetrics, answers, { members: names.map((name) => member(name)) });
   expect([count, most, now]).toEqual([100, 16, 0]);
+});
+
+test('to look for metrics in what a kubelet sends is at the expense of its cluster', async () => {
+  let cpuMs = 0;
+  const budget = createProcessorBudget({ limitMs: 1, cpuMs: () => (cpuMs += 2) });
+  await budget.run(async () => of(metrics({})));
+  expect(budget.signal.aborted).toBe(true);
 });
 
 test('kubelets that were not asked in time are one problem', async () => {
