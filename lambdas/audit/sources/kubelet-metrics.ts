@@ -4,6 +4,7 @@ import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
 import { printable } from '../../printable.ts';
 import { charged } from '../../processor-time.ts';
 import { renewedBy } from '../../tables/certificate-classes.ts';
+import { isoOf } from '../../words.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -145,7 +146,7 @@ function said(
       where: placeOf(node),
       member: node,
       basis: 'status',
-      notAfter: new Date(at + seconds * 1_000).toISOString(),
+      notAfter: isoOf(at + seconds * 1_000),
       precisionMs: PRECISION_MS,
       ...(renewer === undefined ? {} : { renewedBy: renewer }),
     },

@@ -10,6 +10,7 @@ import type { CertificateObservation, Observation } from '../../../lambdas/contr
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
+import { assess } from './fixtures.ts';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
   return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings: [], ...changed };
@@ -46,6 +47,17 @@ describe('summaryOf', () => {
       ],
     });
   });
+
+  it.each([-8.64e15, -2.5e14, 0, 2.529e14, 8.64e15])(
+    'can be sent, whenever somebody says that a certificate ends: %d',
+    (time) => {
+      const said = { ...certificate('kubelet-serving', 'metrics of kubelet a', 0), basis: 'status' } as const;
+      const assessment = assess([{ ...said, notAfter: new Date(time).toISOString() }]);
+      const summary = summaryOf(snapshot(assessment), { durationMs: 1 });
+      expect(summary.ends).toHaveLength(1);
+      expect(read(AuditSummary, structuredClone(summary))).toMatchObject({ ok: true });
+    },
+  );
 
   it('sums up the renewals that failed, of serving certificates that are not new', () => {
     const renewal = (node: string, what: 'kubelet-serving' | 'kubelet-client', errors: number): Observation => ({

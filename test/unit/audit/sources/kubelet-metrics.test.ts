@@ -172,6 +172,14 @@ describe('what a kubelet can say', () => {
     expect(outline(await of(text))).toEqual(expected);
   });
 
+  it.each([
+    ['-2.5e+11', '0000-01-01T00:00:00.000Z'],
+    ['2.529e+11', '9999-12-31T23:59:59.999Z'],
+  ])('a time that RFC 3339 cannot write: %s', async (seconds, notAfter) => {
+    const { observations } = await of(server(seconds));
+    expect(observations[1]).toMatchObject({ kind: 'certificate', notAfter });
+  });
+
   it('on the first line', async () => {
     expect(outline(await of('kubelet_certificate_manager_server_ttl_seconds 60'))).toHaveLength(2);
   });
