@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts';
+import { DAY_MS, HOUR_MS, LAST_INSTANT, MINUTE_MS } from './time.ts';
 
 const YEAR_MS = 365.25 * DAY_MS;
 
@@ -24,10 +24,13 @@ export function date(time: number): string {
   return `${day} ${clock.slice(0, 5)} UTC`;
 }
 
-/** RFC 3339; what no calendar has is the last instant that it has. */
+/** The begin of the year 0, the first that RFC 3339 can write. Milliseconds since the epoch. */
+const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
+
+/** RFC 3339; a time that it cannot write becomes the nearest one that it can, and what is no time the last one. */
 export function isoOf(time: number): string {
-  const LAST = 8.64e15;
-  return new Date(Math.max(-LAST, Math.min(LAST, Number.isNaN(time) ? LAST : time))).toISOString();
+  const at = Number.isNaN(time) ? LAST_INSTANT : time;
+  return new Date(Math.max(FIRST_INSTANT, Math.min(LAST_INSTANT, at))).toISOString();
 }
 
 /** `99.95 %`; never rounded up to a hundred. */

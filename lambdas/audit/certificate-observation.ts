@@ -1,13 +1,14 @@
 import type { CertificateObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { renewedBy } from '../tables/certificate-classes.ts';
+import { isoOf } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by whom, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
   Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven'>>;
 
-/** What is kept of a certificate that was read itself. */
+/** What is kept of a certificate that was read itself. With a time zone, its times can be outside of the years of RFC 3339. */
 export function certificateObservation(
   sighting: Sighting,
   certificate: Certificate,
@@ -18,8 +19,8 @@ export function certificateObservation(
     kind: 'certificate',
     ...sighting,
     basis: 'certificate',
-    notBefore: new Date(certificate.notBefore).toISOString(),
-    notAfter: new Date(certificate.notAfter).toISOString(),
+    notBefore: isoOf(certificate.notBefore),
+    notAfter: isoOf(certificate.notAfter),
     subject: certificate.subject,
     issuer: certificate.issuer,
     commonName,

@@ -1,7 +1,7 @@
 import { addressRanges, spellsAddress } from '../../names.ts';
 import { isIndependent } from '../../tables/evidence-sources.ts';
 import type { ClusterContext } from '../request.ts';
-import type { Owner, SourceReading } from './evidence.ts';
+import { isLive, type Owner, type SourceReading } from './evidence.ts';
 
 /** What AWS calls its own nodes, beside names that spell an address. */
 const OF_AWS = /^(?:i-[0-9a-f]{8,40}(?:\.|$)|fargate-)/;
@@ -49,6 +49,6 @@ export function readHybridNodes(
         listsNoDnsName: true,
       });
   };
-  for (const owner of nodes) for (const node of owner.nodes) if (asking.has(node)) look(owner, node);
+  for (const owner of nodes.filter(isLive)) for (const node of owner.nodes) if (asking.has(node)) look(owner, node);
   return { source: 'hybrid', ok: true, lookedAt: owners.length + without.size, owners, without };
 }

@@ -3,19 +3,20 @@ import { type Owner, ownedNames } from './evidence.ts';
 
 /**
  * What a Node says about itself in `status.addresses`. Weak: the kubelet writes it, so a policy opts in. The name of the Node alone
- * proves nothing here. Undefined while the Node is being deleted.
+ * proves nothing here. It is not live while it is being deleted: its machine may serve at its addresses until it is gone.
  *
  * Source: core/v1 `NodeAddress`.
  */
 export function ownerFromNode(object: unknown): Owner | undefined {
   const node = readNode(object);
-  if (node === undefined || node.deleting) return undefined;
-  const { name, addresses } = node;
+  if (node === undefined) return undefined;
+  const { name, addresses, deleting } = node;
   const { dnsNames, internalIps, externalIps } = addresses;
   return {
     source: 'node',
     object: `Node ${name}`,
     nodes: [name],
     ...ownedNames(dnsNames, [...internalIps, ...externalIps]),
+    notLive: deleting ? 'is being deleted' : undefined,
   };
 }

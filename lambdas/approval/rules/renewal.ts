@@ -49,7 +49,8 @@ export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, ev
     (owner) => isIndependent(owner) && isLive(owner) && tells(owner, kind, canonical) && !holders.includes(owner),
   );
   if (own !== undefined) return `${printable(own.object, 150)} does not`;
-  if (!owners.some((owner) => owner.source === 'node' && holders.includes(owner))) return 'its Node does not show it';
+  if (!owners.some((owner) => owner.source === 'node' && isLive(owner) && holders.includes(owner)))
+    return 'its Node does not show it';
   if (more.length > 0) return 'more objects have it than a name can belong to';
   // By any source: a live object, one that is not live, or a Node that is called so.
   const others = kind === 'dns' ? [...holders, ...evidence.ownersOf(canonical).owners] : holders;

@@ -4,6 +4,7 @@ import { printable } from '../../printable.ts';
 import { list, text } from '../../resources/fields.ts';
 import { renewedBy } from '../../tables/certificate-classes.ts';
 import { instant } from '../../time.ts';
+import { isoOf } from '../../words.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -51,14 +52,14 @@ function statusOf(
       message: `it has no certificate yet, or status.notAfter is no time${notReady === undefined ? '' : `; ${notReady}`}`,
       remedy: 'kubectl describe certificate tells what cert-manager waits for.',
     };
-  const from = renewalTime === undefined ? '' : `, from ${new Date(renewalTime).toISOString().slice(0, 10)} on`;
+  const from = renewalTime === undefined ? '' : `, from ${isoOf(renewalTime).slice(0, 10)} on`;
   return {
     kind: 'certificate',
     what,
     where,
     basis: 'status',
-    notBefore: notBefore === undefined ? undefined : new Date(notBefore).toISOString(),
-    notAfter: new Date(notAfter).toISOString(),
+    notBefore: notBefore === undefined ? undefined : isoOf(notBefore),
+    notAfter: isoOf(notAfter),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
   };
 }

@@ -2,7 +2,9 @@ import type { Observation, RenewalObservation } from '../../contracts/observatio
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
 import { printable } from '../../printable.ts';
+import { charged } from '../../processor-time.ts';
 import { renewedBy } from '../../tables/certificate-classes.ts';
+import { isoOf } from '../../words.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -81,7 +83,7 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
   const timer = setTimeout(() => tooLate.abort(), NODE_TIMEOUT_MS);
   try {
     const text = await readKubeletMetrics(target.workload, { node, signal: AbortSignal.any([signal, tooLate.signal]) });
-    return METRICS.flatMap((metric) => said(metric, text, node, context));
+    return charged(() => METRICS.flatMap((metric) => said(metric, text, node, context)));
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';
@@ -144,7 +146,7 @@ function said(
       where: placeOf(node),
       member: node,
       basis: 'status',
-      notAfter: new Date(at + seconds * 1_000).toISOString(),
+      notAfter: isoOf(at + seconds * 1_000),
       precisionMs: PRECISION_MS,
       ...(renewer === undefined ? {} : { renewedBy: renewer }),
     },

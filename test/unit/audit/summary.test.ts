@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
@@ -8,8 +9,11 @@ import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
+import { assess } from './fixtures.ts';
+import { createPki } from './sources/certificates.ts';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
   return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings: [], ...changed };
@@ -45,6 +49,32 @@ describe('summaryOf', () => {
         { what: 'etcd-server', count: 1, notAfter: at(90 * DAY), where: 'a:2379' },
       ],
     });
+  });
+
+  it.each([-8.64e15, -2.5e14, 0, 2.529e14, 8.64e15])(
+    'can be sent, whenever somebody says that a certificate ends: %d',
+    (time) => {
+      const said = { ...certificate('kubelet-serving', 'metrics of kubelet a', 0), basis: 'status' } as const;
+      const assessment = assess([{ ...said, notAfter: new Date(time).toISOString() }]);
+      const summary = summaryOf(snapshot(assessment), { durationMs: 1 });
+      expect(summary.ends).toHaveLength(1);
+      expect(read(AuditSummary, structuredClone(summary))).toMatchObject({ ok: true });
+    },
+  );
+
+  it('can be sent with a certificate whose times are outside of all years, as a time zone makes them', async () => {
+    const [known] = decodeBundle((await createPki()).ca.certificate).certificates;
+    if (known?.ok !== true) throw new Error('no certificate');
+    const told = { source: 'tls', observedAt: at(), what: 'kubelet-serving', where: 'a:10250' } as const;
+    for (const [notBefore, notAfter] of [
+      [Date.parse('0000-01-01T00:00:00+23:59'), Date.parse('0000-01-01T00:00:00+00:01')],
+      [0, Date.parse('9999-12-31T23:59:59-23:59')],
+    ] as const) {
+      const seen = certificateObservation(told, { ...known.certificate, notBefore, notAfter }, 'eks');
+      const summary = summaryOf(snapshot(assess([seen])), { durationMs: 1 });
+      expect(summary.ends).toHaveLength(1);
+      expect(read(AuditSummary, structuredClone(summary))).toMatchObject({ ok: true });
+    }
   });
 
   it('sums up the renewals that failed, of serving certificates that are not new', () => {

@@ -22,8 +22,13 @@ describe('ownerFromNode', () => {
     expect(ownerFromNode(nodeObject('node-1'))).toMatchObject({ nodes: ['node-1'], dnsNames: [], addresses: [] });
   });
 
+  it('is not live while the Node is being deleted, and keeps what it shows', () => {
+    const node = nodeObject('node-1', { InternalIP: ['10.0.1.23'] });
+    const deleting = { ...node, metadata: { name: 'node-1', deletionTimestamp: '2026-03-02T11:59:00Z' } };
+    expect(ownerFromNode(deleting)).toMatchObject({ addresses: ['10.0.1.23'], notLive: 'is being deleted' });
+  });
+
   it.each([
-    ['is being deleted', { metadata: { name: 'node-1', deletionTimestamp: '2026-03-02T11:59:00Z' } }],
     ['has no name', { metadata: {} }],
     ['has an empty name', { metadata: { name: '' } }],
     ['has a name that is no text', { metadata: { name: 1 } }],

@@ -435,6 +435,23 @@ describe('a contested name', () => {
     });
   });
 
+  it.each<EvidenceSource>(['node', 'patterns'])(
+    'is contested by a Node that is being deleted, for its machine may serve until it is gone: %s',
+    (source) => {
+      const going = nodeObject('node-2', { InternalIP: ['10.0.0.1'] });
+      const deletionTimestamp = '2026-03-02T11:59:00Z';
+      const nodes = [
+        nodeObject('node-1', { InternalIP: ['10.0.0.1'] }),
+        { ...going, metadata: { ...going.metadata, deletionTimestamp } },
+      ];
+      const policy = under({ evidence: [source], patterns: { cidrs: ['10.0.0.0/8'], dnsNames: [] } });
+      expect(prove([ip('10.0.0.1')], { nodes }, policy).failure).toMatchObject({
+        reason: 'SanContested',
+        message: expect.stringContaining('Node node-2), which is being deleted'),
+      });
+    },
+  );
+
   it('is contested by a Machine against a Node', () => {
     const nodes = [nodeObject('node-1', { InternalIP: ['10.0.0.2'] })];
     const machines = [machine('node-2', { InternalIP: ['10.0.0.2'] })];
@@ -568,6 +585,12 @@ describe('a hybrid node', () => {
     ['an address in no network', [...asked, ip('10.81.0.5')], {}, { reason: 'SanNotOwned' }],
     ['an address that its Node does not show', [dnsName(NODE), ip('10.80.0.6')], {}, { reason: 'SanNotOwned' }],
     ['an address that another Node shows', asked, { nodes: [own, other] }, { reason: 'SanContested' }],
+    [
+      'an address that another Node shows, which is being deleted',
+      asked,
+      { nodes: [own, { ...other, metadata: { ...other.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }] },
+      { reason: 'SanContested' },
+    ],
     [
       'an address that an instance has',
       asked,

@@ -113,7 +113,7 @@ describe('another source', () => {
     const { status, ...rest } = machine('', names, name);
     return { ...rest, status: { ...status, nodeRef: undefined, phase: 'Provisioned' } };
   };
-  const deleting = (one: ReturnType<typeof machine>) => ({
+  const deleting = <T extends ReturnType<typeof machine> | ReturnType<typeof nodeObject>>(one: T) => ({
     ...one,
     metadata: { ...one.metadata, deletionTimestamp: '2026-03-02T11:59:00Z' },
   });
@@ -126,6 +126,11 @@ describe('another source', () => {
   it.each<[string, Sources, string]>([
     ['a Machine of another node', { machines: [MINE, machine('node-2', { InternalIP: ['10.0.0.1'] })] }, 'SanNotOwned'],
     ['a Node of another node', { nodes: [NODE, nodeObject('node-2', { InternalIP: ['10.0.0.1'] })] }, 'SanNotOwned'],
+    [
+      'a Node of another node that is being deleted',
+      { nodes: [NODE, deleting(nodeObject('node-2', { InternalIP: ['10.0.0.1'] }))] },
+      'SanNotOwned',
+    ],
     ['a Machine that has the DNS name', { machines: [MINE, machine('node-1.corp.example.com')] }, 'SanNotOwned'],
     ['a Node that is called so', { nodes: [NODE, nodeObject('node-1.corp.example.com')] }, 'SanNotOwned'],
     ['a booting Machine', { machines: [MINE, booting({ InternalIP: ['10.0.0.1'] })] }, 'SanNotOwned'],
@@ -170,6 +175,7 @@ describe('another source', () => {
       'SanNotOwned',
     ],
     ['no Node any more', { nodes: [] }, 'SanNotOwned'],
+    ['the own Node, as it is being deleted', { nodes: [deleting(NODE)] }, 'SanNotOwned'],
     [
       'the own Machine, as it is being deleted',
       { machines: [deleting(machine('node-1', twoAddresses))] },

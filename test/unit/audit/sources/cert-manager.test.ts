@@ -43,6 +43,12 @@ test('a Certificate that is issued', async () => {
   });
 });
 
+test('times that RFC 3339 cannot write in UTC are the nearest ones that it can', async () => {
+  const status = { notBefore: '0000-01-01T00:00:00+23:59', notAfter: '9999-12-31T23:59:59-23:59' };
+  const { observations } = await observe(certManager, { [PATH]: [certificate(status)] });
+  expect(observations).toMatchObject([{ notBefore: '0000-01-01T00:00:00.000Z', notAfter: '9999-12-31T23:59:59.999Z' }]);
+});
+
 test('one that cannot be renewed says why', async () => {
   const conditions = [{ type: 'Ready', status: 'False', reason: 'IncorrectIssuer', message: 'no issuer\u001b[31m' }];
   const { observations } = await observe(certManager, { [PATH]: [certificate({ ...ISSUED, conditions })] });

@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
 import type { MemberObservation, RenewalObservation } from '../../../../lambdas/contracts/observation.ts';
+import { createProcessorBudget } from '../../../../lambdas/processor-time.ts';
 import { type Answers, contextOf, failure, fakeClient, observe, outline, TOLD } from './fake-cluster.ts';
 
 const path = (node: string) => `/api/v1/nodes/${node}/proxy/metrics`;
@@ -171,6 +172,14 @@ describe('what a kubelet can say', () => {
     expect(outline(await of(text))).toEqual(expected);
   });
 
+  it.each([
+    ['-2.5e+11', '0000-01-01T00:00:00.000Z'],
+    ['2.529e+11', '9999-12-31T23:59:59.999Z'],
+  ])('a time that RFC 3339 cannot write: %s', async (seconds, notAfter) => {
+    const { observations } = await of(server(seconds));
+    expect(observations[1]).toMatchObject({ kind: 'certificate', notAfter });
+  });
+
   it('on the first line', async () => {
     expect(outline(await of('kubelet_certificate_manager_server_ttl_seconds 60'))).toHaveLength(2);
   });
@@ -236,6 +245,13 @@ test('at most 16 at once', async () => {
   const answers = Object.fromEntries(names.map((name) => [path(name), slow]));
   const { count } = await observe(kubeletMetrics, answers, { members: names.map((name) => member(name)) });
   expect([count, most, now]).toEqual([100, 16, 0]);
+});
+
+test('to look for metrics in what a kubelet sends is at the expense of its cluster', async () => {
+  let cpuMs = 0;
+  const budget = createProcessorBudget({ limitMs: 1, cpuMs: () => (cpuMs += 2) });
+  await budget.run(async () => of(metrics({})));
+  expect(budget.signal.aborted).toBe(true);
 });
 
 test('kubelets that were not asked in time are one problem', async () => {
