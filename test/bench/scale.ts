@@ -31,7 +31,7 @@ const PLACES = Array.from({ length: 20 }, (_, index) => ({
 const EKS_RATE = { rate: 10, burst: 10 };
 const UNWELL = 500;
 /** Functions believe a time that is so far from theirs: a run need not wait for the next minute. Milliseconds. */
-const BEFORE_MS = 4 * 60_000;
+const BEFORE_MS = 3 * 60_000;
 const MAX_DISCOVERY_TICKS = 4;
 /** What a tick had no time for is looked for again after that. */
 const RETRY_MS = 125_000;
