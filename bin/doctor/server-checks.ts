@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
+import { addressRanges } from '../../lambdas/names.ts';
 import { DAY_MS } from '../../lambdas/time.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { dayOf } from '../terminal/words.ts';
@@ -47,15 +47,7 @@ export interface ServerCheckOptions {
 }
 
 /** Nothing outside of the network that has them leads to these (RFC 1918, RFC 6598, RFC 4193). */
-const PRIVATE = new BlockList();
-for (const [address, prefix] of [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['100.64.0.0', 10],
-] as const)
-  PRIVATE.addSubnet(address, prefix, 'ipv4');
-PRIVATE.addSubnet('fc00::', 7, 'ipv6');
+const PRIVATE = addressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
 
 /** Time to renew before anything breaks. */
 const CA_WARNING_DAYS = 30;
@@ -171,8 +163,7 @@ function untriedHere(problem: string, { lane, vpcId }: SweptFrom): Answer {
 }
 
 function laneAnswer(address: string, { lane }: SweptFrom): Answer {
-  if (!PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
-    return passed(`lane ${lane}, outside of every VPC`);
+  if (!PRIVATE.has(address)) return passed(`lane ${lane}, outside of every VPC`);
   return failed(`${address} is a private address, and lane ${lane} is outside of every VPC`, {
     text: 'Add to lanes in fleet.yaml one in a VPC that is routed there, name it as lane of the cluster, and deploy.',
   });

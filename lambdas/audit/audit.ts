@@ -5,7 +5,7 @@ import type { Snapshot } from '../contracts/snapshot.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
-import { RESTS_MS, type SourceId } from '../tables/audit-sources.ts';
+import { RESTING_SOURCES, type SourceId, STORED_MS } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
@@ -113,15 +113,14 @@ function atRest(
   now: number,
 ): SourceObservations | undefined {
   const { id } = source;
-  const restsMs = RESTS_MS[id];
-  if (restsMs === undefined || previous === undefined || previous.partial !== undefined) return undefined;
+  if (!RESTING_SOURCES.has(id) || previous === undefined || previous.partial !== undefined) return undefined;
   // Whoever fixes something sees it in the next audit. What could not be read is a warning.
   if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
   const observations = previous.observations.filter((told) => told.source === id);
-  const read = observations.find(({ kind }) => kind === 'read');
-  const age = now - Date.parse(read?.observedAt ?? '');
-  if (!(age >= 0 && age < restsMs)) return undefined;
-  return source.off(target) === undefined ? { observations, count: read?.kind === 'read' ? read.count : 0 } : undefined;
+  const read = observations.find((told) => told.kind === 'read');
+  if (read === undefined || source.off(target) !== undefined) return undefined;
+  const age = now - Date.parse(read.observedAt);
+  return age >= 0 && age < STORED_MS ? { observations, count: read.count } : undefined;
 }
 
 async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {

@@ -2,10 +2,8 @@ import { canonicalJson } from '../canonical-json.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
-import { REMEMBERED_SOURCES, RESTS_MS } from '../tables/audit-sources.ts';
+import { REMEMBERED_SOURCES, RESTING_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
 
-/** A stored snapshot is never older than that and one cadence of audits. Milliseconds. */
-const MAX_MS = 2 * 3_600_000;
 /** No rule looks closer at a clock, and no two answers tell the same. */
 const CLOCK_STEP_MS = 60_000;
 
@@ -21,7 +19,7 @@ const CLOCK_STEP_MS = 60_000;
 export function worthWriting(previous: Snapshot, snapshot: Snapshot): boolean {
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous.auditedAt);
   // A clock that was set back tells no age.
-  if (!(age >= 0 && age < MAX_MS)) return true;
+  if (!(age >= 0 && age < STORED_MS)) return true;
   if (previous.partial !== undefined || snapshot.partial !== undefined) return true;
   if (previous.cluster !== snapshot.cluster || previous.provider !== snapshot.provider) return true;
   if (!sawEverything(snapshot)) return true;
@@ -37,7 +35,7 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   return observations.every((observation) => {
     const { kind, source, observedAt } = observation;
     if (kind === 'unread' && observation.usual !== true) return false;
-    const mayBeOlder = REMEMBERED_SOURCES.has(source) || RESTS_MS[source] !== undefined;
+    const mayBeOlder = REMEMBERED_SOURCES.has(source) || RESTING_SOURCES.has(source);
     return observedAt >= auditedAt || (mayBeOlder && read.has(source));
   });
 }

@@ -3,7 +3,7 @@ import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../con
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Provider } from '../identifiers.ts';
-import { type SloState, sloState } from '../slo/objective.ts';
+import { type SloState, sloState, waitDistribution } from '../slo/objective.ts';
 import { ALARM_SEVERITIES, type AlarmSettings } from '../tables/alarms.ts';
 import { CLUSTER_STATES, type ClusterState } from '../tables/cluster-states.ts';
 import { SIGNAL_IDS, SIGNALS, type Signal, type SignalId } from '../tables/signals.ts';
@@ -37,6 +37,8 @@ export interface FleetHealth {
   readonly totals: Readonly<Record<SignalId, number>>;
   readonly counts: Readonly<Record<ClusterState, number>>;
   readonly slo: SloState;
+  /** Within how many seconds 5 %, 10 % and so on to 100 % of the approved requests of a day were approved. Empty when there was none. */
+  readonly waits?: readonly number[];
   /** What dispatch says of the discovery and of the registry. */
   readonly problems: readonly Finding[];
 }
@@ -94,6 +96,7 @@ export function fleetHealth(
     totals: totalsOf(clusters),
     counts: countsOf(clusters),
     slo: sloState(ledgers, monitoring.objective, now),
+    waits: waitDistribution(ledgers, now),
     problems: index?.dispatch?.problems ?? [],
   };
 }

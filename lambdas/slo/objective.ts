@@ -32,8 +32,6 @@ export interface DayState {
   /** Within how many seconds of their creation half of the approved requests were approved, and 95 % of them: of `WAIT_BOUNDS`. Absent when there was none. */
   readonly p50Seconds?: number;
   readonly p95Seconds?: number;
-  /** The same of 5 %, 10 % and so on to 100 %: what CloudWatch makes its percentiles from. Absent when there was none. */
-  readonly waits?: readonly number[];
 }
 
 /** Percent. */
@@ -73,8 +71,19 @@ export function sloState(ledgers: readonly SloLedger[], objective: number, now: 
     fastBurn: hour.missed < FAST_BURN_FLOOR ? 0 : Math.min(burn(hour), burn(within(15 * MINUTE_MS))),
     slowBurn: burn(within(3 * DAY_MS)),
     missedLately: hour.missed,
-    day: dayState(within(DAY_MS), waitsBetween(ledgers, until - DAY_MS, until)),
+    day: dayState(within(DAY_MS), waitsOfDay(ledgers, now)),
   };
+}
+
+/** Within how many seconds 5 %, 10 % and so on to 100 % of the approved requests of the last 24 hours were approved: empty when there was none. Pure. */
+export function waitDistribution(ledgers: readonly SloLedger[], now: number): readonly number[] {
+  const waits = waitsOfDay(ledgers, now);
+  return SHARES.flatMap((share) => boundOf(waits, share) ?? []);
+}
+
+function waitsOfDay(ledgers: readonly SloLedger[], now: number): readonly number[] {
+  const until = now - TOLD_AFTER_MS;
+  return waitsBetween(ledgers, until - DAY_MS, until);
 }
 
 function dayState(counts: FateCounts, waits: readonly number[]): DayState {
@@ -84,7 +93,6 @@ function dayState(counts: FateCounts, waits: readonly number[]): DayState {
     accepted: all === 0 ? undefined : (counts.us + counts.others) / all,
     p50Seconds: boundOf(waits, 50),
     p95Seconds: boundOf(waits, 95),
-    waits: waits.some((count) => count > 0) ? SHARES.flatMap((share) => boundOf(waits, share) ?? []) : undefined,
   };
 }
 

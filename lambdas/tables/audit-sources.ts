@@ -40,14 +40,11 @@ export type SourceId = (typeof SOURCE_IDS)[number];
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
-/**
- * Sources that change rarely, and whose API has one rate for all clusters of an account and Region: of a cluster without a warning they are read once in so many milliseconds. As
- * long as a stored snapshot is kept, so that it tells when they were read.
- */
-export const RESTS_MS: Partial<Readonly<Record<SourceId, number>>> = {
-  'eks-authorities': 2 * HOUR_MS,
-  'eks-nodegroups': 2 * HOUR_MS,
-};
+/** Sources that change rarely, and whose API has one rate for all clusters of an account and Region: of a cluster without a warning they are read once in {@link STORED_MS}. */
+export const RESTING_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['eks-authorities', 'eks-nodegroups']);
+
+/** A stored snapshot is never older than that and one cadence of audits, so it tells when a source was read that rests for as long. Milliseconds. */
+export const STORED_MS = 2 * HOUR_MS;
 
 /** So many certificates of a class with `severalAtAPlace` at one place: the newest, and those that end first. */
 export const REMEMBERED_OF_ONE_PLACE = 16;

@@ -71,7 +71,7 @@ export const METRIC = {
   /** report: of all requests of 24 hours, those that were not accepted, in percent, and those that nobody could prove. */
   requestsNotAccepted: 'RequestsNotAccepted',
   requestsUnprovable: 'RequestsUnprovable',
-  /** report: within how many seconds requests of 24 hours were approved. Two values, so that it is one series: half of them (`Minimum`) and 95 % (`Maximum`). */
+  /** report: within how many seconds requests of 24 hours were approved, twenty values of the same weight: the statistics p50 and p95 of the series say what they are called. */
   requestWait: 'RequestWait',
   /** report: report pages that could not be made or written, 1 for each. */
   pagesUnwritten: 'PagesUnwritten',

@@ -42,7 +42,7 @@ export function recordHealth(
   tick: number,
 ): void {
   const { units } = tables;
-  const { clusters, totals, counts, slo } = health;
+  const { clusters, totals, counts, slo, waits = [] } = health;
   for (const [id, value] of entriesOf(totals)) if (value > 0) metrics.addMetric(id, UNITS[units[id].unit], value);
   count(metrics, {
     [METRIC.clustersUnwell]: counts.critical + counts.warning,
@@ -52,7 +52,7 @@ export function recordHealth(
     metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
     metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
   }
-  recordDay(slo.day, metrics);
+  recordDay(slo.day, waits, metrics);
   recordRollouts(health, metrics, tick);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
@@ -73,7 +73,7 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
 }
 
-function recordDay({ counts, accepted = 1, waits = [] }: DayState, metrics: Metrics): void {
+function recordDay({ counts, accepted = 1 }: DayState, waits: readonly number[], metrics: Metrics): void {
   count(metrics, { [METRIC.requestsUnprovable]: counts.unprovable });
   if (accepted < 1) metrics.addMetric(METRIC.requestsNotAccepted, MetricUnit.Percent, percent(1 - accepted));
   for (const seconds of waits) metrics.addMetric(METRIC.requestWait, MetricUnit.Seconds, seconds);

@@ -63,7 +63,7 @@ export class HubFunction extends LambdaFunction {
       architecture: props.architecture === 'x86_64' ? Architecture.X86_64 : Architecture.ARM_64,
       timeout: props.timeout,
       memorySize: props.memorySize ?? 256,
-      environment: { ...props.environment },
+      ...(props.environment === undefined ? {} : { environment: props.environment }),
       role,
       logGroup: logs,
       ...(props.asynchronous ?? { retryAttempts: 0, maxEventAge: Duration.minutes(1) }),

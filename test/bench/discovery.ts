@@ -6,6 +6,7 @@ import { updateRegistry } from '../../lambdas/fleet/update-registry.ts';
 import { awsClientConfig } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
+import { CA_DATA } from './fixtures.ts';
 import { type Figure, figure } from './statistics.ts';
 
 const CLUSTERS = 1_000;
@@ -71,11 +72,10 @@ function putClusters(aws: SimulatedAws, regions: readonly string[]): void {
       {
         name: `cluster-${index}`,
         endpoint: `https://${index}.gr7.${region}.eks.amazonaws.com`,
-        certificateAuthority: Buffer.from(PEM).toString('base64'),
+        certificateAuthority: CA_DATA,
       },
     );
   }
 }
 
 /** As large as a real bundle; nobody connects with it. */
-const PEM = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(1_400)}\n-----END CERTIFICATE-----\n`;

@@ -16,6 +16,7 @@ import { lambdaNode } from '../support/lambda-node.ts';
 import { loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { giveShareOfCore, shareOfCore } from './core-share.ts';
+import { CA_DATA } from './fixtures.ts';
 import { p95, runFleet } from './run-fleet.ts';
 import { serveClusters } from './simulated-servers.ts';
 import { type Figure, figure } from './statistics.ts';
@@ -132,7 +133,7 @@ function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
       aws.eks.putCluster(place, {
         name: `cluster-${index}`,
         endpoint: `https://${index.toString(16).padStart(32, '0').toUpperCase()}.gr7.${place.region}.eks.amazonaws.com`,
-        certificateAuthority: Buffer.from(PEM).toString('base64'),
+        certificateAuthority: CA_DATA,
       });
   for (const account of new Set(PLACES.map((place) => place.account)))
     aws.identity.putRole({
@@ -252,6 +253,3 @@ function memory(name: string, peakMiB: number, limit: number): Figure {
     met: (value) => value <= most,
   });
 }
-
-/** As large as a real bundle; nobody connects with it. */
-const PEM = `-----BEGIN CERTIFICATE-----\n${'MIIC'.repeat(256)}\n-----END CERTIFICATE-----\n`;

@@ -72,12 +72,12 @@ describe('recordHealth', () => {
     expect(record(fleet([], { slo }))).toMatchObject([{ metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25] } }]);
   });
 
-  const dayOf = (slo: Partial<SloState['day']>) =>
-    record(fleet([], { slo: { ...SLO, day: { ...SLO.day, ...slo } } }))[0]?.metrics;
+  const dayOf = (slo: Partial<SloState['day']>, waits: readonly number[] = []) =>
+    record(fleet([], { slo: { ...SLO, day: { ...SLO.day, ...slo } }, waits }))[0]?.metrics;
 
   it('publishes the requests of a day that were not accepted, those that nobody could prove, and how long the others waited', () => {
     const counts = { us: 6, others: 1, missed: 1, refused: 0, unprovable: 2 };
-    expect(dayOf({ counts, accepted: 0.7, waits: [15, 15, 180] })).toMatchObject({
+    expect(dayOf({ counts, accepted: 0.7 }, [15, 15, 180])).toMatchObject({
       RequestsNotAccepted: [30],
       RequestsUnprovable: [2],
       RequestWait: [15, 15, 180],
