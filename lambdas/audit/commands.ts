@@ -124,6 +124,9 @@ const kubelet = (context: CommandContext): string =>
     signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
   });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
+/** Every name of the certificate that a node serves, with its proof. */
+const issued = (context: CommandContext): string =>
+  clusterCommand(`explain ${word(context.node, 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 
@@ -192,6 +195,8 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   RequestFailed: request,
   RequestDenied: request,
   RequestStorm: requests,
+  IssuedNamesAnother: issued,
+  IssuedUnproven: issued,
   Unreachable: place,
   SourceUnread: again,
   SourceLost: again,

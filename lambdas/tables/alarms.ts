@@ -256,6 +256,15 @@ export const ALARMS = {
     datapoints: { atLeast: 1, of: 1 },
     meaning: 'A node asks for a certificate that covers what is not its own. It was refused.',
   },
+  IssuedNamesAnother: {
+    watches: { signal: 'IssuedNamesAnother' },
+    firstCommand: AUDIT,
+    setting: 'count',
+    severity: 'critical',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    meaning: 'A node has a certificate for what belongs to another node, to the API server or to a Service.',
+  },
   SloFastBurn: {
     watches: { signal: 'SloFastBurn' },
     firstCommand: OBSERVE,

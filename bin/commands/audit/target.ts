@@ -29,6 +29,7 @@ export async function openAuditTarget(
   return {
     ...opened,
     eks,
+    policies: fleet.policies,
     reach: {
       handshakes: options.handshakes !== false,
       secrets: options.secrets === true,

@@ -61,6 +61,7 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
   const stage = createAuditStage({
     snapshots,
     thresholds: DEFAULT_THRESHOLDS,
+    policies: [],
     eksAudit: (scope, name) => ({ scope, name }) as never,
     clock: () => NOW,
     engine: {
@@ -277,6 +278,7 @@ describe('createAuditStage', () => {
       const options = {
         snapshots: stored,
         thresholds: DEFAULT_THRESHOLDS,
+        policies: [],
         clock: () => now,
         eksAudit: () => ({}) as never,
       };
