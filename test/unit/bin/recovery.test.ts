@@ -236,13 +236,16 @@ describe('certmarshal recovery open', () => {
       problems: [{ kind, object: 'list requests', message: 'the connection was refused', remedy: 'Check it.' }],
     });
 
-    it.each(['unreachable', 'timeout'])('by the first look (%s) closes at once and says what comes first', async (kind) => {
-      const { status, sweeps, slept, stdout, stderr, ended } = await open([unreached(kind)]);
-      expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
-      expect(stdout).toContain('list requests: the connection was refused');
-      expect(stdout).not.toContain('it did not ask');
-      expect(stderr).toContain('steps 2 and 3 of docs/runbooks/recovery.md; then again: certmarshal recovery open');
-    });
+    it.each(['unreachable', 'timeout'])(
+      'by the first look (%s) closes at once and says what comes first',
+      async (kind) => {
+        const { status, sweeps, slept, stdout, stderr, ended } = await open([unreached(kind)]);
+        expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
+        expect(stdout).toContain('list requests: the connection was refused');
+        expect(stdout).not.toContain('it did not ask');
+        expect(stderr).toContain('steps 2 and 3 of docs/runbooks/recovery.md; then again: certmarshal recovery open');
+      },
+    );
 
     it('says so as JSON, too', async () => {
       const { stdout } = await open([unreached('unreachable')], { output: 'json' });
