@@ -499,7 +499,7 @@ describe('runbooks', () => {
     const [, file = ''] = /^```yaml\n([^]*?)^```$/m.exec(textOf('certificate-expired.md')) ?? [];
     const kubelet = { kubeletConfiguration: { kind: 'KubeletConfiguration', serverTLSBootstrap: true } };
     expect(parse(file)).toEqual({
-      apiVersion: 'anywhere.eks.amazonaws.com/v1alpha1',
+      apiVersion: expect.stringMatching(/^anywhere\.eks\.amazonaws\.com\//),
       kind: 'Cluster',
       metadata: { name: 'berlin-prod' },
       spec: { controlPlaneConfiguration: kubelet, workerNodeGroupConfigurations: [{ name: 'md-0', ...kubelet }] },
