@@ -3,7 +3,7 @@ import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { SigningRequest } from '../../lambdas/resources/signing-request.ts';
-import { REASONS } from '../../lambdas/tables/reasons.ts';
+import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
@@ -17,10 +17,13 @@ const ENDINGS = {
   ignore: 'Not judged.',
 } as const;
 const OBSERVED = 'The policy only observes: nothing is written.';
+const IGNORED = 'No sweep judges it.';
 const MAX_NAMES = 20;
 
 export interface Explanation {
   readonly verdict: Verdict;
+  /** What a sweep makes of it, where `verdict` is another judgement. */
+  readonly sweep?: Verdict;
   /** The cluster that was asked. */
   readonly cluster?: string;
   readonly server?: NamedServer;
@@ -31,16 +34,15 @@ export interface Explanation {
 
 /** Tells one verdict as a person asks for it: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
-  { verdict, csr, cluster, server, problems = [] }: Explanation,
+  { verdict, sweep = verdict, csr, cluster, server, problems = [] }: Explanation,
   name: string,
   now: number,
 ): Lines {
   const which = joined([cluster, server && serverWords(server)], ' · ');
   // What failed comes first: it is what the reader looks for.
   const checks = verdict.checks.toSorted((a, b) => Number(a.passed) - Number(b.passed));
-  const { meaning, next } = REASONS[verdict.reason];
   return [
-    hang('', headline(verdict, csr?.username, name)),
+    hang('', headline(verdict, sweep, csr?.username, name)),
     which !== '' && hang('  ', faint(printable(which, 600))),
     '',
     csr && [table(facts(verdict, csr, now)), ''],
@@ -56,9 +58,13 @@ export function explanationLines(
     ],
     // Before the reason: a name that could not be looked up is not proven either.
     problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
-    hang('  ', `${verdict.reason}: ${meaning}`),
-    next !== '' && hang('  → ', next),
+    [...new Set([verdict.reason, sweep.reason])].map(reasonLines),
   ];
+}
+
+function reasonLines(reason: Reason): Lines {
+  const { meaning, next } = REASONS[reason];
+  return [hang('  ', `${reason}: ${meaning}`), next !== '' && hang('  → ', next)];
 }
 
 function facts({ names, policy, mode }: Verdict, { createdAt, username, groups }: SigningRequest, now: number) {
@@ -69,11 +75,12 @@ function facts({ names, policy, mode }: Verdict, { createdAt, username, groups }
   return [asked, ...nameRows(names), ...(policy === undefined ? [] : [['policy', `${policy}${observes}`]])];
 }
 
-function headline(verdict: Verdict, username: string | undefined, name: string): string {
-  const who = username === undefined ? name : printable(username.replace(NODE_PREFIX, ''), 120);
-  const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[verdict.verdict];
-  const writes = verdict.verdict === 'approve' || verdict.verdict === 'deny';
-  const ending = writes && verdict.mode === 'observe' ? OBSERVED : ENDINGS[verdict.verdict];
+function headline(verdict: Verdict, sweep: Verdict, username: string | undefined, name: string): string {
+  const who = username === undefined ? printable(name) : printable(username.replace(NODE_PREFIX, ''), 120);
+  const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[sweep.verdict];
+  const writes = sweep.verdict === 'approve' || sweep.verdict === 'deny';
+  const ignored = sweep.verdict === 'ignore' && sweep.reason !== verdict.reason;
+  const ending = writes && sweep.mode === 'observe' ? OBSERVED : ignored ? IGNORED : ENDINGS[sweep.verdict];
   return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
 }
 
