@@ -54,8 +54,6 @@ export interface Vouched {
   readonly verdict: Verdict;
   /** False where a source of evidence could not be read: what it would have said is not known. */
   readonly allRead: boolean;
-  /** Whether the object can be written back as it was. */
-  readonly writable: boolean;
   /** Names that the person typed. */
   readonly names: readonly string[];
 }
@@ -81,16 +79,11 @@ const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
  * Undefined where a person may decide so. An approval needs a judgement; where that is hostile, where a name is another's, or where evidence could not be read, every
  * name that is not proven has to be typed. A denial takes nothing from anybody that a kubelet does not ask for again. Pure.
  */
-export function refusalOf({ decision, verdict, allRead, writable, names }: Vouched): Refusal | undefined {
+export function refusalOf({ decision, verdict, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
   if (reason === 'NotKubeletServing')
     return { message, remedy: 'Requests of other signers are no business of certmarshal.' };
   if (NOTHING_TO_DECIDE.has(reason)) return { message, remedy: REASONS[reason].next };
-  if (!writable)
-    return {
-      message: 'the object lacks what a write is bound to, or has too much metadata to be written back as it was',
-      remedy: REASONS.ObjectMalformed.next,
-    };
   if (decision === 'deny') return undefined;
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
 

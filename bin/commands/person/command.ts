@@ -1,7 +1,15 @@
 import { conditionByPerson, type Outcome, writeForPerson } from '../../../lambdas/approval/act.ts';
 import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
-import { type DecidedByPerson, judgeForPerson, overtakenBy, refusalOf } from '../../../lambdas/approval/person.ts';
+import {
+  type DecidedByPerson,
+  judgeForPerson,
+  overtakenBy,
+  type Refusal,
+  refusalOf,
+} from '../../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
+import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import { personEntries } from '../../../lambdas/journal/person-entry.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 import { getSigningRequest } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
@@ -9,13 +17,17 @@ import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
 import { type NamedServer, otherwiseNotice, quote } from '../../target.ts';
+import type { Lines } from '../../terminal/draw.ts';
 import { explain, noSuchRequest } from '../explain.ts';
 import { explanationLines } from '../explain-view.ts';
-import { intentLines, type PersonLook, recordNotice, refusalLines, writtenLines } from './view.ts';
+import { intentLines, isPasteable, recordNotice, refusalLines, writtenLines } from './view.ts';
 
 /** What a person asks for. */
 export interface PersonAsked extends Omit<DecidedByPerson, 'by'> {
@@ -41,6 +53,19 @@ export interface PersonSettings {
   /** @default nothing but the output and the condition keeps a record */
   readonly journal?: KeyboardJournal | undefined;
 }
+
+/** What a person is shown before anything is written; without `refused` it may be. */
+type PersonLook = {
+  /** By every check. */
+  readonly verdict: Verdict;
+  /** What a sweep makes of it. */
+  readonly sweep: Verdict;
+  /** Of the evidence: what it could not show. */
+  readonly problems: readonly Problem[];
+} & (
+  | { readonly refused: Refusal; readonly csr: SigningRequest | undefined }
+  | { readonly refused?: undefined; readonly csr: SigningRequest; readonly subject: ApprovalSubject }
+);
 
 /** A cluster, by its id in the fleet, as the journal calls it. */
 export type PersonTarget = SweepTarget & { readonly id: string; readonly server?: NamedServer };
@@ -69,47 +94,55 @@ export async function personCommand(
     io.stderr.write(noSuchRequest(cluster.name, asked.csr));
     return EXIT.incomplete;
   }
-  const { csr, subject, refusal, verdict, sweep } = look;
-  const by = refusal === undefined ? await userOf(workload, settings.localUser, signal) : '';
-  const decided = { decision, because, by };
-  const condition = conditionByPerson(decided);
-  if (output === 'table') {
-    const explanation = { ...look, cluster: cluster.name, server };
-    const following = refusal === undefined ? !yes && intentLines(look, condition) : refusalLines(look, asked);
-    print(io, [explanationLines(explanation, asked.csr, startedAt), following]);
-  }
+  const { verdict, sweep, refused, problems: unread } = look;
   const document = {
     version: 1,
     kind: decision,
     at: new Date(startedAt).toISOString(),
     cluster: printable(cluster.name),
     csr: printable(asked.csr, 253),
-    uid: csr && printable(csr.uid, 100),
+    uid: look.csr && printable(look.csr.uid, 100),
     because,
     judged: verdict,
     sweep: { verdict: sweep.verdict, reason: sweep.reason, message: sweep.message },
-    unread: look.problems,
+    unread,
   };
-  if (refusal !== undefined || csr === undefined || subject === undefined || !yes) {
-    if (output === 'json') printJson(io, { ...document, ...(refusal === undefined ? { by, condition } : { refusal }) });
-    io.stderr.write(
-      `Nothing was written: ${refusal?.message ?? `--yes does it.${nextCommand(look, asked, settings)}`}\n`,
-    );
+  const show = (following: Lines): void => {
+    if (output === 'table')
+      print(io, [explanationLines({ ...look, cluster: cluster.name, server }, asked.csr, startedAt), following]);
+  };
+  if (refused !== undefined) {
+    show(refusalLines(refused, verdict, asked));
+    if (output === 'json') printJson(io, { ...document, refused });
+    io.stderr.write(`Nothing was written: ${refused.message}.\n`);
+    return EXIT.incomplete;
+  }
+  const { csr, subject } = look;
+  const decided = { decision, because, by: await userOf(workload, settings.localUser, signal) };
+  const condition = conditionByPerson(decided);
+  if (!yes) {
+    show(intentLines(csr, condition));
+    if (output === 'json') printJson(io, { ...document, by: decided.by, condition });
+    io.stderr.write(`Nothing was written: --yes does it.${nextCommand(csr, asked, settings)}\n`);
     return EXIT.incomplete;
   }
 
+  show(undefined);
   const untried = journal && (await keepAtKeyboard(journal, id, []));
   if (untried !== undefined) throw new UsageError(`Nothing was written: ${untried}`);
   if (journal === undefined) io.stderr.write(recordNotice());
   const outcome = await writeForPerson(subject, condition, { client: workload, signal });
   const context = { cluster: id, startedAt, policyHash: policyHash(policies), program: settings.version };
   const entries = personEntries({ csr, outcome, verdict, ...decided }, context);
-  const unkept = journal && (await keepAtKeyboard(journal, id, entries));
-  const overtaken = outcome.kind === 'overtaken' ? await whatOvertook(workload, subject, signal) : undefined;
-  const written = { kind: outcome.kind, problem: problemOf(outcome), overtaken };
-  const journaled = journal !== undefined && unkept === undefined && entries.length > 0;
-  if (output === 'json') printJson(io, { ...document, by, condition, written, journaled });
-  else print(io, ['', writtenLines(written, { ...asked, by, program: settings.program, condition, journal })]);
+  const unkept = journal && entries.length > 0 ? await keepAtKeyboard(journal, id, entries) : undefined;
+  const written = {
+    kind: outcome.kind,
+    problem: problemOf(outcome),
+    overtaken: outcome.kind === 'overtaken' ? await whatOvertook(workload, subject, signal) : undefined,
+  };
+  const journaled = journal !== undefined && entries.length > 0 && unkept === undefined;
+  if (output === 'json') printJson(io, { ...document, by: decided.by, condition, written, journaled });
+  else print(io, ['', writtenLines(written, asked, { condition, by: decided.by, program: settings.program, journal })]);
   if (unkept !== undefined) io.stderr.write(`Not journaled: ${unkept}\n`);
   return outcome.kind === 'written' && unkept === undefined ? EXIT.done : EXIT.incomplete;
 }
@@ -133,15 +166,22 @@ async function lookAt(
       ? sweep
       : judgeForPerson(observed.cluster, csr, observed.evidence, policies, now);
   const allRead = observed?.evidence.readings.every(({ ok }) => ok) ?? false;
-  const refusal =
+  const shown = { verdict, sweep, problems };
+  const refused =
     csr !== undefined && uid !== undefined && csr.uid !== uid
       ? {
           message: `it is not the request of --uid: another one has its name now, uid ${printable(csr.uid, 100)}`,
           remedy: 'Look at this one as at any other, without --uid.',
         }
-      : refusalOf({ decision, verdict, allRead, writable: subject !== undefined, names });
-  return { csr, subject, verdict, sweep, problems, refusal };
+      : refusalOf({ decision, verdict, allRead, names });
+  if (refused !== undefined || csr === undefined) return { ...shown, csr, refused: refused ?? UNWRITABLE };
+  return subject === undefined ? { ...shown, csr, refused: UNWRITABLE } : { ...shown, csr, subject };
 }
+
+const UNWRITABLE: Refusal = {
+  message: 'the object lacks what a write is bound to, or has too much metadata to be written back as it was',
+  remedy: REASONS.ObjectMalformed.next,
+};
 
 /** Whom the API server takes us for. */
 async function userOf(client: KubernetesClient, localUser: string, signal: AbortSignal): Promise<string> {
@@ -157,7 +197,7 @@ async function userOf(client: KubernetesClient, localUser: string, signal: Abort
 
 async function whatOvertook(
   client: KubernetesClient,
-  { name, uid }: NonNullable<PersonLook['subject']>,
+  { name, uid }: ApprovalSubject,
   signal: AbortSignal,
 ): Promise<string> {
   try {
@@ -177,9 +217,9 @@ function problemOf(outcome: Outcome) {
 const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Empty where what a cluster says would stand in it. */
-function nextCommand({ csr }: PersonLook, asked: PersonAsked, { program, repeat }: PersonSettings): string {
+function nextCommand({ uid }: SigningRequest, asked: PersonAsked, { program, repeat }: PersonSettings): string {
   const { csr: name, decision, because, names } = asked;
-  if (csr === undefined || !UID.test(csr.uid) || printable(name, 253) !== name || name.startsWith('-')) return '';
+  if (!UID.test(uid) || !isPasteable(name)) return '';
   const typed = names.map((each) => ` --name ${quote(each)}`).join('');
-  return ` ${program} ${decision} ${quote(name)} --uid ${csr.uid} --because ${quote(because)}${typed}${repeat} --yes`;
+  return ` ${program} ${decision} ${quote(name)} --uid ${uid} --because ${quote(because)}${typed}${repeat} --yes`;
 }

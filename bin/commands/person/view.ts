@@ -4,7 +4,6 @@ import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { ApprovalCondition } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { KeyboardJournal } from '../../keyboard-journal.ts';
 import { pasteable } from '../../program.ts';
@@ -13,25 +12,18 @@ import { hang, type Lines } from '../../terminal/draw.ts';
 import { bad, faint, good, strong } from '../../terminal/paint.ts';
 import { nextLine, problemLines } from '../../terminal/phrases.ts';
 
-/** What a person is shown before anything is written. */
-export interface PersonLook {
-  readonly csr: SigningRequest | undefined;
-  readonly subject: ApprovalSubject | undefined;
-  /** By every check. */
-  readonly verdict: Verdict;
-  /** What a sweep makes of it. */
-  readonly sweep: Verdict;
-  readonly problems: readonly Problem[];
-  readonly refusal: Refusal | undefined;
+/** Whether a name of a request may stand in a command that is to be pasted. */
+export function isPasteable(csr: string): boolean {
+  return printable(csr, 253) === csr && !csr.startsWith('-');
 }
 
 const MAX_NAMES = 20;
 
 /** What `--yes` would write. */
-export function intentLines({ csr }: PersonLook, { type, reason, message }: ApprovalCondition): Lines {
+export function intentLines({ uid }: SigningRequest, { type, reason, message }: ApprovalCondition): Lines {
   return [
     '',
-    `  It would write, on the object of uid ${printable(csr?.uid ?? '', 100)}:`,
+    `  It would write, on the object of uid ${printable(uid, 100)}:`,
     hang('    ', `condition ${type}, reason ${reason}`),
     hang('    ', message),
   ];
@@ -39,19 +31,18 @@ export function intentLines({ csr }: PersonLook, { type, reason, message }: Appr
 
 /** Why it is not done, and what is to be typed for it all the same. */
 export function refusalLines(
-  { refusal, verdict }: PersonLook,
-  { decision, csr }: { readonly decision: DecidedByPerson['decision']; readonly csr: string },
+  { message, remedy, names = [] }: Refusal,
+  { reason }: Verdict,
+  { decision, csr }: Asked,
 ): Lines {
-  const { message = '', remedy = '', names = [] } = refusal ?? {};
   const flags = names.slice(0, MAX_NAMES).map((name) => ` --name ${quote(name)}`);
-  const isPasteable = printable(csr, 253) === csr && !csr.startsWith('-');
   return [
     '',
     problemLines(`not ${DONE[decision]}: ${message}`, remedy === '' ? undefined : remedy),
     // Never wrapped: to be copied.
     flags.length > 0 && `     ${flags.join('')}`,
     names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more; --output json lists them all`,
-    verdict.reason === 'NotKubeletServing' && isPasteable && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
+    reason === 'NotKubeletServing' && isPasteable(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
   ];
 }
 
@@ -61,6 +52,19 @@ export function recordNotice(): string {
 }
 
 const DONE = { approve: 'approved', deny: 'denied' } as const;
+
+/** What was asked for. */
+interface Asked {
+  readonly decision: DecidedByPerson['decision'];
+  readonly csr: string;
+}
+
+interface WrittenBy {
+  readonly condition: ApprovalCondition;
+  readonly by: string;
+  readonly program: string;
+  readonly journal: KeyboardJournal | undefined;
+}
 
 export interface Written {
   readonly kind: Outcome['kind'];
@@ -72,21 +76,8 @@ export interface Written {
 /** What became of the write. */
 export function writtenLines(
   { kind, problem, overtaken }: Written,
-  {
-    decision,
-    csr,
-    by,
-    program,
-    condition,
-    journal,
-  }: {
-    readonly decision: DecidedByPerson['decision'];
-    readonly csr: string;
-    readonly by: string;
-    readonly program: string;
-    readonly condition: ApprovalCondition;
-    readonly journal: KeyboardJournal | undefined;
-  },
+  { decision, csr }: Asked,
+  { condition, by, program, journal }: WrittenBy,
 ): Lines {
   const which = strong(printable(csr, 253));
   if (kind === 'written')
