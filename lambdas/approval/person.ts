@@ -6,7 +6,8 @@ import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { ANY_AGE, type EnginePolicy } from './policy.ts';
 import type { ClusterContext } from './request.ts';
-import type { Verdict } from './verdict.ts';
+import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
+import type { NameProof, Verdict } from './verdict.ts';
 
 /** What a person decided on one request. */
 export interface DecidedByPerson {
@@ -52,6 +53,8 @@ export interface Vouched {
   readonly decision: DecidedByPerson['decision'];
   /** By every check: {@link judgeForPerson}. */
   readonly verdict: Verdict;
+  /** With what was learned of its endpoints and service CIDRs. */
+  readonly cluster: ClusterContext;
   /** False where a source of evidence could not be read: what it would have said is not known. */
   readonly allRead: boolean;
   /** Names that the person typed. */
@@ -76,10 +79,11 @@ const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
 ]);
 
 /**
- * Undefined where a person may decide so. An approval needs a judgement; where that is hostile, where a name is another's, or where evidence could not be read, every
- * name that is not proven has to be typed. A denial takes nothing from anybody that a kubelet does not ask for again. Pure.
+ * Undefined where a person may decide so. An approval needs a judgement; where that is hostile, where a name is another's or one that no node may have, or where evidence
+ * could not be read, every name that is not proven has to be typed. One that no node may have is never proven. A denial takes nothing from anybody that a kubelet does
+ * not ask for again. Pure.
  */
-export function refusalOf({ decision, verdict, allRead, names }: Vouched): Refusal | undefined {
+export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
   if (reason === 'NotKubeletServing')
     return { message, remedy: 'Requests of other signers are no business of certmarshal.' };
@@ -87,23 +91,23 @@ export function refusalOf({ decision, verdict, allRead, names }: Vouched): Refus
   if (decision === 'deny') return undefined;
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
 
-  const unproven = [...new Set(verdict.names.flatMap(({ name, proven }) => (proven ? [] : [name])))];
-  const foreign = verdict.names.some(({ ownedBy }) => ownedBy !== undefined);
+  const unproven = verdict.names.filter((name) => !name.proven || isReserved(name, cluster));
   if (hostile && unproven.length === 0)
     return {
       message: `it is provably hostile, and not by a name that a person could vouch for: ${failedRules(verdict)}`,
       remedy: REASONS[reason].next,
     };
-  const mustType = hostile || foreign || !allRead;
-  if (names.length > 0 ? isSameSet(names, unproven) : !mustType || unproven.length === 0) return undefined;
-  return {
-    message: names.length > 0 ? 'the names that were typed are not those that are not proven' : why(hostile, foreign),
-    remedy:
-      unproven.length === 0
-        ? 'Every name is proven: type none.'
-        : 'Only if you know that the node has them: type every name that is not proven, and no other.',
-    names: unproven,
-  };
+  const wanted = [...new Set(unproven.map(({ name }) => name))];
+  const remedy =
+    wanted.length === 0
+      ? 'Every name is proven: type none.'
+      : 'Only if you know that the node has them: type every name that is not proven, and no other.';
+  if (names.length > 0)
+    return isSameSet(names, wanted)
+      ? undefined
+      : { message: 'the names that were typed are not those that are not proven', remedy, names: wanted };
+  const why = whyTyped(verdict, cluster, allRead);
+  return why === undefined || wanted.length === 0 ? undefined : { message: why, remedy, names: wanted };
 }
 
 /** Why a write met another object than the one that was shown. Pure. */
@@ -114,11 +118,19 @@ export function overtakenBy(uid: string, now: unknown): string {
   return gateReason(read.csr)?.message ?? 'it was changed, and is still undecided';
 }
 
-function why(hostile: boolean, foreign: boolean): string {
+/** Why `--yes` alone does not approve it; undefined where it does. */
+function whyTyped({ hostile, names }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
   if (hostile) return 'it is provably hostile';
-  return foreign
-    ? 'a name of it belongs to another'
-    : 'evidence could not be read, so whose its names are is not known';
+  if (names.some((name) => isReserved(name, cluster))) return 'no node may have a name of it';
+  if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name of it belongs to another';
+  return allRead ? undefined : 'evidence could not be read, so whose its names are is not known';
+}
+
+function isReserved({ name }: NameProof, cluster: ClusterContext): boolean {
+  const address = canonicalAddress(name);
+  const reserved =
+    address === undefined ? reservedDnsName(canonicalDnsName(name), cluster, false) : reservedAddress(address, cluster);
+  return reserved !== undefined;
 }
 
 function failedRules({ checks }: Verdict): string {

@@ -31,6 +31,23 @@ const CLUSTER = 'berlin-prod';
 const BECAUSE = 'second NIC of the node, ticket 4711';
 const signal = new AbortController().signal;
 
+/** All that a person needs, but the right to approve for the signer. */
+const WITHOUT_THE_SIGNER = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: alan }
+rules:
+  - { apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests], verbs: [get, list] }
+  - { apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests/approval], verbs: [update] }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: alan }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: alan }
+subjects:
+  - { apiGroup: rbac.authorization.k8s.io, kind: User, name: alan }
+`;
+
 describe.skipIf(real.missing)('a decision of a person on a real control plane', () => {
   let controlPlane: ControlPlane;
   let admin: Admin;
@@ -107,13 +124,15 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
   beforeAll(async () => {
     controlPlane = await startControlPlane({
       binaries: real.binaries,
-      users: [{ name: 'ada' }, { name: 'grace', groups: [] }],
+      users: [{ name: 'ada' }, { name: 'alan' }, { name: 'grace' }],
     });
     admin = connectAdmin(controlPlane);
     await applyCrds(controlPlane);
     // What the help says a person needs, and no more.
     await admin.apply(rbacManifests({ user: 'ada', audit: false }, [DEFAULT_POLICY]));
     await admin.apply(rbacManifests({ user: 'ada', management: true, audit: false }, [DEFAULT_POLICY]));
+    await admin.apply(rbacManifests({ user: 'alan', management: true, audit: false }, [DEFAULT_POLICY]));
+    await admin.apply(WITHOUT_THE_SIGNER);
     const kubeconfig = await readFile(controlPlane.kubeconfig('ada'), 'utf8');
     client = createKubernetesClient({ ...(await loadKubeconfig(kubeconfig, { origin: 'file' })), addresses: 'local' });
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-person-'));
@@ -177,6 +196,24 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     expect(await conditionsOf('hostile')).toMatchObject([{ type: 'Approved' }]);
   });
 
+  it('approves a name that no node may have only when it is typed, whatever a Machine lists', async () => {
+    const address = '127.0.0.99';
+    await createMachine(admin, {
+      name: 'md-0-loop',
+      clusterName: CLUSTER,
+      nodeName: 'worker-loop',
+      addresses: [
+        { type: 'InternalIP', address },
+        { type: 'Hostname', address: 'worker-loop' },
+      ],
+    });
+    await ask('reserved', 'worker-loop', address);
+    const { status, stdout, stderr } = await decide('reserved');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'Nothing was written: no node may have a name of it.\n' });
+    expect(stdout).toContain(`      --name ${address}\n`);
+    expect((await decide('reserved', { names: [address] })).status).toBe(0);
+  });
+
   it('is not fooled by a hostile request that a newer one of its node hides from sweeps', async () => {
     const victim = await joined();
     const { node, address } = await joined();
@@ -190,7 +227,9 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
 
   it.each<[string, (name: string) => Promise<unknown>, RegExp]>([
     ['was swapped', async (name) => swap(name), /another request has its name now, uid [-0-9a-f]{36}/],
-    ['was approved', async (name) => approveCsr(admin, name), /condition Approved, reason Test/],
+    // An approved one may be issued by now.
+    ['was approved', async (name) => approveCsr(admin, name), /condition Approved, reason Test|certificate is issued/],
+    ['was denied', denied, /condition Denied, reason ByHand/],
     ['was deleted', async (name) => admin.delete(`${CSRS}/${name}`), /it was deleted/],
     [
       'was changed',
@@ -207,10 +246,19 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     expect(stdout).toMatch(why);
     expect(stdout).toContain('Nothing was written.');
     const left = what === 'was deleted' ? [] : await conditionsOf(name);
-    expect(left.map(({ reason }) => reason)).toEqual(what === 'was approved' ? ['Test'] : []);
+    expect(left.map(({ reason }) => reason)).toEqual(
+      { 'was approved': ['Test'], 'was denied': ['ByHand'] }[what] ?? [],
+    );
     // Nothing was decided.
     expect((await searchJournal(directoryJournalStore(journal.directory), {}, 9, signal)).found).toBe(0);
   });
+
+  async function denied(name: string): Promise<unknown> {
+    return admin.put(`${CSRS}/${name}/approval`, {
+      ...(await admin.get<Csr>(`${CSRS}/${name}`)),
+      status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },
+    });
+  }
 
   async function swap(name: string): Promise<void> {
     const { node } = await joined();
@@ -304,6 +352,12 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
       status: 1,
       stderr: expect.stringMatching(/403[^]*certmarshal rbac/),
     });
+    // Who may write the subresource and not approve for the signer may not deny either.
+    for (const command of ['approve', 'deny'])
+      expect(await run('alan', command, 'by-command', ...because, '--yes')).toMatchObject({
+        status: 1,
+        stdout: expect.stringMatching(/Nothing was written\.[^]*403[^]*certmarshal rbac/),
+      });
     expect(await run('ada', 'approve', 'other', ...because, '--yes')).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('Next  kubectl certificate approve other\n'),

@@ -173,7 +173,7 @@ async function lookAt(
           message: `it is not the request of --uid: another one has its name now, uid ${printable(csr.uid, 100)}`,
           remedy: 'Look at this one as at any other, without --uid.',
         }
-      : refusalOf({ decision, verdict, allRead, names });
+      : refusalOf({ decision, verdict, cluster: observed?.cluster ?? target.cluster, allRead, names });
   if (refused !== undefined || csr === undefined) return { ...shown, csr, refused: refused ?? UNWRITABLE };
   return subject === undefined ? { ...shown, csr, refused: UNWRITABLE } : { ...shown, csr, subject };
 }

@@ -22,8 +22,8 @@ interface Given extends TargetOptions {
 
 const ABOUT = {
   approve: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. Where it is provably hostile, a name
-of it belongs to another, or evidence could not be read, nothing is approved until you type every name that is not proven
-again, each with --name. Requests of other signers, and those that somebody decided before, are refused.`,
+of it belongs to another or is one that no node may have, or evidence could not be read, nothing is approved until you type
+every name that is not proven again, each with --name. Requests of other signers, and those that somebody decided before, are refused.`,
   deny: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. A kubelet that was denied asks
 again within a minute; one whose request is left undecided, after 15 minutes. Requests of other signers, and those that
 somebody decided before, are refused.`,

@@ -108,7 +108,7 @@ describe('the judgement that a person is shown', () => {
 });
 
 const refused = (verdict: Verdict, more: Partial<Vouched> = {}) =>
-  refusalOf({ decision: 'approve', allRead: true, names: [], ...more, verdict });
+  refusalOf({ decision: 'approve', cluster: BERLIN, allRead: true, names: [], ...more, verdict });
 
 describe('what a person may not decide', () => {
   it.each<[string, Parameters<typeof csrObject>[0], RegExp]>([
@@ -180,6 +180,28 @@ describe('names that have to be typed', () => {
     expect(refused(verdict, { allRead, names: [...names, '10.0.0.3'] })).toBeDefined();
   });
 
+  it.each<[string, string, Sources]>([
+    ['loopback', '127.0.0.1', {}],
+    [
+      'loopback that a Machine lists',
+      '127.0.0.1',
+      { machines: [machine('node-1', { InternalIP: ['127.0.0.1'], Hostname: ['node-1'] })] },
+    ],
+    ['link-local', '169.254.169.254', {}],
+  ])('also where no node may have one, and nothing else is wrong: %s', (_, address, sources) => {
+    const request = { sans: [...dns('node-1'), ...ips(address)] };
+    const verdict = judged({ request }, { machines: MACHINES, ...sources });
+    expect(verdict.hostile).toBe(false);
+    expect(refused(verdict)).toMatchObject({ message: 'no node may have a name of it', names: [address] });
+    expect(refused(verdict, { names: [address] })).toBeUndefined();
+  });
+
+  it('also where one is the endpoint of the API, as a machine of the control plane may list it', () => {
+    const request = { sans: dns('node-1', 'berlin.example.com') };
+    const listed = machine('node-1', { Hostname: ['node-1', 'berlin.example.com'] });
+    expect(refused(judged({ request }, { machines: [listed] }))?.names).toEqual(['berlin.example.com']);
+  });
+
   it('are refused where they are not the ones, also where none was needed', () => {
     expect(refused(judged(UNKNOWN), { names: ['node-9', '10.0.0.9'] })).toBeUndefined();
     expect(refused(judged(UNKNOWN), { names: ['node-9'] })?.names).toEqual(['node-9', '10.0.0.9']);
@@ -198,8 +220,9 @@ describe('names that have to be typed', () => {
   });
 
   it('are exactly those that are not proven, for every hostile request', () => {
+    const address = fc.nat(0xff_ffff).map((host) => `10.${host >> 16}.${(host >> 8) & 0xff}.${host & 0xff}`);
     const aName = fc.oneof(
-      fc.ipV4().map((name) => ({ kind: 'ip' as const, name })),
+      address.map((name) => ({ kind: 'ip' as const, name })),
       fc.domain().map((name) => ({ kind: 'dns' as const, name })),
     );
     const proof = fc
@@ -207,7 +230,7 @@ describe('names that have to be typed', () => {
       .map(({ of, proven }): NameProof => ({ ...of, proven }));
     const proofs = fc.uniqueArray(proof, { minLength: 1, maxLength: 8, selector: ({ name }) => name.toLowerCase() });
     fc.assert(
-      fc.property(proofs, fc.array(fc.boolean(), { maxLength: 8 }), fc.option(fc.ipV4()), (names, picked, more) => {
+      fc.property(proofs, fc.array(fc.boolean(), { maxLength: 8 }), fc.option(address), (names, picked, more) => {
         const verdict: Verdict = { ...judged(STOLEN), names };
         const typed = names.filter((_, index) => picked[index] === true).map(({ name }) => name);
         if (more !== null) typed.push(more);
