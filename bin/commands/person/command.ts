@@ -109,7 +109,10 @@ export async function personCommand(
   };
   const show = (following: Lines): void => {
     if (output === 'table')
-      print(io, [explanationLines({ ...look, cluster: cluster.name, server }, asked.csr, startedAt), following]);
+      print(io, [
+        explanationLines({ ...look, allNames: true, cluster: cluster.name, server }, asked.csr, startedAt),
+        following,
+      ]);
   };
   if (refused !== undefined) {
     show(refusalLines(refused, verdict, asked));

@@ -41,7 +41,7 @@ export function refusalLines(
     problemLines(`not ${DONE[decision]}: ${message}`, remedy === '' ? undefined : remedy),
     // Never wrapped: to be copied.
     flags.length > 0 && `     ${flags.join('')}`,
-    names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more; --output json lists them all`,
+    names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more: all that are marked above`,
     reason === 'NotKubeletServing' && isPasteable(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
   ];
 }
