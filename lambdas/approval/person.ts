@@ -7,6 +7,7 @@ import type { Evidence } from './evidence/evidence.ts';
 import { ANY_AGE, type EnginePolicy } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
+import type { RuleId } from './rules/rules.ts';
 import type { NameProof, Verdict } from './verdict.ts';
 
 /** What a person decided on one request. */
@@ -78,10 +79,18 @@ const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
   'AlreadyIssued',
 ]);
 
+/** What a person can vouch for by typing names: nothing that another rule finds hostile. */
+const ABOUT_NAMES: ReadonlySet<string> = new Set([
+  'san-wildcard',
+  'san-well-formed',
+  'san-reserved',
+  'san-proven',
+] satisfies readonly RuleId[]);
+
 /**
- * Undefined where a person may decide so. An approval needs a judgement; where that is hostile, where a name is another's or one that no node may have, or where evidence
- * could not be read, every name that is not proven has to be typed. One that no node may have is never proven. A denial takes nothing from anybody that a kubelet does
- * not ask for again. Pure.
+ * Undefined where a person may decide so. An approval needs a judgement; where a name makes it hostile, is another's or one that no node may have, or where evidence
+ * could not be read, every name that is not proven has to be typed. One that no node may have is never proven; what is hostile otherwise stays refused. A denial needs no judgement: the
+ * kubelet asks again. Pure.
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
@@ -92,9 +101,10 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
 
   const unproven = verdict.names.filter((name) => !name.proven || isReserved(name, cluster));
-  if (hostile && unproven.length === 0)
+  const beyondNames = checks.filter(({ rule, hostile: isHostile }) => isHostile === true && !ABOUT_NAMES.has(rule));
+  if (beyondNames.length > 0 || (hostile && unproven.length === 0))
     return {
-      message: `it is provably hostile, and not by a name that a person could vouch for: ${failedRules(verdict)}`,
+      message: `it is provably hostile, and not only by a name that a person could vouch for: ${failedRules(verdict)}`,
       remedy: REASONS[reason].next,
     };
   const wanted = [...new Set(unproven.map(({ name }) => name))];

@@ -11,7 +11,7 @@ export interface ActedByPerson extends Pick<Acted, 'csr' | 'outcome'>, DecidedBy
   readonly verdict: Verdict;
 }
 
-/** The entry of one decision of a person; none where somebody else was faster, or nothing was sent, as of a sweep. Pure. */
+/** The entry of one decision of a person; none where the request was decided or changed first, or nothing was sent, as of a sweep. Pure. */
 export function personEntries(
   { csr, outcome, verdict, decision, by, because }: ActedByPerson,
   context: SweepContext,

@@ -83,7 +83,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
 
   const conditionsOf = async (name: string) => (await admin.get<Csr>(`${CSRS}/${name}`)).status.conditions ?? [];
 
-  /** @param beforeWrite what somebody else does after the request was shown */
+  /** @param beforeWrite what happens after the request was shown */
   async function decide(
     csr: string,
     asked: Partial<PersonAsked> = {},

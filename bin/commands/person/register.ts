@@ -21,12 +21,13 @@ interface Given extends TargetOptions {
 }
 
 const ABOUT = {
-  approve: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. Where it is provably hostile, a name
-of it belongs to another or is one that no node may have, or evidence could not be read, nothing is approved until you type
-every name that is not proven again, each with --name. Requests of other signers, and those that somebody decided before, are refused.`,
+  approve: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. Where a name makes it provably
+hostile, belongs to another or is one that no node may have, or where evidence could not be read, nothing is approved until
+you type every name that is not proven again, each with --name. Requests that are hostile by anything else, that are of other
+signers, or decided, are refused.`,
   deny: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. A kubelet that was denied asks
-again within a minute; one whose request is left undecided, after 15 minutes. Requests of other signers, and those that
-somebody decided before, are refused.`,
+again within a minute; one whose request is left undecided, after 15 minutes. Requests of other signers, and decided
+ones, are refused.`,
 } as const;
 
 /** `certmarshal approve` and `certmarshal deny`. */

@@ -53,7 +53,7 @@ describe('the words of a person', () => {
     );
   });
 
-  it('and whoever they are of make a condition that is printable and bounded, whatever it is given', () => {
+  it('and the user make a condition that is printable and bounded, for any text', () => {
     const anything = fc.string({ unit: 'binary', maxLength: 2_000 });
     fc.assert(
       fc.property(anything, anything, fc.constantFrom('approve', 'deny'), (by, because, decision) => {
@@ -125,7 +125,7 @@ describe('what a person may not decide', () => {
   });
 
   it.each<[string, Parameters<typeof csrObject>[0], Sources?]>([
-    ['asks as somebody who is no node', { username: 'mallory' }],
+    ['asks as a user that is no node', { username: 'mallory' }],
     ['was created in the future', { ageSeconds: -3_600 }],
     ['has no policy', { node: 'node-1' }, {}],
   ])('is to approve what was not judged: it %s', (what, fields, sources) => {
@@ -142,12 +142,14 @@ describe('what a person may not decide', () => {
     ['for usages that no kubelet asks for', { usages: ['digital signature', 'client auth'] }],
     ['in the name of another', { request: { commonName: 'system:node:node-2' } }],
     ['without a name', { request: { sans: [] } }],
+    ['for usages, and a name of another', { ...STOLEN, usages: ['digital signature', 'client auth'] }],
+    ['with a name of another kind', { request: { sans: [...dns('node-2'), { kind: 'rfc822Name', value: 'a@b.c' }] } }],
   ])('is to approve a hostile request %s, whatever is typed', (_, fields) => {
     const verdict = judged(fields);
     expect(verdict.hostile).toBe(true);
-    for (const names of [[], ['node-1'], ['node-2']])
+    for (const names of [[], ['node-1'], ['node-2'], ['10.0.0.2']])
       expect(refused(verdict, { names })).toMatchObject({
-        message: expect.stringContaining('not by a name that a person could vouch for'),
+        message: expect.stringContaining('not only by a name that a person could vouch for'),
       });
     expect(refused(verdict, { decision: 'deny' })).toBeUndefined();
   });

@@ -140,7 +140,7 @@ describe('certmarshal approve', () => {
     ]);
   });
 
-  it('writes nothing where nobody says who it is', async () => {
+  it('writes nothing where the API server does not say who it is', async () => {
     await expect(decide({ self: failure('forbidden', 403) })).rejects.toThrow(KubernetesError);
     await expect(decide({ self: {} })).rejects.toThrow('no review');
   });

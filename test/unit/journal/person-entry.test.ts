@@ -57,7 +57,7 @@ describe('personEntries', () => {
     expect(entriesOf({ kind: 'written' }, 'deny')).toMatchObject([{ verdict: 'deny', judged: 'leave' }]);
   });
 
-  it('has what may have been written and what failed; not what somebody else decided, or what was not sent', () => {
+  it('has what may have been written and what failed; not what was decided by another, or not sent', () => {
     const error = new KubernetesError({ kind: 'forbidden', object: 'put', problem: '403', remedy: 'Grant it.' });
     const outcomes: readonly Outcome[] = [
       { kind: 'written' },
