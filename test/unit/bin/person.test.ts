@@ -169,6 +169,15 @@ describe('certmarshal approve', () => {
     expect((await decide(world, { decision: 'deny' })).status).toBe(0);
   });
 
+  it('refuses another request than the one that was looked at before, and a denial of it', async () => {
+    for (const decision of ['approve', 'deny'] as const)
+      expect(await decide({}, { decision, uid: '00000000-0000-4000-8000-000000000008' })).toMatchObject({
+        status: 1,
+        bodies: [],
+        stderr: expect.stringMatching(/^Nothing was written: it is not the request of --uid: .*000000000007\.\n$/),
+      });
+  });
+
   it('refuses what the API server shows under another name, or what cannot be written back', async () => {
     expect(await decide({}, { csr: 'csr-1' })).toMatchObject({ status: 1, bodies: [] });
     const large = made(requestOf(7), 7, { metadata: { annotations: { a: 'x'.repeat(20_000) } } });
