@@ -6,7 +6,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/
 import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
 import { ensureObject, type Manifest, objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
-import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
@@ -15,7 +15,7 @@ import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
-import { defaultKubeconfig, load, nameOf, providerOf } from '../../target.ts';
+import { kubeconfigFiles, load, nameOf, providerOf } from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
@@ -116,7 +116,7 @@ export async function createCredentialsCommand(
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
   const admin = {
-    ...(await load(options.kubeconfig ?? defaultKubeconfig(env), options)),
+    ...(await load(kubeconfigFiles(options, env), options)),
     addresses: 'local' as const,
   };
   const cluster = options.cluster ?? nameOf(admin);
