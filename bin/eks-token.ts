@@ -17,7 +17,9 @@ const SESSION_NAME = 'EKSGetTokenAuth';
  */
 export const readExec: ReadExec = (exec, server) => {
   const asked = readEksExec(exec);
-  return asked !== undefined && isEksEndpoint(server, asked.region) ? tokensOf(asked) : undefined;
+  return asked !== undefined && isEksEndpoint(server, asked.region)
+    ? { token: tokensOf(asked), awsProfile: asked.profile }
+    : undefined;
 };
 
 function tokensOf({ region, clusterName, role, profile }: EksExec): TokenSource {

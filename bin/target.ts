@@ -67,6 +67,8 @@ export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 
   /** Of the API server. */
   readonly host: string;
   readonly server: NamedServer;
+  /** That the kubeconfig names for AWS. */
+  readonly awsProfile?: string | undefined;
   /** Of the owner's Cluster of EKS Anywhere, where the entry in the file says. */
   readonly eksAnywhereNamespace?: string;
   close(): void;
@@ -85,6 +87,7 @@ export async function openTarget(
   const {
     id: _id,
     host,
+    awsProfile: _awsProfile,
     ...target
   } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
   return {
@@ -132,6 +135,7 @@ export async function openCluster(
     id: entry?.id ?? name,
     cluster,
     host,
+    awsProfile: connection.awsProfile,
     server: {
       ...opened.server,
       otherwise: [named, name].includes(ownName) || options.managementKubeconfig !== undefined ? undefined : ownName,

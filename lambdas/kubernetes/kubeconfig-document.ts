@@ -9,6 +9,8 @@ import { describeYamlFault } from './yaml-fault.ts';
 export interface LoadedKubeconfig extends Omit<Connection, 'addresses'> {
   readonly context: string;
   readonly cluster: string;
+  /** Of AWS, as the `exec` that was read and not run names it. */
+  readonly awsProfile?: string | undefined;
 }
 
 export interface KubeconfigProblem {

@@ -34,12 +34,19 @@ export interface LocalKubeconfigOptions {
   readonly execTimeoutMs?: number;
 }
 
+/** What the `exec` of a user asks for. */
+export interface ExecRead {
+  readonly token: TokenSource;
+  /** That it names. */
+  readonly awsProfile: string | undefined;
+}
+
 /**
- * The tokens that the `exec` of a user asks for, where it is one that need not be run; undefined for any other. Runs nothing.
+ * Reads the `exec` of a user, where it is one that need not be run; undefined for any other. Runs nothing.
  *
  * @param server URL of the API server that gets the token
  */
-export type ReadExec = (exec: JsonObject, server: string) => TokenSource | undefined;
+export type ReadExec = (exec: JsonObject, server: string) => ExecRead | undefined;
 
 const EXEC_NOT_ALLOWED: RefusedField = {
   field: 'exec',
@@ -63,8 +70,8 @@ export async function loadLocalKubeconfig(
 ): Promise<LoadedKubeconfig> {
   const selected = selectContext(source, options.context, FILE_LIMITS);
   const { cluster, user } = selected;
-  const token = readToken(selected, options.readExec);
-  const refused = options.allowExec || token !== undefined ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED];
+  const read = readAlone(selected, options.readExec);
+  const refused = options.allowExec || read !== undefined ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED];
   const problems = [
     ...refusedFields(cluster, NEVER_IN_CLUSTER),
     ...refusedFields(user, refused),
@@ -72,17 +79,17 @@ export async function loadLocalKubeconfig(
   ];
   if (problems.length > 0) throw new KubeconfigError(problems);
 
-  const material = await readMaterial(checkedConfig(cluster, user, token === undefined), user, options);
+  const material = await readMaterial(checkedConfig(cluster, user, read === undefined), user, options);
   const caPem = material.ca === undefined ? undefined : pem(material.ca);
   if (caPem !== undefined) problems.push(...bundleProblems(caPem, cluster.where));
-  const credentials = token === undefined ? credentialsOf(material) : { kind: 'token' as const, token };
+  const credentials = read === undefined ? credentialsOf(material) : { kind: 'token' as const, token: read.token };
   if (credentials === undefined) problems.push(noCredentials(user));
   if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
-  return loaded(selected, caPem, credentials);
+  return { ...loaded(selected, caPem, credentials), ...(read && { awsProfile: read.awsProfile }) };
 }
 
 /** Only of a user that has nothing but an `exec`, for a server that has to prove the name it is reached by. */
-function readToken({ cluster, user }: SelectedContext, readExec: ReadExec | undefined): TokenSource | undefined {
+function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | undefined): ExecRead | undefined {
   const { exec, ...others } = user.content;
   const isAlone =
     Object.values(others).every((value) => value === null) && textOf(cluster, 'tls-server-name') === undefined;

@@ -38,7 +38,7 @@ export const register: Register = (command, { program: name, interruption, run }
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
     .option(
-      '--output <file>',
+      '-o, --output <file>',
       'file of the page, named .html; - for standard output; json for the data of the page',
       'report.html',
     )

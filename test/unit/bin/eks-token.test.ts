@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readExec } from '../../../bin/eks-token.ts';
 import { load } from '../../../bin/target.ts';
-import type { TokenSource } from '../../../lambdas/kubernetes/connection.ts';
+import type { ExecRead } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
 import { tokenRefusal, urlOf } from '../aws/authenticator.ts';
 import { type HttpService, startHttpService } from '../aws/http-service.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
@@ -60,9 +60,9 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const asked = (source: TokenSource | undefined) => {
-  if (source === undefined) throw new Error('it is not read');
-  return source();
+const asked = (read: ExecRead | undefined) => {
+  if (read === undefined) throw new Error('it is not read');
+  return read.token();
 };
 const keyOf = (token: string) => urlOf(token).searchParams.get('X-Amz-Credential')?.split('/')[0];
 
@@ -129,8 +129,10 @@ describe('a kubeconfig of EKS', () => {
   };
 
   it('is opened without --allow-exec, and runs nothing', async () => {
-    const { credentials } = await opened(ENDPOINT, { exec: execOf('prod') });
-    expect(credentials).toEqual({ kind: 'token', token: expect.any(Function) });
+    expect(await opened(ENDPOINT, { exec: execOf('prod') })).toMatchObject({
+      credentials: { kind: 'token', token: expect.any(Function) },
+      awsProfile: 'prod',
+    });
   });
 
   it.each<[string, string, object, object]>([
