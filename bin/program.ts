@@ -22,12 +22,21 @@ function isNpmRun(env: NodeJS.ProcessEnv): boolean {
   return env['npm_lifecycle_event'] === 'certmarshal';
 }
 
-/** Whether this Node.js is one that `engines` of package.json takes: npm only warns. @param engines `>=22.19.0` @param version `22.18.0` */
+/**
+ * Whether this Node.js is one that `engines` of package.json takes: npm only warns.
+ *
+ * @param engines `>=22.19.0`
+ * @param version `22.18.0`
+ */
 export function isSupported(engines: string, version: string): boolean {
-  const numbers = (text: string) => text.replace(/^>=/, '').split('.').map(Number);
-  const [major = 0, minor = 0] = numbers(version);
-  const [least = 0, leastMinor = 0] = numbers(engines);
+  const [least, leastMinor] = numbersOf(engines.replace(/^>=/, ''));
+  const [major, minor] = numbersOf(version);
   return major > least || (major === least && minor >= leastMinor);
+}
+
+function numbersOf(version: string): readonly [major: number, minor: number] {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return [major, minor];
 }
 
 /** A command of ours in a remedy; after `kubectl` it is as somebody types it already. */

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, jsonValue, nat, pre, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEksExec } from '../../../lambdas/aws/eks-exec.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
@@ -97,19 +97,19 @@ describe('the exec that aws eks update-kubeconfig writes', () => {
 
   it('is any other with any argument, field or variable more', () => {
     const written = before.concat('--output', 'json');
-    fc.assert(
-      fc.property(fc.nat(written.length), fc.string(), (at, more) => {
+    assert(
+      property(nat(written.length), string(), (at, more) => {
         expect(readEksExec(args(...written.toSpliced(at, 0, more)))).toBeUndefined();
       }),
     );
-    fc.assert(
-      fc.property(fc.string(), fc.jsonValue(), (field, value) => {
-        fc.pre(!['apiVersion', 'command', 'args', 'env', 'interactiveMode', 'provideClusterInfo'].includes(field));
+    assert(
+      property(string(), jsonValue(), (field, value) => {
+        pre(!['apiVersion', 'command', 'args', 'env', 'interactiveMode', 'provideClusterInfo'].includes(field));
         expect(readEksExec(Object.fromEntries([...Object.entries(WRITTEN), [field, value]]))).toBeUndefined();
       }),
     );
-    fc.assert(
-      fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (env) => {
+    assert(
+      property(array(jsonValue(), { minLength: 1 }), (env) => {
         expect(readEksExec({ ...WRITTEN, env })).toBeUndefined();
       }),
     );

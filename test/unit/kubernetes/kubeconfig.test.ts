@@ -424,7 +424,7 @@ describe('from a file', () => {
 
 // Source: client-go, tools/clientcmd/loader.go, ClientConfigLoadingRules.Load, and loader_test.go.
 describe('from several files', () => {
-  const file = (name: string, document: Fields, directory = '.') => ({ text: stringify(document), directory, name });
+  const file = (name: string, document: Fields, at = '.') => ({ text: stringify(document), directory: at, name });
   const cluster = (name: string, server: string, more: Fields = {}) => ({ name, cluster: { server, ...more } });
   const user = (name: string, token: string) => ({ name, user: { token } });
   const context = (name: string, at: string, as: string) => ({ name, context: { cluster: at, user: as } });
