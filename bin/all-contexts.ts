@@ -100,10 +100,12 @@ export function clustersOf(listed: readonly ListedContext[]): readonly FleetCont
   const clusters = [...byServer.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, also: others.map(({ context }) => context) },
   );
-  const names = Map.groupBy(clusters, ({ context, cluster }) => nameOf({ cluster: cluster ?? context }));
-  return clusters.map(({ context, cluster = context, server, also }) => {
-    const name = nameOf({ cluster });
-    return { context, id: names.get(name)?.length === 1 ? name : longName(cluster), server, also };
+  const names = Map.groupBy(clusters, ({ cluster }) => cluster && nameOf({ cluster }));
+  return clusters.map(({ context, cluster, server, also }) => {
+    const name = cluster && nameOf({ cluster });
+    const isAlone = names.get(name)?.length === 1;
+    const id = cluster === undefined || name === undefined ? `context ${context}` : isAlone ? name : longName(cluster);
+    return { context, id, server, also };
   });
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
+import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
 import { freePorts, listening } from '../support/loopback.ts';
 import { runCli } from '../unit/bin/run-cli.ts';
 import { fastClock } from './clock.ts';
@@ -127,6 +128,20 @@ describe('--all-contexts', () => {
       new Set(['admin@exec', 'admin@refusing', 'admin@silent']),
     );
     expect(await readdir(snapshots)).toEqual(names.map((name) => `${name}.json.gz`));
+
+    // A cluster that is dead later is shown as it was.
+    const file = join(directory, 'later.yaml');
+    const dead = { ...silent, server: 'https://127.0.0.1:1' };
+    await writeFile(file, documentOf([{ name: 'berlin', cluster: dead, user: { token: 'not-a-secret' } }]));
+    const of = directorySnapshots(snapshots);
+    const { signal } = new AbortController();
+    const before = (await of.read('berlin', signal))?.snapshot;
+    await runCli([...args, '--kubeconfig', file]);
+    const after = (await of.read('berlin', signal))?.snapshot;
+    const seen = (snapshot: typeof after) => snapshot?.observations.filter(({ kind }) => kind === 'certificate').length;
+    expect(after?.server).toBe(before?.server);
+    expect(seen(after)).toBe(seen(before));
+    expect(Date.parse(after?.auditedAt ?? '')).toBeGreaterThan(Date.parse(before?.auditedAt ?? ''));
   });
 
   it('sweep writes to no cluster, although the policy is to', async () => {

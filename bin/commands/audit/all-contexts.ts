@@ -130,7 +130,10 @@ async function keepSkipped(
     const stored = await snapshots.read(id, never);
     const given = { previous: stored?.snapshot, thresholds, clock };
     const { snapshot } = await auditUnopened({ id, cluster: { name: id, provider } }, problem, given);
-    await snapshots.write(snapshot, stored?.etag, never);
+    const before = stored?.snapshot;
+    // What was lost before is not found by an audit that looked at nothing.
+    const partial = stored !== undefined && (before === undefined || before.partial === true) ? true : undefined;
+    await snapshots.write({ ...snapshot, server: before?.server, partial }, stored?.etag, never);
   } catch (error) {
     stderr.write(`The snapshot of ${printable(id)} cannot be written: ${systemErrorWords(error)}.\n`);
   }

@@ -40,12 +40,12 @@ describe('the clusters of a kubeconfig', () => {
   it('are there too where a context leads nowhere', () => {
     expect(
       clustersOf([
-        { context: 'lost', cluster: undefined, server: undefined },
+        { context: 'x', cluster: undefined, server: undefined },
         { context: 'typo', cluster: 'x', server: 'htps://x' },
         { context: 'typo-2', cluster: 'y', server: 'htps://x' },
       ]).map(({ id, also }) => [id, also]),
     ).toEqual([
-      ['lost', []],
+      ['context x', []],
       ['x', []],
       ['y', []],
     ]);
