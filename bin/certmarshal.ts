@@ -4,7 +4,7 @@ import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
-import { pasteable, programName } from './program.ts';
+import { isSupported, pasteable, programName, startedIn } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
 
 interface Row {
@@ -155,11 +155,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Nobody is left to tell.
 process.stderr.on('error', () => {});
 
-// `npm` only warns about engines; a clone brings its own Node.js, an installed program runs on whatever there is.
-if (Number(process.versions.node.split('.')[0]) < 22) {
-  process.stderr.write(`certmarshal needs Node.js 22 or later; this is ${process.version}.\n`);
+// A clone brings its own Node.js, an installed program runs on whatever there is.
+if (!isSupported(packageJson.engines.node, process.versions.node)) {
+  process.stderr.write(
+    `certmarshal needs Node.js ${packageJson.engines.node.replace('>=', '')} or later; this is ${process.version}.\n`,
+  );
   process.exit(EXIT.usage);
 }
+const directory = startedIn(process.env);
+if (directory !== undefined) process.chdir(directory);
 try {
   await (await build(process.argv.slice(2))).parseAsync();
 } catch (error) {

@@ -24,8 +24,8 @@ export async function openAuditTarget(
   fleet: Fleet,
 ): Promise<AuditTarget & Pick<OpenCluster, 'server' | 'close'>> {
   const ports = serverPorts(options.port ?? []);
-  const { host, ...opened } = await openCluster(options, fleet);
-  const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host) : undefined;
+  const { host, awsProfile, ...opened } = await openCluster(options, fleet);
+  const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host, awsProfile) : undefined;
   return {
     ...opened,
     eks,
@@ -39,8 +39,8 @@ export async function openAuditTarget(
   };
 }
 
-/** EKS of the Region that the endpoint names, asked with the AWS credentials of the user's environment; undefined for another host. */
-async function eksOf(name: string, host: string): Promise<EksAuditReader | undefined> {
+/** EKS of the Region that the endpoint names, asked with the AWS profile of the kubeconfig, else with the credentials of the user's environment; undefined for another host. */
+async function eksOf(name: string, host: string, profile: string | undefined): Promise<EksAuditReader | undefined> {
   const region = eksRegionOf(host);
   if (region === undefined) return undefined;
   // The SDK is only loaded by those who have an EKS cluster.
@@ -49,5 +49,7 @@ async function eksOf(name: string, host: string): Promise<EksAuditReader | undef
     import('../../../lambdas/aws/eks-audit.ts'),
   ]);
   const scope = { account: 'the account of your AWS credentials', region };
-  return createEksAuditReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) })(scope, name);
+  return createEksAuditReader({
+    credentials: createCredentials({ sessionName: 'certmarshal', sts: profile === undefined ? {} : { profile } }),
+  })(scope, name);
 }

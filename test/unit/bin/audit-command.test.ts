@@ -281,7 +281,7 @@ describe('certmarshal audit', () => {
   it.each([
     [['--port', 'kubelet'], /^--port takes NAME=PORT/],
     [['--fail-on', 'bad'], /^error: option '--fail-on <severity>' argument 'bad' is invalid/],
-    [['--output', 'xml'], /^error: option '--output <format>' argument 'xml' is invalid/],
+    [['--output', 'xml'], /^error: option '-o, --output <format>' argument 'xml' is invalid/],
     [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x, which --kubeconfig names\.\n$/],
   ])('refuses %j', async (args, expected) => {
     expect(await runCli(['audit', ...args])).toEqual(refusal(expected));
