@@ -10,7 +10,7 @@ import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { directoryJournalStore } from '../../lambdas/journal/directory-journal.ts';
 import { searchJournal } from '../../lambdas/journal/search.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { loadLocalKubeconfig } from '../../lambdas/kubernetes/local-kubeconfig.ts';
 import { outcomeOf, recordedIo } from '../unit/bin/io.ts';
 import { runCli } from '../unit/bin/run-cli.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
@@ -134,7 +134,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     await admin.apply(rbacManifests({ user: 'alan', management: true, audit: false }, [DEFAULT_POLICY]));
     await admin.apply(WITHOUT_THE_SIGNER);
     const kubeconfig = await readFile(controlPlane.kubeconfig('ada'), 'utf8');
-    client = createKubernetesClient({ ...(await loadKubeconfig(kubeconfig, { origin: 'file' })), addresses: 'local' });
+    client = createKubernetesClient({ ...(await loadLocalKubeconfig(kubeconfig)), addresses: 'local' });
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-person-'));
   });
 

@@ -1,5 +1,5 @@
 import type { AwsError } from '../../aws/errors.ts';
-import { KubernetesError } from '../../kubernetes/errors.ts';
+import type { KubernetesError } from '../../kubernetes/errors.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -17,8 +17,11 @@ export interface Listed {
   readonly machines?: SourceReading | undefined;
   readonly nodes?: SourceReading | undefined;
   /** Its Cluster in Cluster API, or why that cannot be read. */
-  readonly object?: Cluster | KubernetesError | undefined;
+  readonly object?: Cluster | ReadProblem | undefined;
 }
+
+/** What a list that threw says. */
+export type ReadProblem = Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>;
 
 export interface Believed {
   /** With what was learned of its endpoints and its service CIDRs. */
@@ -57,7 +60,7 @@ export function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
 
 /** What the lists may prove: one that may hold the address of a Service as that of a node counts as unread. Pure. */
 export function believe(target: KnownTarget, wanted: WantedSources, { machines, nodes, object }: Listed): Believed {
-  const cluster = withLearned(target, object instanceof KubernetesError ? undefined : object);
+  const cluster = withLearned(target, object !== undefined && isProblem(object) ? undefined : object);
   const isKnown = knowsServices(cluster);
   // What is wrong with the Machines themselves says more than a doubt.
   const ofMachines = machines?.ok ? (doubtOf(object, isKnown) ?? machines) : machines;
@@ -74,14 +77,18 @@ export function believe(target: KnownTarget, wanted: WantedSources, { machines, 
 /** Why Machines prove nothing although they could be read. */
 function doubtOf(object: Listed['object'], knowsItsServices: boolean): SourceReading | undefined {
   if (object === undefined) return undefined;
-  if (object instanceof KubernetesError) return notRead('machine', object);
+  if (isProblem(object)) return notRead('machine', object);
   return knowsItsServices || TOLD_BY_NO_GUEST.has(object.infrastructure ?? '') ? undefined : MACHINES_MAY_LIE;
+}
+
+function isProblem(object: Cluster | ReadProblem): object is ReadProblem {
+  return 'remedy' in object;
 }
 
 /** A source whose list threw. */
 export function notRead(
   source: SourceReading['source'],
-  { kind, object, problem, remedy }: Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>,
+  { kind, object, problem, remedy }: ReadProblem,
 ): SourceReading {
   return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
 }
