@@ -85,10 +85,11 @@ export function nodeOfCertificate({ commonName }: Certificate): string | undefin
   return commonName?.startsWith(NODE_PREFIX) ? commonName.slice(NODE_PREFIX.length) : undefined;
 }
 
+const another = (why: string): IssuedFault => ({ why, isAnother: true });
+const strange = (why: string): IssuedFault => ({ why, isAnother: false });
+
 function faultOf(certificate: Certificate, node: string): IssuedFault | undefined {
   const { commonName, dnsNames, addresses, organizations } = certificate;
-  const another = (why: string): IssuedFault => ({ why, isAnother: true });
-  const strange = (why: string): IssuedFault => ({ why, isAnother: false });
   if (certificate.isAuthority) return another('it is an authority: its holder can sign for any name');
   if (organizations.length !== 1 || organizations[0] !== 'system:nodes')
     return another(`it is of the organization ${enumerate(organizations)}, not of system:nodes alone`);
