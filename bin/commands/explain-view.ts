@@ -87,7 +87,7 @@ function story({ verdict, names, message }: Verdict, who: string): string {
 }
 
 /** One name a line, the unproven ones first: they are what the reader looks for. */
-function nameRows(names: readonly NameProof[]): string[][] {
+export function nameRows(names: readonly NameProof[]): string[][] {
   const ordered = names.toSorted((a, b) => Number(a.proven) - Number(b.proven));
   const cells = ordered.slice(0, MAX_NAMES).map((proof) => nameCell(proof));
   if (ordered.length > MAX_NAMES) cells.push(`and ${ordered.length - MAX_NAMES} more; --output json lists them all`);

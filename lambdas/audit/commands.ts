@@ -126,7 +126,7 @@ const kubelet = (context: CommandContext): string =>
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
 /** Every name of the certificate that a node serves, with its proof. */
 const issued = (context: CommandContext): string =>
-  clusterCommand(`explain ${word(context.node, 'NODE')}`, { ...context, name: nameOf(context) });
+  clusterCommand(`explain --node ${word(context.node, 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 
