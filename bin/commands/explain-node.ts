@@ -1,4 +1,4 @@
-import type { Owner } from '../../lambdas/approval/evidence/evidence.ts';
+import { type Evidence, isLive, type Owner } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
 import {
   claimOfRequest,
@@ -14,7 +14,6 @@ import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
-import { kubeletAddresses } from '../../lambdas/approval/served-certificates.ts';
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { decodedText } from '../../lambdas/audit/objects.ts';
 import { placeOf } from '../../lambdas/audit/sources/tls-targets.ts';
@@ -25,6 +24,7 @@ import { listKind } from '../../lambdas/kubernetes/list.ts';
 import { canonicalDnsName, isDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { type CountedRequest, readCountedRequest } from '../../lambdas/resources/signing-request.ts';
+import { isIndependent } from '../../lambdas/tables/evidence-sources.ts';
 import { type Certificate, readable } from '../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { leadsTo } from '../../lambdas/x509/issued-by.ts';
@@ -123,9 +123,7 @@ async function explainNode(
     observeNodes(target, nodes, policies, signal),
     issuedRequests(target, node, signal),
   ]);
-  const readings = [...evidence.readings, { source: 'node' as const, ok: true as const, lookedAt: 1, owners: [own] }];
-  const addresses = kubeletAddresses(readings, nodes, cluster).get(node) ?? [];
-  const shown = await shake(target, { node, addresses, port }, signal);
+  const shown = await shake(target, { node, addresses: addressesOf(own, evidence), port }, signal);
 
   const selected = policies.filter(
     (policy) => policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
@@ -170,6 +168,15 @@ async function readOwner({ workload }: SweepTarget, name: string, signal: AbortS
       if (owner?.nodes.includes(name) === true) return owner;
     }
   return undefined;
+}
+
+/** As many as an audit asks of one node. */
+const MAX_ADDRESSES = 2;
+
+/** Those that the node cannot write first. */
+function addressesOf(own: Owner, evidence: Evidence): readonly string[] {
+  const known = own.nodes.flatMap((node) => evidence.ownersOf(node).owners).filter(isIndependent);
+  return [...new Set([...known.filter(isLive), own].flatMap(({ addresses }) => addresses))].slice(0, MAX_ADDRESSES);
 }
 
 interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'createdAt'> {

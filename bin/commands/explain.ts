@@ -20,6 +20,7 @@ import { type Explanation, explanationLines } from './explain-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
+    // A request can have any name, also that of a Node: who made it must not choose what is shown of the Node.
     .option(
       '--node <name>',
       'the certificate that this Node serves, name by name with its proof, in place of a request',

@@ -52,7 +52,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
       'Give the kubeconfig the CA of the cluster (certificate-authority-data), or take renewal out of the evidence of its policy.',
     );
 
-  const addressesOf = kubeletAddresses(readings, nodes, cluster);
+  const addressesOf = addressBook(readings, nodes, cluster);
   const known = [...nodes].filter((node) => addressesOf.has(node));
   const asked = known.slice(0, NODES_A_SWEEP);
   const owners: Owner[] = [];
@@ -126,7 +126,7 @@ async function answerInTime(
 }
 
 /** Addresses of the nodes whose Node exists: those that the node cannot write first. None that no node may have is dialled. */
-export function kubeletAddresses(
+function addressBook(
   readings: readonly SourceReading[],
   nodes: ReadonlySet<string>,
   cluster: ClusterContext,

@@ -235,6 +235,16 @@ describe('certmarshal explain --node', () => {
     expect(stdout).toContain('✖ list csrs: is forbidden');
   });
 
+  it('looks where the Machine says that the node is, then where its Node says', async () => {
+    const lying = { '/api/v1/nodes': [nodeObject('worker-8', { InternalIP: ['10.0.0.77'] })] };
+    expect((await explain({ answers: lying })).dialled).toEqual(['10.0.0.8:10250']);
+    expect((await explain({ answers: lying, shows: REFUSED })).dialled).toEqual(['10.0.0.8:10250', '10.0.0.77:10250']);
+    const nowhere = { '/api/v1/nodes': [nodeObject('worker-88')] };
+    const { status, stdout, dialled } = await explain({ answers: nowhere }, 'worker-88');
+    expect({ status, dialled }).toEqual({ status: 1, dialled: [] });
+    expect(stdout).toContain('✖ kubelet of worker-88: no address of it is known');
+  });
+
   it('says that there is no such Node', async () => {
     const { status, stdout, stderr, dialled } = await explain({}, 'worker-88');
     expect({ status, stdout, dialled }).toEqual({ status: 1, stdout: '', dialled: [] });
