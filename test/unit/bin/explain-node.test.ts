@@ -1,13 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { explainNodeCommand } from '../../../bin/commands/explain-node.ts';
+import { handshakeFrom } from '../../../lambdas/approval/node-handshake.ts';
 import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { NOW, nodeObject } from '../approval/fixtures.ts';
-import { CLUSTER_CA, OTHER_CA, type Served, servingCertificate } from '../approval/served-certificate-fixtures.ts';
+import {
+  CLUSTER_CA,
+  OTHER_CA,
+  type Served,
+  servingCertificate,
+  servingPair,
+} from '../approval/served-certificate-fixtures.ts';
 import { type Answers, failure, fakeClient } from '../audit/sources/fake-cluster.ts';
+import { listenTls } from '../tls/tls-servers.ts';
 import { outcomeOf, recordedIo } from './io.ts';
 
 const HOUR = 3_600_000;
@@ -243,6 +251,25 @@ describe('certmarshal explain --node', () => {
     const { status, stdout, dialled } = await explain({ answers: nowhere }, 'worker-88');
     expect({ status, dialled }).toEqual({ status: 1, dialled: [] });
     expect(stdout).toContain('✖ kubelet of worker-88: no address of it is known');
+  });
+
+  it('shakes hands with the kubelet itself', async () => {
+    const pair = await servingPair({ node: 'worker-8', ipAddresses: [] });
+    const port = await listenTls(pair);
+    const here = machineOf(8);
+    const addresses = [{ type: 'InternalIP', address: '127.0.0.1' }];
+    const { target } = targetOf({
+      answers: { [MACHINES]: [{ ...here, status: { ...Reflect.get(here, 'status'), addresses } }] },
+    });
+    const workload = { ...target.workload, server: 'https://127.0.0.1:6443', addresses: 'local' as const };
+    const io = recordedIo({ now: NOW });
+    const query = { node: 'worker-8', port, policies: [DEFAULT_POLICY], output: 'json' } as const;
+    const { status, stdout } = await outcomeOf(
+      io,
+      explainNodeCommand({ ...target, handshake: handshakeFrom(workload) }, query, new AbortController().signal, io),
+    );
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ where: `127.0.0.1:${port}`, keyProven: true, verdict: 'proven' });
   });
 
   it('says that there is no such Node', async () => {
