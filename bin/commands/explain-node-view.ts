@@ -1,3 +1,4 @@
+import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
@@ -52,13 +53,19 @@ function headline({ node, seen, judged, names }: NodeExplanation): string {
   const { verdict, why } = judged;
   const [symbol, paint] = VERDICT_MARKS[verdict];
   const ending = paint(`${symbol} ${sentence(ISSUED[verdict].title)}.`);
-  const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
-  if (verdict !== 'proven' && stranger?.ownedBy !== undefined)
-    return `${strong(`${who} ${has} a certificate that covers ${stranger.name} of ${stranger.ownedBy.node}.`)} ${ending}`;
+  const stranger = strangerIn(names);
+  if (verdict !== 'proven' && stranger !== undefined)
+    return `${strong(`${who} ${has} a certificate that covers ${stranger}.`)} ${ending}`;
   if (verdict !== 'proven')
     return `${strong(`${who} ${has} a certificate: ${why ?? 'no reason is known'}.`)} ${ending}`;
   const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
   return `${strong(`${who} ${has} a certificate for its own names, all proven by ${[...proofs].join(' and ')}.`)} ${ending}`;
+}
+
+/** `10.0.0.9 of worker-9` */
+function strangerIn(names: readonly NameProof[]): string | undefined {
+  const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
+  return stranger?.ownedBy === undefined ? undefined : `${stranger.name} of ${stranger.ownedBy.node}`;
 }
 
 function facts(
@@ -71,21 +78,19 @@ function facts(
   return [
     ['seen', whereSeen(seen, request?.name)],
     ...nameRows(names),
-    ...(judged?.why === undefined ? [] : [['why', judged.why]]),
+    // Else the headline has it.
+    ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, for a key ${key}`],
     [
       'approved',
-      request === undefined
-        ? goneRequest(node)
-        : `${printable(request.approvedBy ?? 'by an unknown approver', 100)} (${printable(request.name, 253)})`,
+      request === undefined ? goneRequest(node) : `${request.approvedBy ?? 'by an unknown approver'} (${request.name})`,
     ],
     ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],
   ];
 }
 
 function whereSeen(seen: NonNullable<NodeExplanation['seen']>, request: string | undefined): string {
-  if (seen.in === 'request')
-    return `in ${printable(request ?? 'a request', 253)}, its newest that was issued; not at the kubelet`;
+  if (seen.in === 'request') return `in ${request ?? 'a request'}, its newest that was issued; not at the kubelet`;
   return `in a handshake with ${seen.where}${seen.keyProven ? '' : ', which did not show that it has the key'}`;
 }
 

@@ -179,7 +179,7 @@ function addressesOf(own: Owner, evidence: Evidence): readonly string[] {
   return [...new Set([...known.filter(isLive), own].flatMap(({ addresses }) => addresses))].slice(0, MAX_ADDRESSES);
 }
 
-interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'createdAt'> {
+interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy'> {
   readonly certificate: Certificate;
 }
 
@@ -206,10 +206,12 @@ async function issuedRequests(
     if (!(error instanceof KubernetesError)) throw error;
     problems.push(problemOf(error));
   }
-  const issued = newest.flatMap(({ name, approvedBy, createdAt, certificate }) => {
+  const issued = newest.flatMap(({ name, approvedBy, certificate }): readonly IssuedRequest[] => {
     const text = decodedText(certificate);
     const [leaf] = 'problem' in text ? [] : decodeBundle(text.pem).certificates;
-    return leaf?.ok === true ? [{ name, approvedBy, createdAt, certificate: leaf.certificate }] : [];
+    if (leaf?.ok !== true) return [];
+    const shown = { name: printable(name, 253), approvedBy: approvedBy && printable(approvedBy, 100) };
+    return [{ ...shown, certificate: leaf.certificate }];
   });
   return { issued, problems };
 }

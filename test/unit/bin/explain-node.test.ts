@@ -272,6 +272,14 @@ describe('certmarshal explain --node', () => {
     expect(JSON.parse(stdout)).toMatchObject({ where: `127.0.0.1:${port}`, keyProven: true, verdict: 'proven' });
   });
 
+  it('prints nothing of an approver that a terminal would run, nor more than a line of it', async () => {
+    const given = { issued: [own], approvedBy: `\u001b[2J\u202E${'x'.repeat(1_000)}` };
+    for (const { stdout } of [await explain(given), await explain(given, 'worker-8', 'json')]) {
+      expect(stdout).not.toMatch(/\u001b|\\u001b|\u202E/);
+      expect(stdout).not.toContain('x'.repeat(101));
+    }
+  });
+
   it('says that there is no such Node', async () => {
     const { status, stdout, stderr, dialled } = await explain({}, 'worker-88');
     expect({ status, stdout, dialled }).toEqual({ status: 1, stdout: '', dialled: [] });
