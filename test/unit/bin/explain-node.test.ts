@@ -275,7 +275,7 @@ describe('certmarshal explain --node', () => {
   it('prints nothing of an approver that a terminal would run, nor more than a line of it', async () => {
     const given = { issued: [own], approvedBy: `\u001b[2J\u202E${'x'.repeat(1_000)}` };
     for (const { stdout } of [await explain(given), await explain(given, 'worker-8', 'json')]) {
-      expect(stdout).not.toMatch(/\u001b|\\u001b|\u202E/);
+      for (const hidden of ['\u001b', '\\u001b', '\u202E']) expect(stdout).not.toContain(hidden);
       expect(stdout).not.toContain('x'.repeat(101));
     }
   });
