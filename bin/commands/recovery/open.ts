@@ -1,6 +1,4 @@
-import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
-import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
@@ -10,8 +8,8 @@ import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../../l
 import { counted } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
+import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
 import { pasteable } from '../../program.ts';
-import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, quote, serverWords } from '../../target.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, good, warn } from '../../terminal/paint.ts';
@@ -25,7 +23,7 @@ export interface RecoveryOptions {
   /** Version of certmarshal, for the journal. */
   readonly version: string;
   /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
-  readonly journal?: { readonly journal: Journal; readonly directory: string };
+  readonly journal?: KeyboardJournal;
   /** The command again, without its output. */
   readonly repeat: string;
 }
@@ -42,8 +40,6 @@ export const RECOVERY_PORTS: RecoveryPorts = { ...PROCESS, sweep: sweepRecovery,
 const EVERY_MS = 10_000;
 /** Who pressed Ctrl-C waits no longer for the cluster to hear of it. */
 const END_MS = 10_000;
-/** For the disk. */
-const JOURNAL_MS = 10_000;
 
 /** What became of a node of the window. */
 interface NodeOutcome {
@@ -130,13 +126,8 @@ async function keep(
   if (journal === undefined) return undefined;
   const { entries } = recoveryEntries(report, window, version);
   if (entries.length === 0) return undefined;
-  try {
-    await journal.journal.append(report.cluster, entries, AbortSignal.timeout(JOURNAL_MS));
-    return undefined;
-  } catch (error) {
-    const why = error instanceof AwsError ? error.message : systemErrorWords(error);
-    return `The journal in ${printable(journal.directory)} could not be written, so the window is closed: ${why}. These lines are not in it:\n${entries.map((entry) => JSON.stringify(entry)).join('\n')}`;
-  }
+  const unkept = await keepAtKeyboard(journal, report.cluster, entries);
+  return unkept === undefined ? undefined : `The window is closed: ${unkept}`;
 }
 
 /** Who was approved, and why, has to be found again. */

@@ -212,7 +212,7 @@ describe('certmarshal recovery open', () => {
     };
     const { sweeps, status, stderr, ended } = await open([report(row('cp-1'), row('cp-2'))], { journal });
     expect({ sweeps, status, ended: ended.length }).toEqual({ sweeps: 1, status: 1, ended: 1 });
-    expect(stderr).toContain('could not be written, so the window is closed: no space left on device');
+    expect(stderr).toContain('The window is closed: the journal in kept could not be written: no space left on device');
     expect(stderr).toContain('"csr":"csr-cp-1"');
   });
 
