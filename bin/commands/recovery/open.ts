@@ -52,7 +52,7 @@ interface NodeOutcome {
 
 /**
  * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
- * another one may begin at once. Where a journal is to be kept and cannot be, it closes too. As JSON the window, one document a sweep, and what became of each node.
+ * another one may begin at once. Where a journal is to be kept and cannot be, or the first look does not reach the cluster, it closes too: a person who waits is told what comes first. As JSON the window, one document a sweep, and what became of each node.
  *
  * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
  */
@@ -73,6 +73,7 @@ export async function recoveryOpenCommand(
   stderr.write(recordNotice(window, options));
   if (isJson) printJson(ports, { version: 1, kind: 'window', window });
   let unkept: string | undefined;
+  let reach: 'unknown' | 'reached' | 'unreached' = 'unknown';
   while (!signal.aborted && left() > 0) {
     const report = await during(ports, `${target.cluster.name}: window open for ${span(left())} more`, () =>
       sweep(target, window, { clock, signal, given }),
@@ -82,18 +83,28 @@ export async function recoveryOpenCommand(
     else if (news.length > 0) print(ports, news);
     for (const row of report.rows) rows.set(row.uid, row);
     unkept = await keep(report, window, options);
+    if (reach === 'unknown') reach = isUnreached(report) ? 'unreached' : 'reached';
     const rest = left();
-    if (unkept !== undefined || report.closed !== undefined || rest <= 0) break;
+    if (unkept !== undefined || reach === 'unreached' || report.closed !== undefined || rest <= 0) break;
     // Ctrl-C is no error: the loop sees it.
     await sleep(Math.min(EVERY_MS, rest), signal).catch(() => {});
   }
   const outcomes = window.nodes.map((node) => outcomeOf(node, [...rows.values()]));
   const isRecovered = outcomes.every(({ approvals, last }) => approvals > 0 || last?.reason === 'StillValid');
   if (isJson) printJson(ports, { version: 1, kind: 'closed', window: window.id, nodes: outcomes });
-  else print(ports, closing(window, outcomes, options));
+  else if (reach !== 'unreached') print(ports, closing(window, outcomes, options));
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
-  if (left() > 0) stderr.write(await closeEarly(target, window, ports));
+  if (reach === 'unreached')
+    stderr.write(
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of docs/runbooks/recovery.md; then again: ${options.repeat}\n`,
+    );
+  else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** The API server did not answer at all. A later look that does not is no reason to end: it may be restarting. */
+function isUnreached({ rows, problems }: RecoveryReport): boolean {
+  return rows.length === 0 && problems.some(({ kind }) => kind === 'unreachable' || kind === 'timeout');
 }
 
 /** Ends it in the cluster too, where a deployed sweep or another keyboard would have to wait for its end. */

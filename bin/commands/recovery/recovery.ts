@@ -85,7 +85,7 @@ Examples:
 
 Exit status:
   0  done: every Node of the window was approved, or has a valid certificate; with --bucket: the window is open
-  1  a Node was not, or something could not be read or written; the output says what
+  1  a Node was not, something could not be read or written, or the first look did not reach the cluster; the output says what
   2  wrong usage or configuration, or a window is open already; nothing was done`,
     )
     .action(run((options: OpenOptions) => (options.bucket === undefined ? openHere(options) : openDeployed(options))));
