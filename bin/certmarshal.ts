@@ -26,8 +26,8 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     load: () => import('./commands/decide.ts'),
   },
   explain: {
-    takes: '[options] <csr-name>',
-    does: 'Shows every check of one live request and what to do about it; writes nothing.',
+    takes: '[options] [csr-name]',
+    does: 'Shows every check of one live request, or every name of the certificate that a node serves, and what to do; writes nothing.',
     load: () => import('./commands/explain.ts'),
   },
   approve: {

@@ -101,7 +101,7 @@ function story({ verdict, names, message }: Verdict, who: string): string {
 }
 
 /** One name a line, the unproven ones first: they are what the reader looks for. */
-function nameRows(names: readonly NameProof[], most: number): string[][] {
+export function nameRows(names: readonly NameProof[], most = MAX_NAMES): string[][] {
   const ordered = names.toSorted((a, b) => Number(a.proven) - Number(b.proven));
   const cells = ordered.slice(0, most).map((proof) => nameCell(proof));
   if (ordered.length > most) cells.push(`and ${ordered.length - most} more; --output json lists them all`);

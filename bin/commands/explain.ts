@@ -10,33 +10,62 @@ import { printable } from '../../lambdas/printable.ts';
 import { type ApprovalSubject, approvalSubjectOf } from '../../lambdas/resources/approval-subject.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
-import { EXIT_HELP, type Register, withTarget } from '../command.ts';
+import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
+import { serverPorts } from './audit/ports.ts';
+import { explainNodeCommand } from './explain-node.ts';
 import { type Explanation, explanationLines } from './explain-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
+  withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
+    // A request can have any name, also that of a Node: who made it must not choose what is shown of the Node.
+    .option(
+      '--node <name>',
+      'the certificate that this Node serves, name by name with its proof, in place of a request',
+    )
+    .option(
+      '--port <name=port>',
+      'with --node: kubelet=PORT, if it does not listen where Kubernetes has it; repeatable',
+      repeatable,
+    )
     .addHelpText(
       'after',
       `
+With --node, the kubelet is asked in a TLS handshake. Where it cannot be reached, the newest request that it was issued a certificate for is shown.
+
 Examples:
   ${name} explain csr-q77zt --kubeconfig ~/.kube/config
   ${name} explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
+  ${name} explain --node worker-3 --kubeconfig berlin.yaml
 ${EXIT_HELP}`,
     )
     .action(
-      run(async (csr: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
+      run(async (csr: string | undefined, options: ExplainOptions) => {
+        const { node, output } = options;
+        if ((csr === undefined) === (node === undefined))
+          command.error('error: name one CertificateSigningRequest, or with --node one Node');
+        const { kubelet } = serverPorts(options.port ?? []);
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
-        return explainCommand(target, fleet.policies, csr, options.output, interruption(), PROCESS).finally(() =>
-          target.close(),
-        );
+        const { policies } = fleet;
+        const explained =
+          node === undefined
+            ? explainCommand(target, policies, csr ?? '', output, interruption(), PROCESS)
+            : explainNodeCommand(target, { node, port: kubelet, policies, output }, interruption(), PROCESS);
+        return explained.finally(() => target.close());
       }),
     );
 };
+
+interface ExplainOptions extends TargetOptions {
+  readonly node?: string;
+  readonly port?: readonly string[];
+  readonly policy?: string;
+  readonly output: 'table' | 'json';
+}
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 async function explainCommand(

@@ -106,6 +106,23 @@ export async function observe(
   };
 }
 
+/**
+ * Reads what the policies of a cluster trust as evidence of some nodes, whatever they ask for: as a sweep does it for nodes with an open request, without the
+ * certificates that they serve. What cannot be read is part of the evidence.
+ */
+export async function observeNodes(
+  target: SweepTarget,
+  nodes: ReadonlySet<string>,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
+  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const { cluster, readings } = await readEvidence(target, selecting, signal);
+  const evidence = [...readings, ...(await readInstances(target, nodes, selecting, signal))];
+  evidence.push(...hybridNodes(cluster, nodes, selecting, evidence));
+  return { cluster, evidence: await stepsInTurns(indexInSteps(evidence)) };
+}
+
 export interface Listing {
   readonly signerName: string;
   readonly signal: AbortSignal;

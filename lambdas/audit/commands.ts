@@ -135,9 +135,9 @@ const kubelet = (context: CommandContext): string =>
     signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
   });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
-/** Every name of the certificate that a node serves, with its proof. */
-const issued = (context: CommandContext): string =>
-  clusterCommand(`explain ${word(context.node, 'NODE')}`, { ...context, name: nameOf(context) });
+/** Every name of the certificate that a node serves, with its proof. The object of a second certificate has a part of its fingerprint behind the node. */
+const issued = ({ node: object, ...context }: CommandContext): string =>
+  clusterCommand(`explain --node ${word(object?.split(' ', 1)[0], 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 

@@ -1,7 +1,7 @@
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import type { EksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { eksRegionOf } from '../../instances.ts';
+import { eksRegionOf, instancesOf } from '../../instances.ts';
 import { type OpenCluster, openCluster, type TargetOptions } from '../../target.ts';
 import { serverPorts } from './ports.ts';
 
@@ -30,6 +30,8 @@ export async function openAuditTarget(
     ...opened,
     eks,
     policies: fleet.policies,
+    // What is evidence of the certificates of EKS nodes.
+    ...(opened.cluster.provider === 'eks' ? instancesOf(host) : {}),
     reach: {
       handshakes: options.handshakes !== false,
       secrets: options.secrets === true,

@@ -12,6 +12,7 @@ import { MARKS, nextLine, PROVIDER_NAMES, serverLine } from '../../terminal/phra
 import { day, joined, span, took } from '../../terminal/words.ts';
 import { visibleWidth } from '../../terminal/wrap.ts';
 import { type AuditView, severityCounts } from './groups.ts';
+import { issuedLines } from './issued.ts';
 import { type AuditRepeat, asTyped } from './repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
 
@@ -46,6 +47,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && asTyped(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
+    issuedLines(view.issued),
     findingsBlock(counted(others.length, 'finding'), others, rendering),
     notRead.length > 0 && findingsBlock(`${notRead.length} not read`, notRead, rendering),
     notVisibleBlock(notVisible),

@@ -72,6 +72,17 @@ it('of a finding whose code a later version made is a new audit', () => {
   expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
 });
 
+it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
+  'of %s explains the certificate of its node',
+  (object) => {
+    const finding = { code: 'IssuedNamesAnother', what: 'kubelet-serving', cluster: 'berlin', object } as const;
+    expect(commandOf(finding, { provider: 'eks' })).toBe(
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin --allow-exec',
+    );
+    expect(commandOf({ ...finding, object: 'kubelet-serving --policy=x' }, {})).toContain('explain --node NODE ');
+  },
+);
+
 it.each([
   ['kubelet-serving', 'kubernetes.io/kubelet-serving'],
   ['kubelet-client', 'kubernetes.io/kube-apiserver-client-kubelet'],

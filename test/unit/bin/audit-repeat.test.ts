@@ -42,6 +42,11 @@ describe('a command as the user has to type it', () => {
       'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
       "npm run -s certmarshal -- rollout plan --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
     ],
+    [
+      'the explanation of a node',
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin-prod --allow-exec',
+      "npm run -s certmarshal -- explain --node worker-3 --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --port kubelet=10251",
+    ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {
     expect(asTyped({ command }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);

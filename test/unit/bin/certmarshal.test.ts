@@ -7,12 +7,15 @@ import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli, runShell } from './run-cli.ts';
 
 describe('the command line', () => {
-  it.each([[['frobnicate']], [['sweep', '--provider', 'gke']], [['sweep', '--output', 'xml']], [['explain']]])(
-    'ends with status 2 for %j, says why on stderr and nothing on stdout',
-    async (args) => {
-      expect(await runCli(args)).toEqual(refusal(/^error: .+\nAdd --help for options and examples\.\n$/));
-    },
-  );
+  it.each([
+    [['frobnicate']],
+    [['sweep', '--provider', 'gke']],
+    [['sweep', '--output', 'xml']],
+    [['explain']],
+    [['explain', 'csr-1', '--node', 'worker-3']],
+  ])('ends with status 2 for %j, says why on stderr and nothing on stdout', async (args) => {
+    expect(await runCli(args)).toEqual(refusal(/^error: .+\nAdd --help for options and examples\.\n$/));
+  });
 
   it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'assess', 'probe', 'credentials create'])(
     'documents examples and exit status of %s',

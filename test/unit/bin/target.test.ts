@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAuditTarget } from '../../../bin/commands/audit/target.ts';
 import { loadFleet } from '../../../bin/fleet.ts';
 import { instancesOf } from '../../../bin/instances.ts';
 import {
@@ -97,6 +98,18 @@ describe('the cluster of the command line', () => {
     ['10.0.0.1', false],
   ])('of %s knows whose instances prove names: %s', (host, known) => {
     expect(instancesOf(host) !== undefined).toBe(known);
+  });
+
+  it.each([
+    ['https://ABC.gr7.eu-central-1.eks.amazonaws.com', true],
+    ['https://127.0.0.1:1', false],
+  ])('at %s an audit is given the policies, and instances only of EKS', async (server, known) => {
+    const file = join(kubeconfig, '..', 'audited');
+    await writeFile(file, kubeconfigOf({ server }));
+    const target = await openAuditTarget({ kubeconfig: file }, FLEET);
+    target.close();
+    expect(target.policies).toEqual(FLEET.policies);
+    expect(target.listInstances !== undefined).toBe(known);
   });
 
   it('repeats its options for the next command', () => {
