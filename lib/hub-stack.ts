@@ -165,7 +165,12 @@ export class HubStack extends Stack {
       runbooks: monitoring.runbooks,
     });
     const paging = pagingAlarms(this, alarms, topics.fallback, monitoring.runbooks);
-    const dashboard = new FleetDashboard(this, 'Dashboard', { alarms, paging, hub: watched });
+    const dashboard = new FleetDashboard(this, 'Dashboard', {
+      alarms,
+      paging,
+      hub: watched,
+      runbooks: monitoring.runbooks,
+    });
 
     new CfnOutput(this, 'CriticalTopicArn', {
       value: topics.critical.topicArn,
@@ -177,7 +182,8 @@ export class HubStack extends Stack {
     });
     new CfnOutput(this, 'PagerTopicArn', {
       value: topics.pager.topicArn,
-      description: 'One incident a cluster and trouble, opened and closed; subscribe PagerDuty or Jira Service Management to it',
+      description:
+        'One incident a cluster and trouble, opened and closed; subscribe PagerDuty or Jira Service Management to it',
     });
     new CfnOutput(this, 'ChatTopicArn', {
       value: topics.chat.topicArn,
@@ -185,7 +191,8 @@ export class HubStack extends Stack {
     });
     new CfnOutput(this, 'FallbackTopicArn', {
       value: topics.fallback.topicArn,
-      description: 'One incident for each level, opened and closed by CloudWatch itself, also when certmarshal is broken',
+      description:
+        'One incident for each level, opened and closed by CloudWatch itself, also when certmarshal is broken',
     });
     new CfnOutput(this, 'DashboardName', { value: dashboard.dashboardName, description: 'In CloudWatch' });
     new CfnOutput(this, 'JournalBucketName', {

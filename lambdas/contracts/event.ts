@@ -41,9 +41,17 @@ export const AlarmEvent = z
     due: z.optional(time('When it bites.')),
     at: time('When people were told.'),
     command: z.string().check(z.maxLength(900), z.describe('What to run first.')),
-    then: z.optional(z.string().check(z.maxLength(900), z.describe('What shows more, of this one certificate, node or request.'))),
-    reason: z.optional(z.string().check(z.maxLength(300), z.describe('Of a closed one: why, where it is not that the cluster is healthy.'))),
-    escalatedTo: z.optional(z.enum(ALARM_IDS).check(z.describe('Of a closed one: it became worse, and this alarm has it now.'))),
+    next: z.optional(
+      z.string().check(z.maxLength(900), z.describe('What shows more, of this one certificate, node or request.')),
+    ),
+    reason: z.optional(
+      z
+        .string()
+        .check(z.maxLength(300), z.describe('Of a closed one: why, where it is not that the cluster is healthy.')),
+    ),
+    escalatedTo: z.optional(
+      z.enum(ALARM_IDS).check(z.describe('Of a closed one: it became worse, and this alarm has it now.')),
+    ),
     runbook: z.string().check(z.describe('Path in the repository of certmarshal.')),
   })
   .check(z.describe('`detail` of `certmarshal alarm opened` and `certmarshal alarm closed`.'));

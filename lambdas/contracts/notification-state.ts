@@ -65,6 +65,8 @@ const NotificationState = z.object({
   open: z.pipe(z.pipe(z.record(z.string(), z.unknown()), z.transform(knownAlarms)), OfAlarms),
   /** What CloudWatch said of an alarm last, by its name: what is not newer comes late or again. */
   changes: lossyRecord(AlarmChange, MAX_ENTRIES, KEY),
+  /** When the fleet was compared with this record last. */
+  lookedAt: z.optional(Time),
   /** When the last digest was sent. */
   digestAt: z.optional(Time),
   unsent: list(z.unknown(), MAX_EVENTS),
@@ -84,13 +86,14 @@ export interface NotificationState extends Omit<Contract<typeof NotificationStat
 export function parseNotificationState(value: unknown, now: number): NotificationState | undefined {
   const state = read(NotificationState, value);
   if (!state.ok) return undefined;
-  const { open, changes, digestAt, unsent } = state.value;
+  const { open, changes, lookedAt, digestAt, unsent } = state.value;
   return {
     version: 1,
     open: Object.fromEntries(
       Object.entries(open).map(([id, entries]) => [id, past(entries, ({ openedAt }) => openedAt, now)]),
     ),
     changes: past(changes, ({ at }) => at, now),
+    lookedAt: isAhead(lookedAt, now) ? undefined : lookedAt,
     digestAt: isAhead(digestAt, now) ? undefined : digestAt,
     unsent: unsent.flatMap((event) => {
       const known = read(UnsentEvent, event);

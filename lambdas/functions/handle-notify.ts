@@ -20,6 +20,7 @@ import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-
 import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts';
 import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
+import { incidentKey } from '../notify/incident.ts';
 import {
   changesNothing,
   claimNotifications,
@@ -29,8 +30,8 @@ import {
   NOTHING_NOTIFIED,
   releaseNotifications,
 } from '../notify/notification-state.ts';
-import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
 import type { TopicPlace } from '../notify/pager-message.ts';
+import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
 import {
   chatPublication,
   chatSummary,
@@ -108,6 +109,12 @@ interface Undelivered {
   readonly unsent: readonly UnsentEvent[];
   /** Why; the first reason of them. */
   readonly error?: AwsError;
+}
+
+/** A message to a topic, and the events that it tells. */
+interface Outgoing {
+  readonly of: readonly UnsentEvent[];
+  readonly message: TopicMessage;
 }
 
 type Written = 'written' | 'conflict' | 'failed';
@@ -231,8 +238,13 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;
     // With its events: who ends now has told people all the same, and the next look sends them.
-    await update((told) => markNotified(told, change, kept([...told.unsent, ...events])), signal);
-    const error = await deliver(events, signal);
+    let before: readonly UnsentEvent[] = [];
+    const incidents = new Set(events.map(incidentOf));
+    await update((told) => {
+      before = told.unsent.filter((event) => incidents.has(incidentOf(event)));
+      return markNotified(told, change, kept([...told.unsent, ...events]));
+    }, signal);
+    const error = await deliver([...before, ...events], signal);
     if (error !== undefined) throw error;
   }
 
@@ -255,7 +267,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const missed = new Map(
       Object.entries(left).map(([receiver, { unsent }]) => [receiver, new Set(unsent.map(nameOf))] as const),
     );
-    const isOld = ({ detail }: UnsentEvent): boolean => clock() - Date.parse(detail.at) > KEPT_MS;
+    const now = clock();
+    const isOld = ({ detail }: UnsentEvent): boolean => now - Date.parse(detail.at) > KEPT_MS;
     const dropped = tried.filter((event) => isOld(event) && [...missed.values()].some((one) => one.has(nameOf(event))));
     if (dropped.length > 0) logger.error('events dropped', { count: dropped.length });
     await update((told) => {
@@ -275,13 +288,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     link: string | undefined,
     signal: AbortSignal,
   ): Promise<Undelivered> {
-    const { place } = options;
-    const { runbooks } = monitoring;
+    const context = { place: options.place, link, runbooks: monitoring.runbooks };
+    const incidents = events.filter((event) => !isDigest(event));
     return publishAll(
       'pager',
-      events.flatMap((event) =>
-        isDigest(event) ? [] : [{ of: [event], message: pagerPublication(event.detail, { place, link, runbooks }) }],
-      ),
+      incidents.map((event) => ({ of: [event], message: pagerPublication(event.detail, context) })),
       signal,
     );
   }
@@ -294,41 +305,42 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const context = { link, runbooks: monitoring.runbooks };
     const digests = events.filter(isDigest);
     const incidents = events.filter((event) => !isDigest(event));
-    const most = incidents.length > MAX_CHAT ? MAX_CHAT - 1 : MAX_CHAT;
-    const more = incidents.slice(most);
+    const more = incidents.slice(incidents.length > MAX_CHAT ? MAX_CHAT - 1 : MAX_CHAT);
+    const single = incidents.slice(0, incidents.length - more.length);
+    const details = more.map(({ detail }) => detail);
     return publishAll(
       'chat',
       [
-        ...incidents.slice(0, most).map((event) => ({ of: [event], message: chatPublication(event.detail, context) })),
-        ...(more.length === 0
-          ? []
-          : [{ of: more, message: chatSummary(more.map(({ detail }) => detail), context) }]),
+        ...single.map((event) => ({ of: [event], message: chatPublication(event.detail, context) })),
+        ...(more.length === 0 ? [] : [{ of: more, message: chatSummary(details, context) }]),
         ...digests.map((event) => ({ of: [event], message: chatSummary(event.detail, context) })),
       ],
       signal,
     );
   }
 
-  /** All are tried, whatever becomes of the others; in their order, where they go one after the other. */
+  /** All are tried, whatever becomes of the others; but of one incident nothing after what failed: its end must not come before its beginning. */
   async function publishAll(
     topic: Exclude<Receiver, 'bus'>,
-    all: readonly { readonly of: readonly UnsentEvent[]; readonly message: TopicMessage }[],
+    all: readonly Outgoing[],
     signal: AbortSignal,
   ): Promise<Undelivered> {
     const unsent: UnsentEvent[] = [];
     let error: AwsError | undefined;
-    for (let start = 0; start < all.length; start += LANES)
-      await Promise.all(
-        all.slice(start, start + LANES).map(async ({ of, message }) => {
-          try {
-            await options.publish(topic, message, signal);
-          } catch (failure) {
-            if (!(failure instanceof AwsError)) throw failure;
-            unsent.push(...of);
-            error ??= failure;
-          }
-        }),
-      );
+    const send = async (sequence: readonly Outgoing[]): Promise<void> => {
+      for (const [index, { message }] of sequence.entries())
+        try {
+          await options.publish(topic, message, signal);
+        } catch (failure) {
+          if (!(failure instanceof AwsError)) throw failure;
+          unsent.push(...sequence.slice(index).flatMap(({ of }) => of));
+          error ??= failure;
+          return;
+        }
+    };
+    const sequences = [...Map.groupBy(all, ({ of }) => of.map(incidentOf).join('\n')).values()];
+    for (let start = 0; start < sequences.length; start += LANES)
+      await Promise.all(sequences.slice(start, start + LANES).map(send));
     return { unsent, ...(error !== undefined && { error }) };
   }
 
@@ -422,6 +434,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       return undefined;
     }
   }
+}
+
+/** The incident that an event is of; a digest is of none. */
+function incidentOf(event: UnsentEvent): string {
+  return isDigest(event) ? '' : incidentKey(event.detail);
 }
 
 /** Events are the same when all of them is, in whatever order. */

@@ -4,9 +4,9 @@ import { createEventSender } from '../aws/events.ts';
 import { createLinks } from '../aws/presigned-link.ts';
 import { createPublisher } from '../aws/topics.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
+import { topicPlace } from '../notify/pager-message.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
-import { topicPlace } from '../notify/pager-message.ts';
 import { createNotifyHandler, type NotifyOptions } from './handle-notify.ts';
 import { createHandler } from './handler.ts';
 

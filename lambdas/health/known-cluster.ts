@@ -36,10 +36,7 @@ export function commandFor(command: string, known: Words): string {
 }
 
 /** What a command calls a cluster. */
-export function wordsFor({
-  registered: { id, target },
-  indexed,
-}: Words): CommandCluster {
+export function wordsFor({ registered: { id, target }, indexed }: Words): CommandCluster {
   const namespace = target?.management?.namespace;
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {

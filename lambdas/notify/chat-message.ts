@@ -70,17 +70,25 @@ export function chatOfMany(events: readonly AlarmEvent[], link: string | undefin
 }
 
 /** The digest. Pure. */
-export function chatDigest({ story, at, critical = [], warning = [] }: DigestEvent, link: string | undefined): CustomNotification {
-  const section = (name: string, ids: readonly string[]) =>
-    ids.length === 0 ? [] : [`${name}: ${words(firstOf(ids, 20))}`];
-  const lines = [...section('Critical', critical), ...section('Warning', warning)];
+export function chatDigest(
+  { story, at, critical = [], warning = [] }: DigestEvent,
+  link: string | undefined,
+): CustomNotification {
+  const lines = [
+    ...(critical.length === 0 ? [] : [`Critical: ${words(firstOf(critical, 20))}`]),
+    ...(warning.length === 0 ? [] : [`Warning: ${words(firstOf(warning, 20))}`]),
+  ];
   return several(story, lines, { threadId: `digest ${at}`, eventType: 'digest', link });
 }
 
 function several(
   title: string,
   lines: readonly string[],
-  { threadId, eventType, link }: { readonly threadId: string; readonly eventType: string; readonly link: string | undefined },
+  {
+    threadId,
+    eventType,
+    link,
+  }: { readonly threadId: string; readonly eventType: string; readonly link: string | undefined },
 ): CustomNotification {
   const steps = linked(link, LONGEST.text);
   return {
@@ -107,7 +115,9 @@ function titled(title: string, text: string): string {
 function linked(link: string | undefined, room: number): readonly string[] {
   if (link === undefined) return [];
   const step = `Report: ${link}`;
-  return step.length <= room ? [step] : ['Report: its link is too long for a chat; the e-mail of the same minute has it'];
+  return step.length <= room
+    ? [step]
+    : ['Report: its link is too long for a chat; the e-mail of the same minute has it'];
 }
 
 function command(line: string): string {

@@ -190,7 +190,11 @@ function hubLines(told: NotificationState, now: number): readonly string[] {
     });
 }
 
-const RECEIVERS: Readonly<Record<Receiver, string>> = { bus: 'EventBridge', pager: 'the pager topic', chat: 'the chat topic' };
+const RECEIVERS: Readonly<Record<Receiver, string>> = {
+  bus: 'EventBridge',
+  pager: 'the pager topic',
+  chat: 'the chat topic',
+};
 
 /** What was told, and did not reach everybody. */
 function unsentLines({ unsent }: NotificationState, now: number): readonly string[] {
@@ -199,7 +203,9 @@ function unsentLines({ unsent }: NotificationState, now: number): readonly strin
     const [oldest] = waiting;
     if (oldest === undefined) return [];
     const since = span(now - (timeOf(oldest.detail.at) ?? now));
-    return [`${counted(waiting.length, 'message')} could not be sent to ${RECEIVERS[receiver]}, the oldest for ${since}`];
+    return [
+      `${counted(waiting.length, 'message')} could not be sent to ${RECEIVERS[receiver]}, the oldest for ${since}`,
+    ];
   });
 }
 

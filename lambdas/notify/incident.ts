@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { nameInId } from '../audit/commands.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import { runbookPlace } from '../tables/alarms.ts';
-import { date, timeOf } from '../words.ts';
-import { labelled, unnamedLabel } from './texts.ts';
+import { dateOf, labelled, unnamedLabel } from './texts.ts';
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmName. Characters. */
 const LONGEST_KEY = 255;
@@ -29,12 +28,12 @@ export interface Incident {
  * @param runbooks the URL at which the runbooks are published
  */
 export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Incident {
-  const { alarm, command, then } = event;
+  const { alarm, command, next } = event;
   return {
     key: incidentKey(event),
     title: `[${signOf(event)}] ${labelled(labelOf(event), overOf(event))}`,
     facts: factsOf(event).join(' '),
-    commands: [`First: ${command}`, ...(then === undefined ? [] : [`Then: ${then}`])],
+    commands: [`First: ${command}`, ...(next === undefined ? [] : [`Then: ${next}`])],
     runbook: `Runbook: ${runbookPlace(alarm, runbooks)}`,
   };
 }
@@ -64,13 +63,12 @@ function overOf({ state, story, escalatedTo, reason }: AlarmEvent): string {
 
 function factsOf(event: AlarmEvent): readonly string[] {
   const { state, at, due, since, cluster } = event;
-  const words = (time: string | undefined) => date(timeOf(time) ?? 0);
   const times =
     state === 'closed'
-      ? [`Over ${words(at)}.`, ...(since === undefined ? [] : [`Told ${words(since)}.`])]
+      ? [`Over ${dateOf(at)}.`, ...(since === undefined ? [] : [`Told ${dateOf(since)}.`])]
       : [
-          ...(due === undefined ? [] : [`Due ${words(due)}.`]),
-          since === undefined ? `Told ${words(at)}.` : `Since ${words(since)}.`,
+          ...(due === undefined ? [] : [`Due ${dateOf(due)}.`]),
+          since === undefined ? `Told ${dateOf(at)}.` : `Since ${dateOf(since)}.`,
         ];
   return [...times, ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`])];
 }

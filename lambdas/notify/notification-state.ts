@@ -1,9 +1,4 @@
-import type {
-  AlarmChange,
-  NotificationState,
-  OpenAlarm,
-  UnsentEvent,
-} from '../contracts/notification-state.ts';
+import type { AlarmChange, NotificationState, OpenAlarm, UnsentEvent } from '../contracts/notification-state.ts';
 import type { AlarmId } from '../tables/alarms.ts';
 import { entryOf } from '../tables/keys.ts';
 
@@ -25,6 +20,7 @@ export interface NotificationChange {
   /** What rings no more; without `since` it rings again. */
   readonly away?: readonly (TroubleName & { readonly since?: string })[];
   readonly changed?: AlarmChange & { readonly name: string };
+  readonly lookedAt?: string;
   readonly digestAt?: string;
 }
 
@@ -54,7 +50,7 @@ export function markNotified(
   }
   for (const gone of change.closed ?? []) open.delete(keyOf(gone));
   for (const entry of change.opened ?? []) open.set(keyOf(entry), entry);
-  const { changed, digestAt = told.digestAt } = change;
+  const { changed, lookedAt = told.lookedAt, digestAt = told.digestAt } = change;
   const changes = {
     ...told.changes,
     ...(changed && !isOld(told, changed) && { [changed.name]: { state: changed.state, at: changed.at } }),
@@ -63,6 +59,7 @@ export function markNotified(
     version: 1,
     open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MAX_OPEN)),
     changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MAX_CHANGES)),
+    lookedAt,
     digestAt,
     unsent: unsent.slice(-MAX_UNSENT),
   };
@@ -112,9 +109,10 @@ export function releaseNotifications(
 
 /** Whether the change tells nothing that is not remembered. Pure. */
 export function changesNothing(told: NotificationState, change: NotificationChange): boolean {
-  const { opened = [], closed = [], away = [], changed, digestAt } = change;
+  const { opened = [], closed = [], away = [], changed, lookedAt, digestAt } = change;
   return (
     [...opened, ...closed, ...away].length === 0 &&
+    lookedAt === undefined &&
     digestAt === undefined &&
     (changed === undefined || isOld(told, changed))
   );

@@ -14,6 +14,7 @@ import {
   lastChange,
   NOBODY,
   type NotificationChange,
+  openAlarms,
   type TroubleName,
 } from './notification-state.ts';
 import type { Notification } from './publication.ts';
@@ -97,7 +98,7 @@ export function planNotifications(input: PlanInput): Plan {
  * claimed and never told, and the end of what rings no more.
  */
 export function planLook(input: LookInput): Plan {
-  const { told, health } = input;
+  const { told, health, now } = input;
   const plans = ALARM_IDS.flatMap((alarm): readonly Plan[] => {
     const isOpen = Object.keys(told.open[alarm] ?? {}).length > 0;
     if (isOfHub(alarm)) return isOpen ? lostOfHub(alarm, input) : [];
@@ -105,7 +106,11 @@ export function planLook(input: LookInput): Plan {
     const seen = compared(alarm, { ...input, health });
     return [planOpening(seen), lostUnnamed(seen), planEnds(seen)];
   });
-  return joined(plans);
+  const isAnyOpen = openAlarms(told).length > 0;
+  const made = joined(plans);
+  return isAnyOpen || made.messages.length > 0
+    ? { ...made, change: { ...made.change, lookedAt: new Date(now).toISOString() } }
+    : made;
 }
 
 /** An alarm whose name says nothing to certmarshal is told all the same. Pure. */
@@ -138,14 +143,15 @@ interface Compared {
 }
 
 function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHealth }): Compared {
-  const { told, health, settings, now } = input;
+  const { told, health, settings, message, now } = input;
   const open = told.open[alarm] ?? {};
   const ringing = troublesOf(alarm, health, settings, Object.keys(open));
   const fleet = {
     clusters: health.clusters.filter(({ state }) => state !== 'gone').length,
     ringing: new Set(ringing.map(({ cluster }) => cluster.id)).size,
   };
-  const news = ringing.filter(({ key }) => isNews(entryOf(open, key), now));
+  const lostAt = endUnseen(told, message);
+  const news = ringing.filter(({ key }) => isNews(entryOf(open, key), lostAt, now));
   return {
     alarm,
     scene: sceneOf(alarm, input, fleet),
@@ -157,13 +163,24 @@ function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHe
   };
 }
 
+/**
+ * When CloudWatch said that the alarm ended, where it rings again long after and nobody has looked at the fleet in between: what was open then has ended, though
+ * nobody saw it.
+ */
+function endUnseen(told: NotificationState, message: AlarmMessage | undefined): string | undefined {
+  if (message?.state !== 'ALARM' || message.changedAt === undefined) return undefined;
+  const last = lastChange(told, message.name);
+  if (last?.state !== 'OK' || Date.parse(message.changedAt) - Date.parse(last.at) < AWAY_MS) return undefined;
+  return told.lookedAt === undefined || told.lookedAt < last.at ? last.at : undefined;
+}
+
 /** Where it is not certain that people were told, and not of its end, they are told. */
-function isNews(entry: OpenAlarm | undefined, now: number): boolean {
+function isNews(entry: OpenAlarm | undefined, lostAt: string | undefined, now: number): boolean {
   if (entry === undefined) return true;
-  const { claimedAt, closingAt, awaySince } = entry;
+  const { openedAt, claimedAt, closingAt, awaySince } = entry;
   if (isFresh(claimedAt, now) || isFresh(closingAt, now)) return false;
   if (claimedAt !== undefined || closingAt !== undefined) return true;
-  return isLongAway(awaySince, now);
+  return isLongAway(awaySince, now) || (lostAt !== undefined && openedAt < lostAt);
 }
 
 function isLongAway(awaySince: string | undefined, now: number): boolean {
@@ -334,7 +351,9 @@ function recoveryOf(
 /** Why what a cluster had is over, where it is not that the cluster is healthy. */
 function becauseOf(cluster: ClusterHealth | undefined): string | undefined {
   if (cluster === undefined || cluster.state === 'gone') return 'it is no longer in the fleet';
-  return cluster.state === 'well' ? undefined : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
+  return cluster.state === 'well'
+    ? undefined
+    : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
 }
 
 /** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */

@@ -75,7 +75,11 @@ export function chatSummary(event: readonly AlarmEvent[] | DigestEvent, { link }
   const text = description.startsWith(title) ? description : `${title}\n${description}`;
   const severity = !isDigest && event.some((one) => one.severity === 'critical') ? 'critical' : 'warning';
   const state = isDigest ? 'digest' : (event[0]?.state ?? 'opened');
-  return { subject: subjectOf(title), message: messageOf(text, JSON.stringify(document)), attributes: { severity, state } };
+  return {
+    subject: subjectOf(title),
+    message: messageOf(text, JSON.stringify(document)),
+    attributes: { severity, state },
+  };
 }
 
 export interface ChatContext {

@@ -148,7 +148,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene, wor
 export function openedEvent(culprit: Culprit, scene: Scene): AlarmEvent {
   const { cluster, signal } = culprit;
   const { alarm, severity, now } = scene;
-  const { first, then } = commandsOf(culprit, scene);
+  const { first, next } = commandsOf(culprit, scene);
   return {
     version: 1,
     alarm,
@@ -161,7 +161,7 @@ export function openedEvent(culprit: Culprit, scene: Scene): AlarmEvent {
     due: isTime(signal.due) ? signal.due : undefined,
     at: new Date(now).toISOString(),
     command: printable(first, LONGEST.command),
-    ...(then !== undefined && { then: printable(then, LONGEST.command) }),
+    ...(next !== undefined && { next: printable(next, LONGEST.command) }),
     runbook: alarmRunbook(alarm),
   };
 }
@@ -234,18 +234,20 @@ function cloudWatchSays({ reason }: AlarmMessage): string {
 function commandOf({ alarm, first, bucket }: Scene, cluster?: CommandCluster & { readonly id: string }): string {
   if (!isOnSignal(alarm)) return first ?? 'certmarshal doctor --fleet fleet.yaml';
   // Of a cluster without a target the name is its id.
-  return cluster === undefined ? overview({ bucket }) : firstCommand(alarm, { ...cluster, name: nameInId(cluster.name) });
+  return cluster === undefined
+    ? overview({ bucket })
+    : firstCommand(alarm, { ...cluster, name: nameInId(cluster.name) });
 }
 
 interface Commands {
   readonly first: string;
   /** Shows more of it. */
-  readonly then?: string;
+  readonly next?: string;
 }
 
 function commandsOf({ cluster, signal }: Culprit, scene: Scene): Commands {
   const first = commandOf(scene, cluster);
-  return signal.command === first ? { first } : { first, then: signal.command };
+  return signal.command === first ? { first } : { first, next: signal.command };
 }
 
 function overview({ bucket }: Pick<Scene, 'bucket'>): string {
@@ -258,18 +260,18 @@ function composed(
   commands: Commands | undefined,
   { alarm, link, runbooks }: Scene,
 ): HumanMessage {
-  const next =
+  const lead =
     commands === undefined
       ? []
       : [
           `First: ${printable(commands.first, LONGEST.command)}`,
-          ...(commands.then === undefined ? [] : [`Then: ${printable(commands.then, LONGEST.command)}`]),
+          ...(commands.next === undefined ? [] : [`Then: ${printable(commands.next, LONGEST.command)}`]),
           `Runbook: ${runbookPlace(alarm, runbooks)}`,
         ];
   const body = bounded([first, ...lines.filter((line) => line !== '')]);
   return {
     subject: subjectOf(first),
-    text: [body, ...next, ...(link === undefined ? [] : [`Report: ${link}`])].join('\n'),
+    text: [body, ...lead, ...(link === undefined ? [] : [`Report: ${link}`])].join('\n'),
   };
 }
 
@@ -294,7 +296,7 @@ function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | 
   return `${at > now ? 'ends' : 'ended'} ${date(at)}`;
 }
 
-function dateOf(at: string): string {
+export function dateOf(at: string): string {
   const time = timeOf(at);
   return time === undefined ? 'at an unknown time' : date(time);
 }

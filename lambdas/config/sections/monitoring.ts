@@ -122,7 +122,10 @@ const OBJECTIVE_FORM = `write a share of the requests, ${LEAST_OBJECTIVE} or mor
 const URL_FORM = 'write an https URL of at most 200 characters, without user, query, fragment or a slash at its end';
 
 /** It stands in the description of every alarm, and in each message. */
-const runbooksUrl = text('the URL at which docs/runbooks is published').refine(isRunbooksUrl, wrong(`cannot be the place of the runbooks; ${URL_FORM}`));
+const runbooksUrl = text('the URL at which docs/runbooks is published').refine(
+  isRunbooksUrl,
+  wrong(`cannot be the place of the runbooks; ${URL_FORM}`),
+);
 
 function isRunbooksUrl(value: string): boolean {
   if (value.length > 200 || !/^https:\/\/[!-~]+[^/]$/.test(value) || /[<>"'`\\?#@]/.test(value)) return false;

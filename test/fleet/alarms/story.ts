@@ -12,8 +12,9 @@ import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
+import { incidentKey } from '../../../lambdas/notify/incident.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
-import type { AlarmSeverity } from '../../../lambdas/tables/alarms.ts';
+import { topicPlace } from '../../../lambdas/notify/pager-message.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
@@ -83,10 +84,16 @@ export interface Story<Clusters> extends AsyncDisposable {
   isOver(): boolean;
   /** The minute and the first line of each message to people, which is the whole story; ports and dates, which differ from run to run, are left out. */
   told(): readonly string[];
-  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`. */
+  /**
+   * The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`.
+   *
+   * @throws Error when pager and chat were not told exactly these, or one of them does not say what to do
+   */
   events(): readonly string[];
-  /** What CloudWatch told the pager: level, state and minute. */
+  /** What the pager got, which tells incidents apart by the name: `11 ALARM ClusterUnreadable berlin: [critical] berlin: …`. */
   paged(): readonly string[];
+  /** What CloudWatch told the fallback topic: level, state and minute. */
+  fallback(): readonly string[];
   /** All that the functions printed. */
   output(): string;
 }
@@ -140,6 +147,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const minuteOf = (at: number): number => Math.round((at - begun) / MINUTE);
   const transitions: Transition[] = [];
   const told: string[] = [];
+  const paged: { readonly at: number; readonly page: Page }[] = [];
+  const chatted: Chat[] = [];
   const onTopic = new Map(
     alarms.flatMap(({ name, alarmActions }) => (alarmActions[0] ? [[name, alarmActions[0]]] : [])),
   );
@@ -161,8 +170,12 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     if (failed && tries < TRIES) again.push({ event, tries: tries + 1, at: clock.now() + tries * MINUTE });
     else if (failed) told.push(`${minuteOf(clock.now())} as it came: ${alarmIn(event)}`);
     for (; published < aws.sns.published.length; published += 1) {
-      const [line = ''] = aws.sns.published[published]?.texts.default.split('\n', 1) ?? [];
-      told.push(`${minuteOf(clock.now())} ${stable(line)}`);
+      const { topicArn = '', texts } = aws.sns.published[published] ?? {};
+      const [line = ''] = texts?.default.split('\n', 1) ?? [];
+      const document = JSON.parse(texts?.['https'] ?? '{}');
+      if (topicArn.endsWith(':pager')) paged.push({ at: clock.now(), page: document });
+      else if (topicArn.endsWith(':chat')) chatted.push(document);
+      else told.push(`${minuteOf(clock.now())} ${stable(line)}`);
     }
   }
 
@@ -217,6 +230,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     begin() {
       begun = clock.now();
       told.length = 0;
+      paged.length = 0;
+      chatted.length = 0;
       events = aws.eventBridge.eventsOf(HUB).length;
     },
     ringing: () => alarms.filter(isRinging).map(({ name }) => shortName(name)),
@@ -235,10 +250,23 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],
-    events: () => aws.eventBridge.eventsOf(HUB).slice(events).map(toldEvent),
+    events() {
+      const all = aws.eventBridge.eventsOf(HUB).slice(events);
+      checkIncidents(
+        all,
+        paged.map(({ page }) => page),
+        chatted,
+      );
+      return all.map(toldEvent);
+    },
     paged: () =>
+      paged.map(
+        ({ at, page: { AlarmName, NewStateValue, AlarmDescription } }) =>
+          `${minuteOf(at)} ${NewStateValue} ${AlarmName}: ${stable(AlarmDescription.split('\n', 1)[0] ?? '')}`,
+      ),
+    fallback: () =>
       transitions
-        .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
+        .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsFallback'))
         .map(({ alarm, at, to }) => `${shortName(alarm)} ${to} ${minuteOf(at)}`),
     output: () => output.join(''),
     async [Symbol.asyncDispose]() {
@@ -299,15 +327,18 @@ interface NotifyOptions {
 function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: unknown) => Promise<void> {
   const config = awsClientConfig(aws, HUB);
   const [sns, eventBridge] = [new SNSClient(config), new EventBridgeClient(config)];
-  const topics: Readonly<Record<AlarmSeverity, string>> = {
+  const topics = {
     critical: aws.sns.createTopic(HUB, 'critical'),
     warning: aws.sns.createTopic(HUB, 'warning'),
+    pager: aws.sns.createTopic(HUB, 'pager'),
+    chat: aws.sns.createTopic(HUB, 'chat'),
   };
   const metrics = createMetrics('notify');
   const handle = createNotifyHandler({
     state: createStateObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     publish: createPublisher(topics, sns),
+    place: topicPlace(topics.critical),
     putEvents: createEventSender(eventBridge),
     link: async () => 'https://report.example.com/report.html',
     clock: () => clock.now(),
@@ -320,6 +351,61 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
     aroundCall('notify', async () => handle(event, new AbortController().signal)).finally(() => {
       if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     });
+}
+
+/** What a paging service reads. */
+interface Page {
+  readonly AlarmName: string;
+  readonly NewStateValue: string;
+  readonly AlarmDescription: string;
+}
+
+/** What a chat shows. */
+interface Chat {
+  readonly content: { readonly title: string; readonly description: string; readonly nextSteps: readonly string[] };
+  readonly metadata: { readonly threadId: string };
+}
+
+/** @throws Error when pager and chat do not have the incidents that EventBridge has, or one does not say what to do */
+function checkIncidents(events: readonly BusEvent[], pages: readonly Page[], chats: readonly Chat[]): void {
+  const wanted = events.flatMap(({ detailType, detail }) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test of the schema looks at every event
+    const event = detail as AlarmEvent;
+    return detailType === 'certmarshal digest' ? [] : [`${event.state} ${incidentKey(event)}`];
+  });
+  const onPager = pages.map(
+    ({ AlarmName, NewStateValue }) => `${NewStateValue === 'ALARM' ? 'opened' : 'closed'} ${AlarmName}`,
+  );
+  const threads = wanted.map((one) => one.replace(/^\w+ /, ''));
+  const inChat = chats.flatMap(({ metadata: { threadId } }) => (/^(?:digest|many) /.test(threadId) ? [] : [threadId]));
+  const missing = [
+    ...different('the pager', wanted, onPager),
+    // What is more than ten at once is one message.
+    ...(chats.some(({ metadata }) => metadata.threadId.startsWith('many '))
+      ? []
+      : different('the chat', threads, inChat)),
+  ];
+  const mute = [
+    ...pages.filter(({ AlarmDescription: text }) => !isWhole(text)).map(({ AlarmName }) => AlarmName),
+    ...chats.flatMap(({ content: { title, description, nextSteps }, metadata: { threadId } }) =>
+      inChat.includes(threadId) && !isWhole([title, description, ...nextSteps].join('\n')) ? [threadId] : [],
+    ),
+  ];
+  if (missing.length + mute.length > 0)
+    throw new Error([...missing, ...mute.map((one) => `says too little: ${one}`)].join('\n'));
+}
+
+function different(where: string, wanted: readonly string[], found: readonly string[]): readonly string[] {
+  return JSON.stringify(wanted.toSorted()) === JSON.stringify(found.toSorted())
+    ? []
+    : [`${where} got ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`];
+}
+
+/** A date, the first command and the runbook. */
+function isWhole(text: string): boolean {
+  return [/\d{4}-\d\d-\d\d \d\d:\d\d UTC/, /First: \S/, /Runbook: certmarshal runbook [a-z-]+/].every((part) =>
+    part.test(text),
+  );
 }
 
 /** What CloudWatch publishes of a change. */

@@ -388,7 +388,7 @@ describe('the hub stack', () => {
         .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
         .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
       // What is told as a warning always comes from notify.
-      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsPager']);
+      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsFallback']);
       plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
         PolicyDocument: {
           Statement: Match.arrayWith([
@@ -459,12 +459,17 @@ describe('the hub stack', () => {
       });
     });
 
-    it.each(['CriticalTopicArn', 'WarningTopicArn', 'PagerTopicArn', 'DashboardName', 'JournalBucketName'])(
-      'has the output %s beside it',
-      (output) => {
-        plain.hasOutput(output, {});
-      },
-    );
+    it.each([
+      'CriticalTopicArn',
+      'WarningTopicArn',
+      'PagerTopicArn',
+      'ChatTopicArn',
+      'FallbackTopicArn',
+      'DashboardName',
+      'JournalBucketName',
+    ])('has the output %s beside it', (output) => {
+      plain.hasOutput(output, {});
+    });
   });
 
   it('puts the journal under the lock that fleet.yaml asks for, and under none without', () => {
