@@ -122,7 +122,7 @@ function linked(link: string | undefined, room: number): readonly string[] {
 
 function command(line: string): string {
   const [name = '', ...rest] = line.split(': ');
-  return `${name}: \`${rest.join(': ').replaceAll('`', "'")}\``;
+  return `${name}: \`${words(rest.join(': '))}\``;
 }
 
 /**

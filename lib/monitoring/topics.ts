@@ -40,9 +40,10 @@ export class Topics extends Construct {
     this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });
     this.critical = new AlarmTopic(this, 'Critical', { displayName: 'certmarshal critical', key, fromAlarms: true });
     this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
-    this.pager = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal pager', key });
+    this.pager = new AlarmTopic(this, 'Incidents', { displayName: 'certmarshal pager', key });
     this.chat = new AlarmTopic(this, 'Chat', { displayName: 'certmarshal chat', key });
-    this.fallback = new AlarmTopic(this, 'Fallback', { displayName: 'certmarshal fallback', key, fromAlarms: true });
+    // It was called pager before: who subscribed to it, perhaps with a filter on the names of the composite alarms, still gets exactly these.
+    this.fallback = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal fallback', key, fromAlarms: true });
   }
 
   /** Lets a role tell people. */

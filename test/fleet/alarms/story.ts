@@ -266,7 +266,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       ),
     fallback: () =>
       transitions
-        .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsFallback'))
+        .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
         .map(({ alarm, at, to }) => `${shortName(alarm)} ${to} ${minuteOf(at)}`),
     output: () => output.join(''),
     async [Symbol.asyncDispose]() {

@@ -388,7 +388,7 @@ describe('the hub stack', () => {
         .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
         .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
       // What is told as a warning always comes from notify.
-      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsFallback']);
+      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsPager']);
       plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
         PolicyDocument: {
           Statement: Match.arrayWith([

@@ -187,7 +187,7 @@ describe('the alarms that page', () => {
         .map(({ AlarmName }) => AlarmName)
         .toSorted(),
     );
-    const fallback = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsFallback').id };
+    const fallback = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsPager').id };
     plain.allResourcesProperties('AWS::CloudWatch::CompositeAlarm', {
       AlarmActions: [fallback],
       OKActions: [fallback],
