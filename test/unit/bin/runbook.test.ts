@@ -26,7 +26,7 @@ describe('certmarshal runbook', () => {
   });
 
   it('has the page of every finding, and takes its path too', async () => {
-    for (const code of keysOf(FINDING_CODES)) expect((await printed(code)).stdout, code).toMatch(/^# /);
+    for (const code of keysOf(FINDING_CODES)) expect((await printed(code)).stdout).toMatch(/^# /);
     const { stdout } = await printed('docs/runbooks/san-not-owned.md');
     expect(stdout).toBe(readFileSync('docs/runbooks/san-not-owned.md', 'utf8'));
   });

@@ -145,7 +145,7 @@ describe('what a service gets', () => {
           expect([title, description, ...nextSteps].join('\n')).not.toMatch(/[<>]|\]\(/);
           const page = documentOf(pagerPublication(event, { ...CONTEXT, link }));
           expect(CLOUDWATCH_ALARM.safeParse(page).error).toBeUndefined();
-          if (link !== undefined) expect(page.NewStateReason).toContain(link);
+          expect(page.NewStateReason).toContain(link ?? '');
         },
       ),
       { seed: 53, numRuns: 300 },

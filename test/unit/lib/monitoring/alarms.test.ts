@@ -99,8 +99,7 @@ describe('the alarms of the hub', () => {
     const runbooks = `https://git.example.com/${'x'.repeat(176)}`;
     const { hub } = stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, runbooks } }));
     const template = Template.fromStack(hub);
-    for (const id of ids)
-      expect(JSON.stringify(of(template, id)), id).toContain(`Runbook: ${runbookPlace(id, runbooks)}`);
+    for (const id of ids) expect(JSON.stringify(of(template, id))).toContain(`Runbook: ${runbookPlace(id, runbooks)}`);
     expect(JSON.stringify(template.findResources('AWS::CloudWatch::CompositeAlarm'))).toContain(
       `Runbook: ${runbooks}/alarms/README.md`,
     );
