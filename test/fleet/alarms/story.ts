@@ -2,6 +2,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
 
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
@@ -35,6 +36,9 @@ import { createSimulator, type Transition } from './simulator.ts';
 
 /** Of an asynchronous call of Lambda. */
 const TRIES = 3;
+
+/** What notify publishes to. */
+type Topic = 'critical' | 'warning' | 'pager' | 'chat';
 
 /** What of one version of certmarshal runs in a story. */
 export interface Version {
@@ -74,6 +78,10 @@ export interface Story<Clusters> extends AsyncDisposable {
   begin(): void;
   /** Functions that throw at once; `scheduler` does not start dispatch at all. */
   readonly broken: Set<'dispatch' | 'sweep' | 'report' | 'scheduler'>;
+  /** Topics that refuse messages. */
+  readonly refusing: Set<Topic>;
+  /** Topics at which notify dies, each once, before it publishes there: as when Lambda ends the process. */
+  readonly deadly: Set<Topic>;
   /** Names of all alarms in state ALARM, those of the levels among them. */
   ringing(): readonly string[];
   /** Every alarm that rang since {@link begin}, by the minute in which it did first. Without the prefix of its name. */
@@ -92,6 +100,8 @@ export interface Story<Clusters> extends AsyncDisposable {
   events(): readonly string[];
   /** What the pager got, which tells incidents apart by the name: `11 ALARM ClusterUnreadable berlin: [critical] berlin: …`. */
   paged(): readonly string[];
+  /** The threads of what the chat got. */
+  threads(): readonly string[];
   /** What CloudWatch told the fallback topic: level, state and minute. */
   fallback(): readonly string[];
   /** All that the functions printed. */
@@ -118,6 +128,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const simulator = createSimulator(alarms, store);
   const lambda = awsMetrics({ alarms, store, clock });
   const broken: Story<Clusters>['broken'] = new Set();
+  const [refusing, deadly] = [new Set<Topic>(), new Set<Topic>()];
 
   const output: string[] = [];
   const endListening = listen((text) => {
@@ -137,7 +148,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     const started = { aws, clock, fleet: from.fleetOf(file) };
     return {
       hub: from.startHub({ ...hubOptions, ...changed, ...started, aroundCall }),
-      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall }),
+      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall, refusing, deadly }),
     };
   };
   let { hub, notify } = start(version);
@@ -205,6 +216,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     clusters,
     store,
     broken,
+    refusing,
+    deadly,
     async deploy(next, changed) {
       await hub[Symbol.asyncDispose]();
       ({ hub, notify } = start(next, changed));
@@ -264,6 +277,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
         ({ at, page: { AlarmName, NewStateValue, AlarmDescription } }) =>
           `${minuteOf(at)} ${NewStateValue} ${AlarmName}: ${stable(AlarmDescription.split('\n', 1)[0] ?? '')}`,
       ),
+    threads: () => chatted.map(({ metadata: { threadId } }) => threadId),
     fallback: () =>
       transitions
         .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
@@ -321,10 +335,19 @@ interface NotifyOptions {
   readonly clock: SteppedClock;
   readonly fleet: Fleet;
   readonly aroundCall: ReturnType<typeof awsMetrics>['aroundCall'];
+  readonly refusing: ReadonlySet<Topic>;
+  readonly deadly: Set<Topic>;
 }
 
 /** The function notify, wired as lambdas/functions/notify.ts does it. @returns how it is called */
-function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: unknown) => Promise<void> {
+function startNotify({
+  aws,
+  clock,
+  fleet,
+  aroundCall,
+  refusing,
+  deadly,
+}: NotifyOptions): (event: unknown) => Promise<void> {
   const config = awsClientConfig(aws, HUB);
   const [sns, eventBridge] = [new SNSClient(config), new EventBridgeClient(config)];
   const topics = {
@@ -334,10 +357,25 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
     chat: aws.sns.createTopic(HUB, 'chat'),
   };
   const metrics = createMetrics('notify');
+  const publish = createPublisher(topics, sns);
+  let death = Promise.withResolvers<never>();
   const handle = createNotifyHandler({
     state: createStateObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
-    publish: createPublisher(topics, sns),
+    async publish(topic, message, signal) {
+      if (refusing.has(topic))
+        throw new AwsError({
+          kind: 'denied',
+          object: `sns:Publish to ${topic}`,
+          problem: 'it refuses',
+          remedy: 'Wait.',
+        });
+      if (deadly.delete(topic)) {
+        death.reject(new Error('the process ended'));
+        await new Promise(() => undefined);
+      }
+      await publish(topic, message, signal);
+    },
     place: topicPlace(topics.critical),
     putEvents: createEventSender(eventBridge),
     link: async () => 'https://report.example.com/report.html',
@@ -347,10 +385,16 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
     logger: createLogger('notify'),
     metrics,
   });
-  return async (event) =>
-    aroundCall('notify', async () => handle(event, new AbortController().signal)).finally(() => {
+  return async (event) => {
+    death = Promise.withResolvers<never>();
+    // Nobody waits for it where notify lives.
+    death.promise.catch(() => undefined);
+    await aroundCall('notify', async () =>
+      Promise.race([handle(event, new AbortController().signal), death.promise]),
+    ).finally(() => {
       if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     });
+  };
 }
 
 /** What a paging service reads. */
