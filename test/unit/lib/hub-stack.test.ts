@@ -443,6 +443,8 @@ describe('the hub stack', () => {
             STATE_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'State').id },
             CRITICAL_TOPIC_ARN: topic('Critical'),
             WARNING_TOPIC_ARN: topic('Warning'),
+            PAGER_TOPIC_ARN: topic('Incidents'),
+            CHAT_TOPIC_ARN: topic('Chat'),
             REPORT_LINKS: 'true',
           },
         },
