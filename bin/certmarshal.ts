@@ -30,6 +30,16 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     does: 'Shows every check of one live request and what to do about it; writes nothing.',
     load: () => import('./commands/explain.ts'),
   },
+  approve: {
+    takes: '[options] <csr-name>',
+    does: 'Approves one live request that you vouch for, after every check was shown.',
+    load: () => import('./commands/person/approve.ts'),
+  },
+  deny: {
+    takes: '[options] <csr-name>',
+    does: 'Denies one live request, after every check was shown.',
+    load: () => import('./commands/person/deny.ts'),
+  },
   audit: {
     takes: '[options]',
     does: 'Shows when every certificate of one cluster ends, what renews it, and what could not be seen.',

@@ -75,12 +75,10 @@ export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 
 export async function openTarget(
   options: TargetOptions,
   fleet: Fleet,
-): Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>> {
-  const {
-    id: _id,
-    host,
-    ...target
-  } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
+): Promise<SweepTarget & Pick<OpenCluster, 'id' | 'server' | 'close'>> {
+  const { host, ...target } = await openCluster(options, fleet, (cluster) =>
+    requireServiceCidrs(cluster, fleet.policies),
+  );
   return {
     ...target,
     handshake: handshakeFrom(target.workload),

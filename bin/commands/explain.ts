@@ -1,12 +1,13 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
-import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import { type Observed, observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../../lambdas/resources/approval-subject.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { EXIT_HELP, type Register, withTarget } from '../command.ts';
@@ -51,42 +52,63 @@ async function explainCommand(
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   try {
     const explanation = await explain(target, policies, name, now, signal);
-    if (output === 'json') printJson(io, { csr: name, ...explanation.verdict });
+    if (output === 'json') printJson(io, { csr: printable(name, 253), ...explanation.verdict });
     else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, now));
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
-    io.stderr.write(
-      `${cluster.name} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`,
-    );
+    io.stderr.write(noSuchRequest(cluster.name, name));
     return EXIT.incomplete;
   }
 }
 
-async function explain(
+/** What to say where a request is not there. */
+export function noSuchRequest(cluster: string, name: string): string {
+  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`;
+}
+
+/** One request as it is now, and what a sweep says of it. */
+export interface Explained extends Explanation {
+  /** What a write to the object is bound to; absent where it cannot be written back as it was. */
+  readonly subject?: ApprovalSubject;
+  /** What the verdict was made of; absent where none was needed. */
+  readonly observed?: Observed;
+}
+
+/**
+ * Reads one request, and for an open one the evidence as a sweep does, and judges it. Writes nothing.
+ *
+ * @throws KubernetesError; `not-found` where there is no such request
+ */
+export async function explain(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   name: string,
   now: number,
   signal: AbortSignal,
-): Promise<Explanation> {
-  const read = readSigningRequest(await getSigningRequest(target.workload, name, signal));
+): Promise<Explained> {
+  const object = await getSigningRequest(target.workload, name, signal);
+  const read = readSigningRequest(object);
   if (!read.ok) return { verdict: unjudged('ObjectMalformed', read.problem) };
-  const gate = gateReason(read.csr);
-  if (gate !== undefined) return { csr: read.csr, verdict: unjudged(gate.reason, gate.message) };
+  const { csr } = read;
+  if (csr.name !== name)
+    return { verdict: unjudged('ObjectMalformed', `the API server answered with ${printable(csr.name, 100)} instead`) };
+  const found = { csr, subject: approvalSubjectOf(object) };
+  const gate = gateReason(csr);
+  if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.message) };
   const observed = await observe(target, policies, signal);
-  const newest = observed.open.find(({ csr }) => csr.username === read.csr.username);
+  const newest = observed.open.find(({ csr: { username } }) => username === csr.username);
   // Decided or deleted while we looked: the sweep would find nothing to do.
   if (newest === undefined)
-    return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+    return { ...found, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
   const problems = observed.evidence.readings.flatMap(evidenceProblem);
-  if (newest.csr.uid !== read.csr.uid) {
+  if (newest.csr.uid !== csr.uid) {
     const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
-    const request = { cluster: observed.cluster, csr: read.csr, siblings };
-    return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now), problems };
+    const request = { cluster: observed.cluster, csr, siblings };
+    return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
   const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
-  return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
+  return { ...found, observed, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
 }
 
 function unjudged(reason: Reason, message: string): Verdict {

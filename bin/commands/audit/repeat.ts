@@ -42,7 +42,7 @@ export function auditRepeat(
 }
 
 /** Kinds that are in the management cluster. */
-const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com| get (?:machine|kubeadm|etcdadm|cluster )/;
+const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
 
 /** A command as the user has to type it: for this program, and for the cluster that was audited. */
 export function asTyped(

@@ -99,7 +99,7 @@ const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
   message: 'no address of it is known',
   remedy:
-    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines -A -o yaml.',
+    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
 };
 
 /** The first address of every server, then the second one of those that did not answer. */

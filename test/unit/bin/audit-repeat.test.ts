@@ -34,8 +34,8 @@ describe('a command as the user has to type it', () => {
     ],
     [
       'one Machine',
-      'kubectl -n eksa-system get machine berlin-0 -o yaml',
-      'kubectl --kubeconfig management.yaml -n eksa-system get machine berlin-0 -o yaml',
+      'kubectl -n eksa-system get machines.cluster.x-k8s.io berlin-0 -o yaml',
+      'kubectl --kubeconfig management.yaml -n eksa-system get machines.cluster.x-k8s.io berlin-0 -o yaml',
     ],
     [
       'the plan of a rollout',

@@ -34,6 +34,13 @@ describe('the command line', () => {
     expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
   });
 
+  it.each(['approve', 'deny'])('documents examples and exit status of %s', async (command) => {
+    const { status, stdout } = await runCli([command, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`Examples:\n  certmarshal ${command} csr-q77zt --kubeconfig berlin.yaml --because '`);
+    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done: /);
+  });
+
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
     expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);
