@@ -90,6 +90,11 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     does: 'Replaces control plane machines of EKS Anywhere before their certificates end: plans, begins, watches.',
     load: () => import('./commands/rollout/rollout.ts'),
   },
+  runbook: {
+    takes: '[name]',
+    does: 'Prints the runbook of an alarm, a finding or a check.',
+    load: () => import('./commands/runbook.ts'),
+  },
   recovery: {
     takes: '',
     does: 'Brings back a control plane that slept through the end of its certificates.',

@@ -18,6 +18,7 @@ const S3 = 'https://aws.amazon.com/s3/pricing/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 const EVENTBRIDGE = 'https://aws.amazon.com/eventbridge/pricing/';
 const KMS = 'https://aws.amazon.com/kms/pricing/';
+const SNS = 'https://aws.amazon.com/sns/pricing/';
 const MILLION = 1_000_000;
 
 /** Of the first step of each price: no fleet that certmarshal was made for reaches a second one, but for custom metrics. */
@@ -39,6 +40,8 @@ export const PRICES = {
   compositeAlarm: { usd: 0.5, per: 1, unit: 'alarms', source: CLOUDWATCH },
   dashboard: { usd: 3, per: 1, unit: 'dashboards', source: CLOUDWATCH },
   key: { usd: 1, per: 1, unit: 'keys', source: KMS },
+  keyRequest: { usd: 0.03, per: 10_000, unit: 'requests', source: KMS },
+  snsRequest: { usd: 0.5, per: MILLION, unit: 'messages', source: `${SNS} (standard topics)` },
 } as const satisfies Record<string, Price>;
 
 export type PriceId = keyof typeof PRICES;

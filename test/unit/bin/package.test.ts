@@ -38,6 +38,7 @@ describe('the package that npm pack makes', () => {
     expect(join(directory, 'package', plugin)).toBe(program);
     expect((await packed('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((await packed('rbac')).stdout).toContain('kind: ClusterRoleBinding');
+    expect((await packed('runbook certificate-critical')).stdout).toMatch(/^# /);
     const line = JSON.stringify({
       id: 1,
       cluster: { name: 'bench', provider: 'eks-anywhere' },
