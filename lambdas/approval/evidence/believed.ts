@@ -81,7 +81,12 @@ function doubtOf(object: Listed['object'], knowsItsServices: boolean): SourceRea
 /** A source whose list threw. */
 export function notRead(
   source: SourceReading['source'],
-  { kind, object, problem, remedy }: Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>,
+  {
+    kind,
+    object,
+    problem,
+    remedy,
+  }: Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & { readonly kind: string },
 ): SourceReading {
   return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
 }
