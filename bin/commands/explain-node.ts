@@ -6,6 +6,7 @@ import {
   type JudgedIssued,
   judgeIssued,
   judgeShown,
+  type KnownMachines,
   nodeOfCertificate,
 } from '../../lambdas/approval/issued.ts';
 import { issuedNames } from '../../lambdas/approval/issued-names.ts';
@@ -110,6 +111,9 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
   };
 }
 
+/** Only an audit knows what was before: an address may have moved since. */
+const NOT_KNOWN: KnownMachines = { bornAt: () => undefined, hadAddress: () => undefined };
+
 async function explainNode(
   target: SweepTarget,
   { node, port, policies }: NodeQuery,
@@ -132,6 +136,7 @@ async function explainNode(
     cluster,
     evidence,
     policies: selected.length === 0 ? [DEFAULT_POLICY] : selected,
+    machines: NOT_KNOWN,
     now,
   };
   const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
@@ -149,7 +154,7 @@ async function explainNode(
   }
   const [newest] = requests.issued;
   if (newest === undefined) return { node, names: [], problems: [shown.problem, ...problems] };
-  const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node);
+  const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes);
   return {
     node,
     seen: { in: 'request', certificate: newest.certificate },
@@ -179,7 +184,7 @@ function addressesOf(own: Owner, evidence: Evidence): readonly string[] {
   return [...new Set([...known.filter(isLive), own].flatMap(({ addresses }) => addresses))].slice(0, MAX_ADDRESSES);
 }
 
-interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy'> {
+interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'ofNodes'> {
   readonly certificate: Certificate;
 }
 
@@ -206,12 +211,12 @@ async function issuedRequests(
     if (!(error instanceof KubernetesError)) throw error;
     problems.push(problemOf(error));
   }
-  const issued = newest.flatMap(({ name, approvedBy, certificate }): readonly IssuedRequest[] => {
+  const issued = newest.flatMap(({ name, approvedBy, ofNodes, certificate }): readonly IssuedRequest[] => {
     const text = decodedText(certificate);
     const [leaf] = 'problem' in text ? [] : decodeBundle(text.pem).certificates;
     if (leaf?.ok !== true) return [];
     const shown = { name: printable(name, 253), approvedBy: approvedBy && printable(approvedBy, 100) };
-    return [{ ...shown, certificate: leaf.certificate }];
+    return [{ ...shown, ofNodes, certificate: leaf.certificate }];
   });
   return { issued, problems };
 }

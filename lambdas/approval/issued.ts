@@ -1,4 +1,4 @@
-import { canonicalDnsName, isDnsName } from '../names.ts';
+import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { isIndependent } from '../tables/evidence-sources.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
@@ -6,7 +6,7 @@ import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
-import { type Evidence, isLive } from './evidence/evidence.ts';
+import { type Evidence, isLive, type Owner, type Owners } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type KeyPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
@@ -28,6 +28,8 @@ export interface IssuedClaim {
   readonly key?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
+  /** It is known from its request: whether any machine still uses it is not. */
+  readonly ofRequest?: true;
 }
 
 export interface IssuedFault {
@@ -40,7 +42,27 @@ export interface IssuedFault {
 export interface JudgedIssued {
   readonly verdict: IssuedVerdict;
   /** For people; absent where every name is proven. */
-  readonly why?: string;
+  readonly why?: string | undefined;
+  /** Names that are not proven. */
+  readonly unproven?: readonly string[];
+  /** Nothing tells who had its addresses when it was issued: they may have moved since. */
+  readonly mayHaveMoved?: true | undefined;
+}
+
+/** What an earlier audit said of the same certificate. */
+export interface EarlierVerdict extends JudgedIssued {
+  /** When it said so for the first time without a break, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Every name in it was proven once. */
+  readonly wasProven: boolean;
+}
+
+/** What is known of the machines behind the nodes, beside the names that they have now. */
+export interface KnownMachines {
+  /** When the machine that is a node now was made, in milliseconds since the epoch; undefined where that is not known. */
+  bornAt(node: string): number | undefined;
+  /** Whether the audit before saw a canonical address at a node; undefined where that is no address, or the node was not seen. */
+  hadAddress(node: string, address: string): boolean | undefined;
 }
 
 /** What the certificates of one cluster are judged by. */
@@ -48,6 +70,7 @@ export interface IssuedGrounds {
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
   readonly policies: readonly ApprovalPolicy[];
+  readonly machines: KnownMachines;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -56,10 +79,12 @@ export interface IssuedGrounds {
  * A Machine gets its node and its addresses, and a moved address leaves its old owner, within minutes. A signer of Kubernetes dates back what it signs by five
  * minutes (kube-controller-manager, `pkg/controller/certificates/authority`). What could still be explained by that is not held against a certificate.
  */
-const SETTLED_MS = 20 * MINUTE_MS;
+export const SETTLED_MS = 20 * MINUTE_MS;
 
-/** id-kp-serverAuth, RFC 5280 §4.2.1.12. */
+/** id-kp-serverAuth, id-kp-clientAuth and anyExtendedKeyUsage, RFC 5280 §4.2.1.12. */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+const ANY_USAGE = '2.5.29.37.0';
 
 /**
  * What a certificate says of the node that it was issued to, and what its signer should have refused. Pure.
@@ -71,18 +96,22 @@ export function claimOf(certificate: Certificate, node: string): IssuedClaim {
   return { node, dnsNames, addresses, fault: faultOf(certificate, node), key, notBefore };
 }
 
-/** The same of what a request was issued. Who asked has the key: only the node itself may ask. Pure. */
-export function claimOfRequest(certificate: Certificate, requester: string): IssuedClaim {
-  const isNode = requester.startsWith(NODE_PREFIX);
-  const node = isNode ? requester.slice(NODE_PREFIX.length) : (nodeOfCertificate(certificate) ?? '');
-  const claim = claimOf(certificate, node);
-  if (isNode) return claim;
+/**
+ * The same of what a request was issued. Who asked has the key: only the node itself may ask. Pure.
+ *
+ * @param isNode whether the requester is in the group of nodes too
+ */
+export function claimOfRequest(certificate: Certificate, requester: string, isNode: boolean): IssuedClaim {
+  const own = requester.startsWith(NODE_PREFIX) ? requester.slice(NODE_PREFIX.length) : '';
+  const claim = claimOf(certificate, own === '' ? (nodeOfCertificate(certificate) ?? '') : own);
+  if (isNode && own !== '') return { ...claim, ofRequest: true };
   return { ...claim, fault: { why: `${printable(requester, 253)} asked for it, and is no node`, isAnother: true } };
 }
 
 /** The node that a serving certificate names; undefined when it names none. */
-export function nodeOfCertificate({ commonName }: Certificate): string | undefined {
-  return commonName?.startsWith(NODE_PREFIX) ? commonName.slice(NODE_PREFIX.length) : undefined;
+export function nodeOfCertificate({ commonName }: Pick<Certificate, 'commonName'>): string | undefined {
+  const node = commonName?.startsWith(NODE_PREFIX) ? commonName.slice(NODE_PREFIX.length) : '';
+  return node === '' ? undefined : node;
 }
 
 const another = (why: string): IssuedFault => ({ why, isAnother: true });
@@ -90,16 +119,20 @@ const strange = (why: string): IssuedFault => ({ why, isAnother: false });
 
 function faultOf(certificate: Certificate, node: string): IssuedFault | undefined {
   const { commonName, dnsNames, addresses, organizations } = certificate;
+  const usages = certificate.extendedKeyUsages ?? [ANY_USAGE];
+  // An API server takes it from a client too, and then its subject is who that is.
+  const isClient = usages.some((usage) => usage === CLIENT_AUTH || usage === ANY_USAGE);
+  const subject = (why: string): IssuedFault =>
+    isClient ? another(`${why}, and for client authentication`) : strange(why);
   if (certificate.isAuthority) return another('it is an authority: its holder can sign for any name');
-  if (organizations.length !== 1 || organizations[0] !== 'system:nodes')
-    return another(`it is of the organization ${enumerate(organizations)}, not of system:nodes alone`);
-  if (commonName !== `${NODE_PREFIX}${node}`)
-    return another(`it is for ${enumerate(commonName === undefined ? [] : [commonName])}`);
+  const named = nodeOfCertificate(certificate);
+  if (named !== undefined && named !== node) return another(`it is for ${enumerate([`${NODE_PREFIX}${named}`])}`);
   const wild = dnsNames.filter((name) => name.includes('*'));
   if (wild.length > 0) return another(`it has the wildcard ${enumerate(wild)}`);
-  const usages = certificate.extendedKeyUsages ?? [];
-  if (usages.length === 0 || usages.some((usage) => usage !== SERVER_AUTH))
-    return strange('it is not for server authentication alone');
+  if (organizations.length !== 1 || organizations[0] !== 'system:nodes')
+    return subject(`it is of the organization ${enumerate(organizations)}, not of system:nodes alone`);
+  if (named === undefined) return subject(`it is for ${enumerate(commonName === undefined ? [] : [commonName])}`);
+  if (usages.some((usage) => usage !== SERVER_AUTH)) return strange('it is not for server authentication alone');
   if (certificate.otherNames) return strange('it has names that are neither DNS names nor addresses');
   const bad = dnsNames.filter((name) => !isDnsName(canonicalDnsName(name)));
   if (bad.length > 0) return strange(`it has a name that no Node can have: ${enumerate(bad)}`);
@@ -114,39 +147,77 @@ function faultOf(certificate: Certificate, node: string): IssuedFault | undefine
  *
  * @param before what was said of the same certificate the last time
  */
-export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, before?: JudgedIssued): JudgedIssued {
-  const { dnsNames, addresses, fault, notBefore } = claim;
-  const { cluster, evidence, now } = grounds;
-  if (fault !== undefined) return { verdict: fault.isAnother ? 'names-another' : 'not-proven', why: fault.why };
+export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, before?: EarlierVerdict): JudgedIssued {
+  const { fault } = claim;
+  const reserved = reservedNames(claim, grounds);
+  const unproven = [...reserved.keys()];
+  const worst = [fault, ...reserved.values()].find((one) => one?.isAnother === true);
+  if (worst !== undefined) return { verdict: 'names-another', why: worst.why, unproven };
+  const judged = judgeNames(claim, reserved, grounds, before);
+  if (fault === undefined || judged.verdict === 'names-another') return judged;
+  return { ...judged, verdict: 'not-proven', why: fault.why };
+}
 
-  const taken = reservedOf(claim, cluster, evidence);
-  if (taken?.isAnother === true) return { verdict: 'names-another', why: taken.why };
-
+function judgeNames(
+  claim: IssuedClaim,
+  reserved: ReadonlyMap<string, IssuedFault>,
+  grounds: IssuedGrounds,
+  before: EarlierVerdict | undefined,
+): JudgedIssued {
+  const { node, dnsNames, addresses, notBefore } = claim;
   const names: readonly GeneralName[] = [
     ...dnsNames.map((value) => ({ kind: 'dNSName' as const, value })),
     ...addresses.map((value) => ({ kind: 'iPAddress' as const, value })),
-  ];
-  const judged = selected(grounds).map((policy): Failure | undefined =>
-    taken === undefined ? failureOf(claim, names, policy, grounds) : { why: taken.why, kind: 'unproven' },
+  ].filter(({ value }) => !reserved.has(value));
+  const [taken] = reserved.values();
+  const judged = selected(grounds).map(
+    (policy): Failure | undefined =>
+      failureOf(claim, names, policy, grounds) ??
+      (taken === undefined ? undefined : { why: taken.why, kind: 'unproven', unproven: [] }),
   );
   if (judged.includes(undefined)) return { verdict: 'proven' };
   const failures = judged.filter((failure) => failure !== undefined);
   const having = (kind: Failure['kind']) => failures.find((failure) => failure.kind === kind);
+  const unproven = [...(failures[0]?.unproven ?? []), ...reserved.keys()];
+  const isSettled = grounds.now - notBefore >= SETTLED_MS;
+  const neverTold = before === undefined || before.verdict === 'unknown';
+  const unread = having('unread');
+  const hasMoved = failures.some(({ kind, wasTheirs }) => kind === "another's address" && wasTheirs !== true);
+  const mayHaveMoved =
+    before?.mayHaveMoved ?? ((isSettled && (unread === undefined ? hasMoved : neverTold)) || undefined);
+  const told = (verdict: IssuedVerdict, why = failures[0]?.why): JudgedIssued => ({
+    verdict,
+    why,
+    unproven,
+    mayHaveMoved,
+  });
+  const asBefore = ({ verdict, why }: EarlierVerdict): JudgedIssued => ({ verdict, why, unproven, mayHaveMoved });
 
   // What could not be read might have proven it.
-  const unread = having('unread');
-  if (unread !== undefined) return before ?? { verdict: 'unknown', why: unread.why };
-  const why = failures[0]?.why ?? '';
-  if (before?.verdict === 'proven' || before?.verdict === 'no-longer-proven')
-    return { verdict: 'no-longer-proven', why };
-  const isSettled = now - notBefore >= SETTLED_MS;
-  // A name does not move; an address does.
+  if (unread !== undefined) return before === undefined ? told('unknown', unread.why) : asBefore(before);
+  if (before?.wasProven === true) return told('no-longer-proven');
+  // A name does not move.
+  if (failures.every(({ kind }) => kind === "another's name")) return told('names-another');
+  if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
+    return before === undefined
+      ? told('unknown', `it is of a machine that was ${printable(node, 253)} before`)
+      : asBefore(before);
   const isAnother = failures.every(
-    ({ kind }) => kind === "another's name" || (kind === "another's address" && isSettled),
+    ({ kind, wasTheirs }) =>
+      kind === "another's name" ||
+      (kind === "another's address" && isSettled && wasTheirs === true && mayHaveMoved !== true) ||
+      (kind === "another's address" && before?.verdict === 'names-another'),
   );
-  if (isAnother) return { verdict: 'names-another', why };
-  if (having('untold') !== undefined) return { verdict: 'unknown', why };
-  return { verdict: isSettled || having("another's address") !== undefined ? 'not-proven' : 'unknown', why };
+  if (isAnother) return told('names-another');
+  if (having('untold') !== undefined) return told('unknown');
+  const isPlain = having("another's address") !== undefined || having('foreign') !== undefined;
+  return told(isSettled || isPlain ? 'not-proven' : 'unknown');
+}
+
+/** A machine that took its name is another one: what was issued to the one before went with it. */
+function isOfEarlierMachine({ node, notBefore }: IssuedClaim, machines: KnownMachines): boolean {
+  const bornAt = machines.bornAt(node);
+  return bornAt !== undefined && bornAt - notBefore >= SETTLED_MS;
 }
 
 /** Where a kubelet showed a certificate in a handshake. */
@@ -166,45 +237,102 @@ export function judgeShown(
   certificate: Certificate,
   { node: meant, address, keyProven }: ShownBy,
   grounds: IssuedGrounds,
-  before?: JudgedIssued,
+  before?: EarlierVerdict,
 ): JudgedIssued {
   const node = nodeOfCertificate(certificate) ?? meant;
   const judged = judgeIssued(claimOf(certificate, node), grounds, before);
-  if (node === meant || judged.verdict !== 'proven') return judged;
-  const at = grounds.evidence.holdersOf('ip', address).owners.filter((owner) => isLive(owner) && isIndependent(owner));
+  if (node === meant || (judged.verdict !== 'proven' && judged.verdict !== 'no-longer-proven')) return judged;
+  // Who is at the address by now cannot be told.
+  if (grounds.evidence.readings.some(({ ok }) => !ok))
+    return before ?? { verdict: 'unknown', why: 'evidence could not be read' };
+  const at = counting(grounds.evidence.holdersOf('ip', address));
   if (at.some(({ nodes }) => nodes.includes(node))) return judged;
-  const why = `it is of node ${printable(node, 253)}, and shown where ${printable(meant, 253)} should be`;
+  const why = shownElsewhere(node, meant);
   const isMeant = keyProven && at.some(({ nodes }) => nodes.includes(meant));
-  return isMeant
-    ? { verdict: 'names-another', why: `${why}, by a server that has its key` }
-    : { verdict: 'unknown', why };
+  // An address that was handed on a moment ago is listed late.
+  const isLasting =
+    before?.verdict === 'names-another' || (before?.why === why && grounds.now - before.since >= SETTLED_MS);
+  return { verdict: isMeant && isLasting ? 'names-another' : 'unknown', why };
 }
 
-/** Why one policy does not prove a certificate. `untold`: nothing that it trusts can tell. */
+/** Why the certificate of one node says nothing where another one is meant. */
+export function shownElsewhere(node: string, meant: string): string {
+  return `it is of node ${printable(node, 253)}, and shown where ${printable(meant, 253)} should be`;
+}
+
+/** Why one policy does not prove a certificate. `untold`: nothing that it trusts can tell. `foreign`: no node asks for such a name in innocence. */
 interface Failure {
   readonly why: string;
-  readonly kind: "another's name" | "another's address" | 'unproven' | 'untold' | 'unread';
+  readonly kind: "another's name" | "another's address" | 'foreign' | 'unproven' | 'untold' | 'unread';
+  readonly unproven: readonly string[];
+  /** Of an address: its owner of now had it when the certificate was issued, as far as anyone can tell. */
+  readonly wasTheirs?: boolean;
 }
 
 function failureOf(
-  { node, key }: IssuedClaim,
+  { node, key, notBefore }: IssuedClaim,
   names: readonly GeneralName[],
   policy: ApprovalPolicy,
-  { evidence, cluster }: IssuedGrounds,
+  grounds: IssuedGrounds,
 ): Failure | undefined {
+  const { evidence, cluster, machines } = grounds;
   const { proofs, failure } = proveOwnership(names, node, evidence, policy, cluster);
+  const unproven = proofs.flatMap(({ proven, name }) => (proven ? [] : [name]));
   if (failure === undefined)
     return key === undefined || allowsKey(policy.keys, key)
       ? undefined
-      : { kind: 'unproven', why: `its key is ${printable(key, 80)}, which the policy does not allow` };
+      : { kind: 'unproven', why: `its key is ${printable(key, 80)}, which the policy does not allow`, unproven };
   const why = failure.message;
-  if (failure.reason === 'EvidenceUnreadable') return { kind: 'unread', why };
-  if (failure.hostile) return { kind: proofs.some(isAnothersName) ? "another's name" : "another's address", why };
-  return { kind: canTell(node, policy, evidence, failure.reason) ? 'unproven' : 'untold', why };
+  // Another source might contest what this one says is another's.
+  const isUnread = evidence.readings.some(({ ok, source }) => !ok && policy.evidence.includes(source));
+  if (isUnread || failure.reason === 'EvidenceUnreadable') return { kind: 'unread', why, unproven };
+  const ofAnother = proofs.flatMap((proof) => ownerOf(proof, node, evidence) ?? []);
+  const name = ofAnother.find(({ isItsName }) => isItsName);
+  if (name !== undefined) return { kind: "another's name", why: belongsTo(name), unproven };
+  const [first] = ofAnother;
+  if (failure.hostile && first !== undefined) {
+    const lasting = ofAnother.find((one) => hadIt(one, notBefore, machines));
+    return { kind: "another's address", why: belongsTo(lasting ?? first), unproven, wasTheirs: lasting !== undefined };
+  }
+  if (failure.hostile) return { kind: 'foreign', why, unproven };
+  return { kind: canTell(node, policy, evidence, failure.reason) ? 'unproven' : 'untold', why, unproven };
 }
 
-function isAnothersName({ kind, proven, ownedBy }: NameProof): boolean {
-  return kind === 'dns' && !proven && ownedBy !== undefined;
+interface NameOfAnother {
+  readonly kind: NameProof['kind'];
+  readonly canonical: string;
+  readonly owner: Owner;
+  /** A node is called so; else it is a name or address that it has for now. */
+  readonly isItsName: boolean;
+}
+
+/** What says who has a name: live objects that no node writes. */
+function counting({ owners }: Owners): readonly Owner[] {
+  return owners.filter((owner) => isLive(owner) && isIndependent(owner));
+}
+
+/** Who has a name that the node has not. */
+function ownerOf({ kind, name, proven }: NameProof, node: string, evidence: Evidence): NameOfAnother | undefined {
+  if (proven) return undefined;
+  const canonical = kind === 'dns' ? canonicalDnsName(name) : (canonicalAddress(name) ?? name);
+  const called = kind === 'dns' ? counting(evidence.ownersOf(canonical)) : [];
+  const having = counting(evidence.holdersOf(kind, canonical));
+  if ([...called, ...having].some(({ nodes }) => nodes.includes(node))) return undefined;
+  const owner = called[0] ?? having[0];
+  return owner === undefined ? undefined : { kind, canonical, owner, isItsName: called.length > 0 };
+}
+
+function belongsTo({ kind, canonical, owner: { nodes, object } }: NameOfAnother): string {
+  const label = kind === 'dns' ? 'DNS name' : 'IP';
+  return `${label} ${printable(canonical, 253)} belongs to ${printable(nodes[0] ?? '', 253)} (${printable(object, 150)})`;
+}
+
+/** As far as anyone can tell: its machine is older, and the audit before saw it there too. */
+function hadIt({ canonical, owner: { nodes } }: NameOfAnother, at: number, machines: KnownMachines): boolean {
+  return nodes.some((other) => {
+    const bornAt = machines.bornAt(other);
+    return bornAt !== undefined && bornAt <= at && machines.hadAddress(other, canonical) !== false;
+  });
 }
 
 /** Nothing was read that a policy trusts, a node of a kind that has no object, and what only the certificate before proved: that is no word against a certificate. */
@@ -219,22 +347,22 @@ function selected({ policies, cluster }: IssuedGrounds): readonly ApprovalPolicy
   return own.length === 0 ? [DEFAULT_POLICY] : own;
 }
 
-/** A name that no node may have; the worst one. */
-function reservedOf(
+/** Names that no node may have, and why. */
+function reservedNames(
   { node, dnsNames, addresses }: IssuedClaim,
-  cluster: ClusterContext,
-  evidence: Evidence,
-): IssuedFault | undefined {
+  { cluster, evidence }: IssuedGrounds,
+): ReadonlyMap<string, IssuedFault> {
   const mayBe = mayBeControlPlane(node, evidence);
-  const taken = [
-    ...dnsNames.map((name) => ({ name, reserved: reservedDnsName(canonicalDnsName(name), cluster, mayBe) })),
-    ...addresses.map((name) => ({ name, reserved: reservedAddress(name, cluster) })),
-  ].flatMap(({ name, reserved }) =>
-    reserved === undefined
-      ? []
-      : [{ why: `it has ${printable(name, 253)}, which is ${reserved.why}`, isAnother: reserved.hostile }],
+  return new Map(
+    [
+      ...dnsNames.map((name) => ({ name, reserved: reservedDnsName(canonicalDnsName(name), cluster, mayBe) })),
+      ...addresses.map((name) => ({ name, reserved: reservedAddress(name, cluster) })),
+    ].flatMap(({ name, reserved }) =>
+      reserved === undefined
+        ? []
+        : [[name, { why: `it has ${printable(name, 253)}, which is ${reserved.why}`, isAnother: reserved.hostile }]],
+    ),
   );
-  return taken.find(({ isAnother }) => isAnother) ?? taken[0];
 }
 
 /** @param key as certificates have it: `P-256`, `RSA-2048`, `Ed25519`, `ML-DSA-65` */

@@ -71,7 +71,7 @@ export function* assessInSteps(
     () => eksAuthorityFindings(all, now),
     () => kubeletFindings(all, certificates, now),
     () => requestFindings(all, certificates, now),
-    () => issuedFindings(certificates),
+    () => issuedFindings(certificates, now),
     () => clockFindings(all),
     () => unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
     () => coverageFindings({ provider, observations: all, certificates, before, read, now }),

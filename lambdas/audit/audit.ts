@@ -1,3 +1,4 @@
+import { notRead } from '../approval/evidence/believed.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { MemberObservation, Observation } from '../contracts/observation.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -108,6 +109,9 @@ export async function auditUnopened(
   return { snapshot, durationMs: 0, requests: 0 };
 }
 
+/** What of evidence is missing where such a source fails. */
+const LISTS_OF_OWNERS: Partial<Record<SourceId, 'machine' | 'node'>> = { machines: 'machine', nodes: 'node' };
+
 async function neverAsked(): Promise<never> {
   throw new Error('a source of the first stage judges nothing');
 }
@@ -157,19 +161,15 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     if (source.optional === 'own-management' && isOwn && isAbsent(error, id, context))
       return { observations: [{ kind: 'off', ...told, why: 'this cluster has no Cluster API' }], count: 0 };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
+    const { object } = error;
+    const kind = overdue ? 'timeout' : error.kind;
+    const problem = overdue ? `not done within ${deadlineMs / 1000} s` : error.problem;
+    const remedy = overdue ? 'Check the load of the server and the route to it.' : error.remedy;
+    const list = LISTS_OF_OWNERS[id];
     return {
-      observations: [
-        {
-          kind: 'unread',
-          ...told,
-          problem: overdue ? 'timeout' : error.kind,
-          message: overdue
-            ? `${printable(error.object)}: not done within ${deadlineMs / 1000} s`
-            : `${printable(error.object)}: ${error.problem}`,
-          remedy: overdue ? 'Check the load of the server and the route to it.' : error.remedy,
-        },
-      ],
+      observations: [{ kind: 'unread', ...told, problem: kind, message: `${printable(object)}: ${problem}`, remedy }],
       count: 0,
+      evidence: list && notRead(list, { kind, object, problem, remedy }),
     };
   } finally {
     clearTimeout(timer);

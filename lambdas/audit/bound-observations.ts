@@ -77,6 +77,7 @@ const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
 function tierOf(observation: Observation): Tier {
   switch (observation.kind) {
     case 'certificate':
+      if (observation.issued?.verdict === 'names-another') return TIERS.controlPlane;
       return tierOfLayer(CERTIFICATE_CLASSES[classOf(observation)].layer);
     case 'unread':
       if (observation.where === undefined) return TIERS.cluster;

@@ -6,6 +6,7 @@ import { inTurns } from '../processor-time.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import { REMEMBERED_OF_ONE_PLACE } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
@@ -21,102 +22,158 @@ const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([
   ['beta.eks.amazonaws.com/app-serving', 'app-serving'],
 ]);
 
-/** As many as a snapshot keeps, and what 5,000 nodes that start at once take, four times over. */
+/** Of servers of kubelets, and of all others: what 5,000 nodes that start at once take, twice over. */
 const MOST = 10_000;
-const MAX_CHARACTERS = 32 * 1024 * 1024;
+/** Of each of the two. Twice as much is held while the list is read. */
+const MAX_CHARACTERS = 20 * 1024 * 1024;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 64 * 1024;
 
 /** A request that has its certificate. */
-export type IssuedRequest = Pick<CountedRequest, 'signer' | 'requester' | 'createdAt' | 'certificate' | 'approvedBy'>;
+export type IssuedRequest = Pick<
+  CountedRequest,
+  'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
+>;
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
-  /** The newest one of each place; of classes of which one place can have several, the newest few. */
+  /**
+   * Of clients of kubelets the newest one of each; of other classes, of which one place can have several, the newest few; of servers of kubelets first those
+   * with the worst verdict.
+   */
   observations(context: AuditContext): Promise<readonly Observation[]>;
 }
 
 /**
  * What requests were issued, in bounded memory. A request is deleted an hour after its approval, so a place is not named after it but after whose
- * certificate it is: the next one of the same kubelet takes its place.
+ * certificate it is: the next one of the same kubelet takes its place, unless it is not proven that every name in it is its own.
  */
 export function collectIssued(): IssuedCertificates {
-  const kept = new Map<string, IssuedRequest>();
-  let characters = 0;
-  let left = 0;
+  const [servers, others] = [collectFairly(), collectFairly()];
   return {
     add(request) {
-      const { signer, requester, createdAt } = request;
-      // A kubelet renews its own. Others, and kubelets that have no certificate yet, may ask for many.
-      const own =
-        (signer === KUBELET_SERVING_SIGNER || signer === KUBELET_CLIENT_SIGNER) && requester.startsWith(NODE_PREFIX);
-      const key = own ? `${signer} ${requester}` : `${signer} ${requester} ${kept.size}`;
-      const before = kept.get(key);
-      if (before !== undefined && before.createdAt > createdAt) return;
-      // What is no certificate is said to be none.
-      const certificate = request.certificate.length > LONGEST ? '' : request.certificate;
-      const grown = certificate.length - (before?.certificate.length ?? 0);
-      if ((before === undefined && kept.size === MOST) || characters + grown > MAX_CHARACTERS) {
-        left += 1;
-        return;
-      }
-      characters += grown;
-      kept.set(key, { ...request, certificate });
+      (request.signer === KUBELET_SERVING_SIGNER ? servers : others).add(request);
     },
     async observations(context) {
-      const observations: Observation[] = [];
-      const seen = new Map<string, Set<string>>();
-      let more = left;
-      const newestFirst = [...kept.values()].toSorted((a, b) => b.createdAt - a.createdAt);
-      const serving = newestFirst.some(({ signer }) => signer === KUBELET_SERVING_SIGNER);
-      const judge = serving ? await context.issuedJudge() : undefined;
+      const [serving, rest] = [servers.fairest(), others.fairest()];
+      const places = new Map<string, ObservedRequest[]>();
+      const newestFirst = [...serving.kept, ...rest.kept].toSorted(byAge);
+      const judge = serving.kept.length > 0 ? await context.issuedJudge() : undefined;
       for await (const issued of inTurns(newestFirst, (request) => observe(request, context, judge))) {
-        const { place, several, fingerprint, found } = issued;
-        const before = seen.get(place) ?? new Set();
-        seen.set(place, before);
-        if (before.has(fingerprint) || (!several && before.size > 0)) continue;
-        if (before.size === REMEMBERED_OF_ONE_PLACE) {
-          more += 1;
-          continue;
-        }
-        before.add(fingerprint);
-        for (const observation of found) observations.push(observation);
+        const same = places.get(issued.place);
+        if (same === undefined) places.set(issued.place, [issued]);
+        else if (same.every(({ fingerprint }) => fingerprint !== issued.fingerprint)) same.push(issued);
       }
+      const several = [...places.values()].map((same) => ({ same, told: toldOfPlace(same) }));
+      const more = several
+        .filter(({ same: [newest] }) => newest?.several === true)
+        .reduce((sum, { same, told }) => sum + same.length - told.length, serving.left + rest.left);
+      const observations = several.flatMap(({ told }) => told.flatMap(({ found }) => found));
       return more === 0 ? observations : [...observations, tooMany(more, context)];
     },
   };
 }
 
-function observe(
-  { signer, requester, certificate, approvedBy }: IssuedRequest,
-  context: AuditContext,
-  judge: IssuedJudge | undefined,
-): {
+/** Those that one audit looks at, in bounded memory, so that no requester hides what another one was issued. */
+function collectFairly() {
+  let kept: IssuedRequest[] = [];
+  let characters = 0;
+  let left = 0;
+  const bound = (): void => {
+    const fit = fairest(kept);
+    left += kept.length - fit.length;
+    kept = fit;
+    characters = kept.reduce((sum, { certificate }) => sum + certificate.length, 0);
+  };
+  return {
+    add(request: IssuedRequest): void {
+      // What is no certificate is said to be none.
+      const certificate = request.certificate.length > LONGEST ? '' : request.certificate;
+      kept.push({ ...request, certificate });
+      characters += certificate.length;
+      if (kept.length > 2 * MOST || characters > 2 * MAX_CHARACTERS) bound();
+    },
+    fairest(): { readonly kept: readonly IssuedRequest[]; readonly left: number } {
+      bound();
+      return { kept, left };
+    },
+  };
+}
+
+/** Of each requester the newest, then of each the second, and so on. */
+function fairest(requests: readonly IssuedRequest[]): IssuedRequest[] {
+  const turns = new Map<string, number>();
+  const inTurn = requests.toSorted(byAge).map((request) => {
+    const key = `${request.signer} ${request.requester}`;
+    const turn = turns.get(key) ?? 0;
+    turns.set(key, turn + 1);
+    return { request, turn };
+  });
+  let room = MAX_CHARACTERS;
+  return inTurn
+    .toSorted((a, b) => a.turn - b.turn || byAge(a.request, b.request))
+    .slice(0, MOST)
+    .flatMap(({ request }) => {
+      room -= request.certificate.length;
+      return room < 0 ? [] : [request];
+    });
+}
+
+function byAge(a: IssuedRequest, b: IssuedRequest): number {
+  return b.createdAt - a.createdAt;
+}
+
+/** What was issued at one request. */
+interface ObservedRequest {
   readonly place: string;
   /** Whether others of the same place are others. */
   readonly several: boolean;
   readonly fingerprint: string;
+  readonly verdict: IssuedVerdict | undefined;
   readonly found: readonly Observation[];
-} {
+}
+
+function isJudged(observed: ObservedRequest | undefined): boolean {
+  return observed?.verdict !== undefined;
+}
+
+/** The newest one is always among them. */
+function toldOfPlace(newestFirst: readonly ObservedRequest[]): readonly ObservedRequest[] {
+  const [newest, ...others] = newestFirst;
+  if (newest === undefined) return [];
+  if (!isJudged(newest) && !others.some(isJudged))
+    return newest.several ? newestFirst.slice(0, REMEMBERED_OF_ONE_PLACE) : [newest];
+  const worstFirst = others.toSorted((a, b) => rankOf(a) - rankOf(b));
+  return [newest, ...worstFirst.slice(0, REMEMBERED_OF_ONE_PLACE - 1)];
+}
+
+function rankOf({ verdict }: ObservedRequest): number {
+  return verdict === undefined ? ISSUED_VERDICTS.length : ISSUED_VERDICTS.indexOf(verdict);
+}
+
+function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJudge | undefined): ObservedRequest {
+  const { signer, requester, ofNodes, certificate } = request;
   const what = CLASSES.get(signer) ?? 'issued-other';
   const text = decodedText(certificate);
   const bundle = 'problem' in text ? { certificates: [], problem: text.problem } : decodeBundle(text.pem);
   const [first] = bundle.certificates;
   const leaf = first?.ok ? first.certificate : undefined;
-  const { where, member } = placeOf({ what, signer, requester, leaf });
+  const { where, member } = placeOf({ what, signer, requester, ofNodes, leaf });
   const isServing = signer === KUBELET_SERVING_SIGNER && leaf !== undefined;
+  const verdict = isServing ? judge?.ofRequest(leaf, request) : undefined;
   const sighting = {
     source: 'signing-requests' as const,
     observedAt: new Date(context.now()).toISOString(),
     what,
     where,
     member,
-    issued: isServing ? judge?.ofRequest(leaf, requester, approvedBy) : undefined,
+    issued: verdict,
   };
   return {
     place: `${what} ${where}`,
     several: CERTIFICATE_CLASSES[what].severalAtAPlace,
     fingerprint: leaf?.fingerprint ?? '',
+    verdict: verdict?.verdict,
     found: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
   };
 }
@@ -125,14 +182,19 @@ interface Issued {
   readonly what: CertificateClass;
   readonly signer: string;
   readonly requester: string;
+  readonly ofNodes: boolean;
   readonly leaf: Certificate | undefined;
 }
 
-function placeOf({ what, signer, requester, leaf }: Issued): { readonly where: string; readonly member?: string } {
+function placeOf({ what, signer, requester, ofNodes, leaf }: Issued): {
+  readonly where: string;
+  readonly member?: string;
+} {
   // Who asks for the first client certificate of a kubelet is the bootstrap token; only the certificate names the node.
-  const identity = what === 'kubelet-client' ? (leaf?.commonName ?? requester) : requester;
-  if ((what === 'kubelet-client' || what === 'kubelet-serving') && identity.startsWith(NODE_PREFIX)) {
-    const member = printable(identity.slice(NODE_PREFIX.length), 253);
+  const identity = what === 'kubelet-client' ? (leaf?.commonName ?? requester) : ofNodes ? requester : '';
+  const node = identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
+  if ((what === 'kubelet-client' || what === 'kubelet-serving') && node !== '') {
+    const member = printable(node, 253);
     return { where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };
   }
   const subject = leaf?.subject || leaf?.dnsNames[0] || leaf?.addresses[0] || 'a certificate';

@@ -2,13 +2,18 @@ import { isIP } from 'node:net';
 import { believe, wantedSources } from '../approval/evidence/believed.ts';
 import { indexInSteps, type SourceReading } from '../approval/evidence/evidence.ts';
 import {
+  claimOf,
   claimOfRequest,
+  type EarlierVerdict,
   type IssuedClaim,
   type IssuedGrounds,
   type JudgedIssued,
   judgeIssued,
   judgeShown,
+  type KnownMachines,
+  nodeOfCertificate,
   type ShownBy,
+  shownElsewhere,
 } from '../approval/issued.ts';
 import { hybridNodes, readCluster, readInstances } from '../approval/observe.ts';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
@@ -23,6 +28,8 @@ import {
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
+import type { CountedRequest } from '../resources/signing-request.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 import { timeOf } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
@@ -30,10 +37,13 @@ import type { AuditTarget } from './audit-target.ts';
 /** Judges the kubelet serving certificates that one audit sees. It writes nothing, and no verdict of it approves or denies anything. */
 export interface IssuedJudge {
   /** What a request was issued. */
-  ofRequest(certificate: Certificate, requester: string, approvedBy: string | undefined): IssuedObservation;
+  ofRequest(
+    certificate: Certificate,
+    request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy'>,
+  ): IssuedObservation;
   /** What a kubelet showed in a handshake. */
   shown(certificate: Certificate, by: ShownBy): IssuedObservation;
-  /** What is remembered of a request that is gone. */
+  /** What is remembered of a certificate that is not seen now. */
   again(observation: CertificateObservation): CertificateObservation;
 }
 
@@ -68,29 +78,45 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const { cluster, readings } = believe(target, wanted, { machines: of('machine'), nodes: of('node'), object });
   const read = [...readings, ...instances];
   const evidence = await stepsInTurns(indexInSteps([...read, ...hybridNodes(cluster, nodes, selecting, read)]));
-  const grounds: IssuedGrounds = { cluster, evidence, policies, now };
+  const grounds: IssuedGrounds = { cluster, evidence, policies, machines: knownMachines(members, previous), now };
   const before = verdictsOf(previous);
 
   return {
-    ofRequest(certificate, requester, approvedBy) {
-      const claim = claimOfRequest(certificate, requester);
-      const judged = judgeIssued(claim, grounds, before.get(certificate.fingerprint));
-      return issuedOf(claim, judged, approvedBy);
+    ofRequest(certificate, { requester, ofNodes, approvedBy }) {
+      const claim = claimOfRequest(certificate, requester, ofNodes);
+      const earlier = before(certificate, 'signing-requests', claim.node);
+      return issuedOf(claim, judgeIssued(claim, grounds, earlier), { approvedBy, earlier, now });
     },
     shown(certificate, by) {
-      const judged = judgeShown(certificate, by, grounds, before.get(certificate.fingerprint));
-      return { verdict: judged.verdict, why: judged.why };
+      const named = nodeOfCertificate(certificate) ?? by.node;
+      const claim = claimOf(certificate, named);
+      const earlier = before(certificate, 'tls', by.node);
+      const judged = judgeShown(certificate, by, grounds, earlier);
+      const issued = issuedOf(claim, judged, { earlier, now });
+      // Where it is shown cannot be judged without another look.
+      return judged.unproven === undefined ? { ...issued, names: undefined } : issued;
     },
     again(observation) {
-      const { issued, member, notBefore } = observation;
+      const { issued, member, notBefore, key, source } = observation;
       if (issued?.names === undefined || member === undefined) return observation;
-      const claim = {
-        node: member,
-        dnsNames: issued.names.filter((name) => isIP(name) === 0),
-        addresses: issued.names.filter((name) => isIP(name) !== 0),
+      const { names, fault, approvedBy } = issued;
+      const node = nodeOfCertificate(observation) ?? member;
+      const claim: IssuedClaim = {
+        node,
+        dnsNames: names.filter((name) => isIP(name) === 0),
+        addresses: names.filter((name) => isIP(name) !== 0),
+        fault: fault === undefined ? undefined : { why: fault, isAnother: false },
+        key,
         notBefore: timeOf(notBefore) ?? 0,
+        ofRequest: source === 'signing-requests' ? true : undefined,
       };
-      return { ...observation, issued: issuedOf(claim, judgeIssued(claim, grounds, issued), issued.approvedBy) };
+      const earlier = before(observation, source, member);
+      const judged = judgeIssued(claim, grounds, earlier);
+      // Of those that did not fit nothing is known.
+      if (judged.verdict === 'proven' && names.length === MAX_ISSUED_NAMES) return observation;
+      if (judged.verdict === 'proven' && node !== member)
+        return { ...observation, issued: { verdict: 'unknown', why: shownElsewhere(node, member) } };
+      return { ...observation, issued: issuedOf(claim, judged, { approvedBy, earlier, now }) };
     },
   };
 }
@@ -100,28 +126,69 @@ export function isOpenVerdict(observation: Observation): observation is Certific
   return observation.kind === 'certificate' && observation.issued?.names !== undefined;
 }
 
-function verdictsOf(previous: Snapshot | undefined): ReadonlyMap<string, JudgedIssued> {
-  return new Map(
-    (previous?.observations ?? []).flatMap((seen) =>
-      seen.kind === 'certificate' && seen.issued !== undefined && seen.fingerprint !== undefined
-        ? [[seen.fingerprint, seen.issued] as const]
-        : [],
-    ),
-  );
+function machinesLast(members: readonly MemberObservation[]): readonly MemberObservation[] {
+  return members.toSorted((a, b) => Number(a.source === 'machines') - Number(b.source === 'machines'));
+}
+
+function knownMachines(members: readonly MemberObservation[], previous: Snapshot | undefined): KnownMachines {
+  // A Node can be made anew while its machine stays.
+  const born = new Map(machinesLast(members).map(({ node, createdAt }) => [node, timeOf(createdAt)]));
+  const seen = (previous?.observations ?? []).filter((one) => one.kind === 'member');
+  // A Machine outlives a time in which it could not be read as it was before; what its Node shows is of now.
+  const had = new Map(machinesLast(seen).map(({ node, addresses }) => [node, new Set(addresses)]));
+  return {
+    bornAt: (node) => born.get(node),
+    hadAddress: (node, address) => (isIP(address) === 0 ? undefined : had.get(node)?.has(address)),
+  };
+}
+
+/** What was said of a certificate by the same source of the same node, else by another one. */
+function verdictsOf(
+  previous: Snapshot | undefined,
+): (
+  certificate: Pick<CertificateObservation, 'fingerprint'>,
+  source: SourceId,
+  member: string,
+) => EarlierVerdict | undefined {
+  const said = new Map<string, Omit<EarlierVerdict, 'wasProven'>>();
+  const proven = new Set<string>();
+  const at = timeOf(previous?.auditedAt) ?? 0;
+  for (const seen of previous?.observations ?? []) {
+    if (seen.kind !== 'certificate' || seen.issued === undefined || seen.fingerprint === undefined) continue;
+    const { fingerprint, source, member, issued } = seen;
+    const { verdict, why, since, mayHaveMoved } = issued;
+    if (verdict === 'proven' || verdict === 'no-longer-proven') proven.add(fingerprint);
+    const earlier = { verdict, why, since: timeOf(since) ?? at, mayHaveMoved };
+    said.set(`${source} ${member} ${fingerprint}`, earlier).set(fingerprint, earlier);
+  }
+  return ({ fingerprint = '' }, source, member) => {
+    const earlier = said.get(`${source} ${member} ${fingerprint}`) ?? said.get(fingerprint);
+    return earlier && { ...earlier, wasProven: proven.has(fingerprint) };
+  };
+}
+
+interface Told {
+  readonly approvedBy?: string | undefined;
+  readonly earlier: EarlierVerdict | undefined;
+  readonly now: number;
 }
 
 /** Names are kept while they can change a verdict. */
 function issuedOf(
-  claim: IssuedClaim,
-  { verdict, why }: JudgedIssued,
-  approvedBy: string | undefined,
+  { dnsNames, addresses, fault }: IssuedClaim,
+  { verdict, why, unproven = [], mayHaveMoved }: JudgedIssued,
+  { approvedBy, earlier, now }: Told,
 ): IssuedObservation {
-  const names = [...claim.dnsNames, ...claim.addresses];
-  const isOpen = verdict !== 'proven' && claim.fault === undefined && names.length <= MAX_ISSUED_NAMES;
+  const isProven = verdict === 'proven';
+  const names = [...new Set([...unproven, ...dnsNames, ...addresses])].slice(0, MAX_ISSUED_NAMES);
+  const since = earlier?.verdict === verdict && earlier.why === why ? earlier.since : now;
   return {
     verdict,
     why,
     approvedBy: approvedBy === undefined ? undefined : printable(approvedBy, 100),
-    names: isOpen ? names : undefined,
+    names: isProven || fault?.isAnother === true ? undefined : names,
+    fault: fault?.isAnother === false ? fault.why : undefined,
+    mayHaveMoved,
+    since: isProven ? undefined : new Date(since).toISOString(),
   };
 }

@@ -1,3 +1,4 @@
+import { SETTLED_MS } from '../approval/issued.ts';
 import type {
   CertificateObservation,
   MemberObservation,
@@ -7,6 +8,7 @@ import type {
 import { REMEMBERED_OF_ONE_PLACE, REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { codeOfUnread } from '../tables/finding-codes.ts';
+import { ISSUED_VERDICTS } from '../tables/issued-verdicts.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
 import { isOfServer, provesLess } from './rules/proof.ts';
@@ -73,10 +75,17 @@ export function keepObservations(
     return member !== undefined && members.isLost(member) && !state.members.has(`${before.what} ${member}`);
   };
 
-  const isRemembered = ({ member, notAfter }: CertificateObservation): boolean =>
-    member === undefined
-      ? at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS
-      : !read('nodes') || members.nodes.has(member);
+  const isRemembered = (before: CertificateObservation): boolean => {
+    const { member, notAfter, issued } = before;
+    const isRecent = at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS;
+    if (member === undefined) return isRecent;
+    // A machine that took the name of another one is none of those that this was issued to.
+    const bornAt = members.bornAt(member);
+    if (issued !== undefined && bornAt !== undefined && bornAt - beginning(before) >= SETTLED_MS) return false;
+    if (!read('nodes') || members.nodes.has(member)) return true;
+    // Who never was a node can have a certificate that names one.
+    return issued?.verdict === 'names-another' && isRecent;
+  };
 
   const kept = newestRemembered(previous.filter(keeps), now, at);
   const earlier = new Map(previous.map((observation) => [exactKeyOf(observation), observation]));
@@ -244,9 +253,15 @@ function isMore(before: Observation, now: Observation): boolean {
   return before.kind === 'requests' && now.kind === 'requests' && before.count > now.count;
 }
 
-/** One of a source that forgets, which holds beside a newer one at the same place. */
+/** One of a source that forgets, which can hold beside a newer one at the same place. */
 function isOneOfSeveral({ source, what, member }: CertificateObservation): boolean {
-  return member === undefined && REMEMBERED_SOURCES.has(source) && CERTIFICATE_CLASSES[what].severalAtAPlace;
+  if (!REMEMBERED_SOURCES.has(source)) return false;
+  return what === 'kubelet-serving' || (member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace);
+}
+
+/** What may name another's holds beside a newer one of the same kubelet, and for a while after its end: its node could have had it when it mattered. */
+function isHeld({ issued }: CertificateObservation): boolean {
+  return issued !== undefined && issued.verdict !== 'proven' && issued.verdict !== 'no-longer-proven';
 }
 
 function newestRemembered(
@@ -283,11 +298,23 @@ function supersededAtPlace(
     const newest = [...same, ...(shown.get(place) ?? [])].map(beginning).reduce((a, b) => Math.max(a, b));
     const older = same.filter((certificate) => beginning(certificate) < newest);
     const lasting = older
-      .filter((certificate) => ending(certificate) > at)
-      .toSorted((a, b) => ending(a) - ending(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''));
-    return [...older.filter((certificate) => ending(certificate) <= at), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
+      .filter((certificate) => lasts(certificate, at))
+      .toSorted(
+        (a, b) =>
+          verdictOf(a) - verdictOf(b) || ending(a) - ending(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''),
+      );
+    return [...older.filter((certificate) => !lasts(certificate, at)), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
   });
   return new Set(over);
+}
+
+function lasts(certificate: CertificateObservation, at: number): boolean {
+  if (certificate.what !== 'kubelet-serving') return ending(certificate) > at;
+  return isHeld(certificate) && at - ending(certificate) < FORGET_AFTER_MS;
+}
+
+function verdictOf({ issued }: CertificateObservation): number {
+  return issued === undefined ? ISSUED_VERDICTS.length : ISSUED_VERDICTS.indexOf(issued.verdict);
 }
 
 function placeOf({ source, what, where, position = 0 }: CertificateObservation): string {
@@ -324,6 +351,11 @@ interface MemberLists {
   isLost(member: string): boolean;
   /** Names of all that the list of Nodes has. */
   readonly nodes: ReadonlySet<string>;
+  /**
+   * When its Machine was made, or where it has none its Node, in milliseconds since the epoch; undefined of what is in no list now, and where a list that had it
+   * could not be read.
+   */
+  bornAt(member: string): number | undefined;
 }
 
 function memberLists(
@@ -335,10 +367,13 @@ function memberLists(
   const nodes = new Set<string>();
   const gone = new Set<string>();
   const lost = new Set<string>();
+  const born = new Map<string, number>();
+  const machineBorn = new Map<string, number>();
   for (const observation of now) {
     if (observation.kind !== 'member') continue;
     for (const name of namesOf(observation)) {
       present.add(name);
+      (observation.source === 'machines' ? machineBorn : born).set(name, timeOf(observation.createdAt) ?? 0);
       if (observation.source === 'nodes') nodes.add(name);
     }
   }
@@ -351,6 +386,7 @@ function memberLists(
     isGone: (member) => gone.has(member) && !lost.has(member) && !present.has(member),
     isLost: (member) => lost.has(member) && !present.has(member),
     nodes,
+    bornAt: (member) => (lost.has(member) ? undefined : (machineBorn.get(member) ?? born.get(member))),
   };
 }
 
@@ -377,16 +413,16 @@ interface Before {
 
 /**
  * Who signed a certificate is told by comparing it with authorities. While one of their sources cannot be read, what was told of the same certificate
- * before is worth more. That a kubelet signs its own is ordinary, but not after the cluster did.
+ * before is worth more, and so is what was judged because of it. That a kubelet signs its own is ordinary, but not after the cluster did.
  */
 function inherit(now: Observation, before: Observation | undefined, { authoritiesRead, issued }: Before): Observation {
   if (now.kind !== 'certificate') return now;
   if (now.source === 'tls' && now.what === 'kubelet-self-signed' && issued.has(now.member ?? ''))
     return { ...now, issuedBefore: true };
   if (before?.kind !== 'certificate') return now;
-  const { issuedByCluster } = before;
+  const { issuedByCluster, issued: judged } = before;
   if (issuedByCluster === undefined || now.fingerprint === undefined || now.fingerprint !== before.fingerprint)
     return now;
-  if (now.issuedByCluster === undefined) return { ...now, issuedByCluster };
-  return authoritiesRead ? now : { ...now, issuedByCluster };
+  if (authoritiesRead && now.issuedByCluster !== undefined) return now;
+  return { ...now, issuedByCluster, issued: now.issued ?? (now.member === before.member ? judged : undefined) };
 }

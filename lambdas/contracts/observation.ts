@@ -62,8 +62,14 @@ const Issued = z.object({
   why: z.optional(Sentence),
   /** Reason of the condition Approved of its request: `AutoApproved`, `KubectlApprove`, …; absent where only the certificate was seen. */
   approvedBy: z.optional(Name),
-  /** Its names, while another look could find them proven: no name is another's for what stands in it. */
+  /** Its names while they can change the verdict, first those that are not proven; where there are as many as fit there may be more. */
   names: z.optional(harmlessTexts(253, MAX_ISSUED_NAMES)),
+  /** What is wrong with it whoever has its names, where it is still worth a look who that is. */
+  fault: z.optional(Sentence),
+  /** Nothing told who had its addresses when it was issued: that another node has one now says nothing. */
+  mayHaveMoved: Flag,
+  /** The first audit that said so without a break; absent where every name is proven. */
+  since: z.optional(AnyTime),
 });
 export type IssuedObservation = Contract<typeof Issued>;
 

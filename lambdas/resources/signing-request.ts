@@ -55,6 +55,8 @@ export const MAX_REQUEST_NAME = 1024;
 const MAX_CREDENTIALS = 16;
 /** Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user). */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+/** Source: Kubernetes, `NodesGroup` (apiserver/pkg/authentication/user). */
+const NODES_GROUP = 'system:nodes';
 /** Far more than a request has, which has one of each type. */
 const MAX_STATES = 16;
 
@@ -154,6 +156,8 @@ export interface CountedRequest {
   readonly name: string;
   readonly signer: string;
   readonly requester: string;
+  /** The requester is in the group of nodes. */
+  readonly ofNodes: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly state: RequestState;
@@ -180,7 +184,8 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
     return 'malformed';
   if ([name, signer, requester].some(({ length }) => length > MAX_REQUEST_NAME)) return 'long';
   const certificate = text(request, 'status', 'certificate') ?? '';
-  return { name, signer, requester, createdAt, certificate, ...stateOf(request, certificate !== '') };
+  const ofNodes = list(request, 'spec', 'groups').slice(0, MAX_ENTRIES).includes(NODES_GROUP);
+  return { name, signer, requester, ofNodes, createdAt, certificate, ...stateOf(request, certificate !== '') };
 }
 
 function stateOf(

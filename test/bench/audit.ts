@@ -5,13 +5,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { assessExpiry, assessInSteps } from '../../lambdas/audit/assess.ts';
+import { audit } from '../../lambdas/audit/audit.ts';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import { machines } from '../../lambdas/audit/sources/machines.ts';
+import { nodes as nodesSource } from '../../lambdas/audit/sources/nodes.ts';
+import { signingRequests } from '../../lambdas/audit/sources/signing-requests.ts';
 import type { Observation } from '../../lambdas/contracts/observation.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { createCertificateAuthority, createCertificateRequest, createKeyPair, issueCertificate } from '../peculiar.ts';
 import { lambdaNode } from '../support/lambda-node.ts';
+import { clusterAnswers, issuedRequest } from '../unit/audit/issued-cluster.ts';
+import { type Answers, contextOf, fakeClient } from '../unit/audit/sources/fake-cluster.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 
@@ -19,6 +25,9 @@ const run = promisify(execFile);
 const RUNS = 5;
 const CERTIFICATES = 10_000;
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** As the list of them asks for. */
+const REQUESTS_A_PAGE = 1_000;
 
 /** A whole audit with 500 handshakes of which 50 hang; what 10,000 certificates take; how often an idle cluster is asked. */
 export async function benchAudit(say: (text: string) => void): Promise<Figure[]> {
@@ -49,6 +58,7 @@ export async function benchAudit(say: (text: string) => void): Promise<Figure[]>
         { text: '≤ 25', met: (value) => value <= 25 },
       ),
       ...(await certificates(say)),
+      ...(await issuedRequests(say)),
       ...hostileBundle(say),
     ];
   } finally {
@@ -140,6 +150,68 @@ async function certificates(say: (text: string) => void): Promise<Figure[]> {
     figure('write and read their snapshot', 'ms', storing, { text: '≤ 300', met: (value) => value <= 300 }),
     figure('its size', 'MB', [bytes / 1e6], { text: '≤ 3', met: (value) => value <= 3 }),
   ];
+}
+
+/**
+ * What 10,000 issued requests add to an audit of 5,000 nodes, each of which has a Machine and two of them; in processor time of this process, and in requests to
+ * API servers.
+ */
+async function issuedRequests(say: (text: string) => void): Promise<Figure[]> {
+  say(`judging ${CERTIFICATES} issued requests`);
+  const now = Date.now();
+  const count = CERTIFICATES / 2;
+  const addressOf = (index: number) => `10.1.${index >> 8}.${index & 255}`;
+  const requests = Array.from({ length: CERTIFICATES }, (_, index) => {
+    const node = index % count;
+    const at = now - Math.floor((index / CERTIFICATES) * HOUR_MS);
+    return issuedRequest({ node: `worker-${node}`, addresses: [addressOf(node)], at });
+  });
+  const fleet = Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `worker-${index}`,
+      { address: addressOf(index), bornAt: now - DAY_MS },
+    ]),
+  );
+  const [without, having] = [clusterAnswers(fleet), clusterAnswers(fleet, requests)];
+  const sent = { without: 0, having: 0 };
+  const added: number[] = [];
+  for (let turn = 0; turn <= RUNS; turn += 1) {
+    // oxlint-disable no-await-in-loop -- one after the other is what is measured
+    const bare = await measuredAudit(without, now);
+    const full = await measuredAudit(having, now);
+    // oxlint-enable no-await-in-loop
+    if (full.judged !== CERTIFICATES) throw new Error(`${full.judged} certificates are proven`);
+    Object.assign(sent, { without: bare.requests, having: full.requests });
+    if (turn > 0) added.push(full.seconds - bare.seconds);
+  }
+  return [
+    figure('judge 10,000 issued requests', 's', added, { text: '≤ 1', met: (value) => value <= 1 }),
+    figure(
+      'requests to API servers that they add, beside the pages of their list',
+      '',
+      [sent.having - sent.without - (CERTIFICATES / REQUESTS_A_PAGE - 1)],
+      { text: '≤ 1', met: (value) => value <= 1 },
+    ),
+  ];
+}
+
+async function measuredAudit(answers: Answers, now: number) {
+  const client = fakeClient(answers);
+  const { target, signal } = contextOf(client, { reach: { handshakes: false } });
+  const startedAt = process.cpuUsage();
+  const { snapshot, requests } = await audit(
+    { ...target, management: client },
+    {
+      previous: undefined,
+      thresholds: DEFAULT_THRESHOLDS,
+      clock: () => now,
+      signal,
+      sources: [nodesSource, machines, signingRequests],
+    },
+  );
+  const { user, system } = process.cpuUsage(startedAt);
+  const judged = snapshot.observations.filter((one) => one.kind === 'certificate' && one.issued?.verdict === 'proven');
+  return { seconds: (user + system) / 1e6, requests, judged: judged.length };
 }
 
 /** A caBundle, half of whose certificates are called as the issuer of the other half; what a webhook of 1 MiB has room for, ten times. */

@@ -21,7 +21,7 @@ export interface Listed {
 }
 
 /** What a list that threw says. */
-export type ReadProblem = Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>;
+export type ReadProblem = Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & { readonly kind: string };
 
 export interface Believed {
   /** With what was learned of its endpoints and its service CIDRs. */

@@ -5,9 +5,11 @@ import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import {
   claimOf,
   claimOfRequest,
+  type EarlierVerdict,
   type IssuedGrounds,
   judgeIssued,
   judgeShown,
+  type KnownMachines,
 } from '../../../lambdas/approval/issued.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
@@ -43,19 +45,31 @@ function certificate(change: Partial<Certificate> = {}): Certificate {
   };
 }
 
+const AS_CLIENT = { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] };
+
 const FLEET: Sources = {
   machines: [machine('node-1', { InternalIP: ['10.0.0.1'] }), machine('node-2', { InternalIP: ['10.0.0.2'] })],
 };
 const CLUSTER = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'], endpoints: ['api.berlin.example.com', '10.0.0.250'] };
 
+/** Made a day ago, and nothing was seen of them before. */
+const OLD: KnownMachines = { bornAt: () => NOW - 24 * HOUR, hadAddress: () => undefined };
+
 function grounds(sources: Sources = FLEET, change: Partial<IssuedGrounds> = {}): IssuedGrounds {
-  return { cluster: CLUSTER, evidence: evidenceFor(CLUSTER, sources), policies: [DEFAULT_POLICY], now: NOW, ...change };
+  const evidence = evidenceFor(CLUSTER, sources);
+  return { cluster: CLUSTER, evidence, policies: [DEFAULT_POLICY], machines: OLD, now: NOW, ...change };
+}
+
+/** What was said of it a quarter of an hour ago, and not for the first time. */
+function said(verdict: IssuedVerdict, change: Partial<EarlierVerdict> = {}): EarlierVerdict {
+  const wasProven = verdict === 'proven' || verdict === 'no-longer-proven';
+  return { verdict, why: 'of before', since: NOW - HOUR, wasProven, ...change };
 }
 
 const UNREAD: SourceReading = { source: 'machine', ok: false, problem: 'forbidden', remedy: 'Grant it.' };
 const unread = () => grounds({}, { evidence: indexEvidence([UNREAD]) });
 
-function judge(change: Partial<Certificate>, given = grounds(), before?: { verdict: IssuedVerdict; why?: string }) {
+function judge(change: Partial<Certificate>, given = grounds(), before?: EarlierVerdict) {
   return judgeIssued(claimOf(certificate(change), 'node-1'), given, before);
 }
 
@@ -72,12 +86,31 @@ describe('judgeIssued', () => {
     ['the address of the endpoint', { addresses: ['10.0.0.250'] }, 'not-proven', /API endpoint/],
     ['a wildcard', { dnsNames: ['*.example.com'] }, 'names-another', /wildcard/],
     ['a certificate of another node', { commonName: 'system:node:node-2' }, 'names-another', /node-2/],
-    ['no common name', { commonName: undefined }, 'names-another', /it is for none/],
-    ['another organization', { organizations: ['system:masters'] }, 'names-another', /system:masters/],
-    ['one organization more', { organizations: ['system:nodes', 'system:masters'] }, 'names-another', /masters/],
+    ['no common name', { commonName: undefined }, 'not-proven', /it is for none/],
+    ['no common name, as a client', { commonName: undefined, ...AS_CLIENT }, 'names-another', /it is for none/],
+    ['the name of no node', { commonName: 'system:node:' }, 'not-proven', /it is for .system:node:.$/],
+    ['another organization', { organizations: ['system:masters'] }, 'not-proven', /system:masters/],
+    ['one as a client', { organizations: ['system:masters'], ...AS_CLIENT }, 'names-another', /system:masters/],
+    ['one for any usage', { organizations: ['system:masters'], extendedKeyUsages: undefined }, 'names-another', /ma/],
+    ['a name of no Node', { dnsNames: ['auth.evil.io'] }, 'not-proven', /auth\.evil\.io/],
     ['an authority', { isAuthority: true }, 'names-another', /authority/],
     ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
     ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
+    [
+      'an e-mail address and the name of another node',
+      { otherNames: true, dnsNames: ['node-2'] },
+      'names-another',
+      /node-2/,
+    ],
+    [
+      'a weak key and the address of another node',
+      { weakKey: 'x', addresses: ['10.0.0.2'] },
+      'names-another',
+      /node-2/,
+    ],
+    ['localhost and the name of another node', { dnsNames: ['localhost', 'node-2'] }, 'names-another', /node-2/],
+    ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, 'names-another', /node-2/],
+    ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
     ['an e-mail address', { otherNames: true }, 'not-proven', /neither DNS names nor addresses/],
     ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
     ['a weak key', { weakKey: 'RSA of 1024 bits; 2048 are the least' }, 'not-proven', /weak/],
@@ -94,7 +127,7 @@ describe('judgeIssued', () => {
     ['after it named another', 'names-another', 'names-another'],
     ['after it was not proven', 'not-proven', 'not-proven'],
   ])('what cannot be read changes no verdict: %s', (_, before, verdict) => {
-    const told = before === undefined ? undefined : { verdict: before, why: 'of before' };
+    const told = before === undefined ? undefined : said(before);
     expect(judge({ addresses: ['10.0.0.2'] }, unread(), told).verdict).toBe(verdict);
   });
 
@@ -116,9 +149,9 @@ describe('judgeIssued', () => {
   it.each<IssuedVerdict>(['proven', 'no-longer-proven'])(
     'what was proven before is no longer, at worst: %s',
     (before) => {
-      expect(judge({ addresses: ['10.0.0.2'] }, grounds(), { verdict: before }).verdict).toBe('no-longer-proven');
-      expect(judge({ dnsNames: ['node-2'] }, grounds(), { verdict: before }).verdict).toBe('no-longer-proven');
-      expect(judge({}, grounds(), { verdict: before }).verdict).toBe('proven');
+      expect(judge({ addresses: ['10.0.0.2'] }, grounds(), said(before)).verdict).toBe('no-longer-proven');
+      expect(judge({ dnsNames: ['node-2'] }, grounds(), said(before)).verdict).toBe('no-longer-proven');
+      expect(judge({}, grounds(), said(before)).verdict).toBe('proven');
     },
   );
 
@@ -133,6 +166,47 @@ describe('judgeIssued', () => {
   it('a node without any evidence is no crime', () => {
     const others = [machine('node-2', { InternalIP: ['10.0.0.2'] })];
     expect(judge({ addresses: ['10.0.0.2'] }, grounds({ machines: others })).verdict).toBe('not-proven');
+    // But another node is never called so.
+    expect(judge({ dnsNames: ['node-2'] }, grounds({ machines: others })).verdict).toBe('names-another');
+  });
+
+  describe('an address that may have moved is no crime', () => {
+    const theft = { addresses: ['10.0.0.2'] };
+    it.each<[string, Partial<IssuedGrounds>, EarlierVerdict | undefined, IssuedVerdict]>([
+      ['its owner is as old as ever', {}, undefined, 'names-another'],
+      ['its owner was made since', { machines: { ...OLD, bornAt: () => NOW - HOUR / 2 } }, undefined, 'not-proven'],
+      [
+        'nothing tells how old its owner is',
+        { machines: { ...OLD, bornAt: () => undefined } },
+        undefined,
+        'not-proven',
+      ],
+      ['its owner had it before', { machines: { ...OLD, hadAddress: () => true } }, undefined, 'names-another'],
+      ['its owner had it not', { machines: { ...OLD, hadAddress: () => false } }, undefined, 'not-proven'],
+      ['it may have moved before', {}, said('not-proven', { mayHaveMoved: true }), 'not-proven'],
+      ['it was in doubt before', {}, said('not-proven'), 'names-another'],
+      ['it could not be told before', {}, said('unknown'), 'names-another'],
+      ['it was said before', { machines: { ...OLD, hadAddress: () => false } }, said('names-another'), 'names-another'],
+    ])('%s', (_, change, before, verdict) => {
+      expect(judge(theft, grounds(FLEET, change), before).verdict).toBe(verdict);
+    });
+  });
+
+  it('while one source cannot be read, none says that a name is another’s', () => {
+    const readings = [...evidenceFor(CLUSTER, FLEET).readings, { ...UNREAD, source: 'ec2' as const }];
+    const half = grounds(FLEET, {
+      evidence: indexEvidence(readings),
+      policies: [{ ...DEFAULT_POLICY, evidence: ['machine', 'ec2'] }],
+    });
+    expect(judge({ addresses: ['10.0.0.2'] }, half).verdict).toBe('unknown');
+  });
+
+  it('of a request of a machine that was called so before, the machine of now says nothing', () => {
+    const machines = { ...OLD, bornAt: () => NOW - HOUR / 4 };
+    const claim = claimOfRequest(certificate({ addresses: ['10.0.0.77'] }), 'system:node:node-1', true);
+    expect(judgeIssued(claim, grounds(FLEET, { machines })).verdict).toBe('unknown');
+    expect(judgeIssued(claim, grounds(FLEET, { machines }), said('not-proven')).verdict).toBe('not-proven');
+    expect(judgeIssued({ ...claim, ofRequest: undefined }, grounds(FLEET, { machines })).verdict).toBe('not-proven');
   });
 
   it('what only a renewal can prove is unknown, and so is a node that no instance stands for', () => {
@@ -159,10 +233,8 @@ describe('judgeIssued', () => {
           addresses: names.filter((one) => one.startsWith('10.')),
           notBefore: NOW - minutes * 60_000,
         };
-        const told = verdict === undefined ? undefined : { verdict };
-        expect(judge(change, grounds({ machines: [] }), told).verdict).not.toBe(
-          verdict === 'names-another' ? '' : 'names-another',
-        );
+        const told = verdict === undefined ? undefined : said(verdict);
+        expect(judge(change, grounds({ machines: [] }), told).verdict).not.toBe('names-another');
         expect(judge(change, unread(), told).verdict).toBe(verdict ?? 'unknown');
         const others = names.filter((one) => one !== 'node-1' && one !== '10.0.0.1');
         expect(judge(change).verdict === 'proven').toBe(others.length === 0);
@@ -174,33 +246,50 @@ describe('judgeIssued', () => {
 
 describe('claimOfRequest', () => {
   it('only the node itself may have asked', () => {
-    const ok = judgeIssued(claimOfRequest(certificate(), 'system:node:node-1'), grounds());
+    const ok = judgeIssued(claimOfRequest(certificate(), 'system:node:node-1', true), grounds());
     expect(ok).toEqual({ verdict: 'proven' });
-    for (const requester of ['alice', 'system:serviceaccount:a:b', 'system:node:node-2'])
-      expect(judgeIssued(claimOfRequest(certificate(), requester), grounds()).verdict).toBe('names-another');
+    for (const requester of ['alice', 'system:serviceaccount:a:b', 'system:node:node-2', 'system:node:'])
+      expect(judgeIssued(claimOfRequest(certificate(), requester, true), grounds()).verdict).toBe('names-another');
+    const noNode = claimOfRequest(certificate(), 'system:node:node-1', false);
+    expect(judgeIssued(noNode, grounds()).verdict).toBe('names-another');
   });
 });
 
 describe('judgeShown', () => {
-  const shown = (change: Partial<Certificate>, address: string, keyProven = true, sources = FLEET) =>
-    judgeShown(certificate(change), { node: 'node-1', address, keyProven }, grounds(sources)).verdict;
+  const shown = (
+    change: Partial<Certificate>,
+    address: string,
+    { keyProven = true, before, given = grounds() }: Shown = {},
+  ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, before);
+  interface Shown {
+    readonly keyProven?: boolean;
+    readonly before?: EarlierVerdict;
+    readonly given?: IssuedGrounds;
+  }
   const ofNode2 = { commonName: 'system:node:node-2', dnsNames: ['node-2'], addresses: ['10.0.0.2'] };
+  const ofNode2WithName1 = { commonName: 'system:node:node-2' };
 
-  it.each<[string, Partial<Certificate>, string, boolean, IssuedVerdict]>([
-    ['its own', {}, '10.0.0.1', true, 'proven'],
-    ['one of another node, with its key', ofNode2, '10.0.0.1', true, 'names-another'],
-    ['one of another node, without its key', ofNode2, '10.0.0.1', false, 'unknown'],
-    ['one of the node that has the address by now', ofNode2, '10.0.0.2', true, 'proven'],
-    ['one of another node at an address that no one has', ofNode2, '10.0.0.99', true, 'unknown'],
-    [
-      'one that names another node and has its own names',
-      { commonName: 'system:node:node-2' },
-      '10.0.0.1',
-      true,
-      'names-another',
-    ],
-    ['one that names no node', { commonName: 'web' }, '10.0.0.1', true, 'names-another'],
-  ])('%s', (_, change, address, keyProven, verdict) => {
-    expect(shown(change, address, keyProven)).toBe(verdict);
+  it.each<[string, Partial<Certificate>, string, IssuedVerdict]>([
+    ['its own', {}, '10.0.0.1', 'proven'],
+    ['one of the node that has the address by now', ofNode2, '10.0.0.2', 'proven'],
+    ['one of another node at an address that no one has', ofNode2, '10.0.0.99', 'unknown'],
+    ['one of another node that names this one', ofNode2WithName1, '10.0.0.1', 'names-another'],
+    ['one that names no node', { commonName: 'web' }, '10.0.0.1', 'not-proven'],
+  ])('%s', (_, change, address, verdict) => {
+    expect(shown(change, address).verdict).toBe(verdict);
+  });
+
+  it('one of another node is an address that was handed on, until that lasts', () => {
+    const first = shown(ofNode2, '10.0.0.1');
+    expect(first).toMatchObject({ verdict: 'unknown', why: expect.stringContaining('node-1 should be') });
+    const since = (minutes: number) => said('unknown', { why: first.why, since: NOW - minutes * 60_000 });
+    const again = (change: Shown) => shown(ofNode2, '10.0.0.1', change).verdict;
+    expect(again({ before: since(15) })).toBe('unknown');
+    expect(again({ before: since(20) })).toBe('names-another');
+    expect(again({ before: said('unknown') })).toBe('unknown');
+    expect(again({ before: since(20), keyProven: false })).toBe('unknown');
+    expect(again({ before: since(20), given: unread() })).toBe('unknown');
+    const both = machine('node-2', { InternalIP: ['10.0.0.1', '10.0.0.2'] });
+    expect(again({ before: since(20), given: grounds({ machines: [both] }) })).toBe('proven');
   });
 });

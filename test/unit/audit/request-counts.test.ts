@@ -15,6 +15,7 @@ function counted(requests: Iterable<Partial<CountedRequest>>): readonly Requests
       name: 'csr',
       signer: 's',
       requester: 'r',
+      ofNodes: false,
       state: 'pending',
       createdAt: NOW,
       message: undefined,

@@ -46,7 +46,16 @@ function snapshot(observations: Snapshot['observations']): Snapshot {
 
 describe('a snapshot in a file', () => {
   it('comes back as it was', async () => {
-    const whole = snapshot([certificate(1), MEMBER]);
+    const issued = {
+      verdict: 'not-proven',
+      why: 'IP 10.0.0.9 is no one’s',
+      approvedBy: 'AutoApproved',
+      names: ['worker-1', '10.0.0.9'],
+      fault: 'it is weak',
+      mayHaveMoved: true,
+      since: at(-DAY),
+    } as const;
+    const whole = snapshot([certificate(1), { ...certificate(2), issued }, MEMBER]);
     expect(await decodeSnapshot(await encodeSnapshot(whole))).toEqual(whole);
   });
 

@@ -9,6 +9,7 @@ import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
@@ -36,6 +37,46 @@ function keptOf(finding: ExpiryFinding): KeptFinding {
 }
 
 describe('summaryOf', () => {
+  describe('counts verdicts', () => {
+    const issuedTo = (node: number, verdict: IssuedVerdict, approvedBy?: string): CertificateObservation => ({
+      ...certificate('kubelet-serving', `10.0.0.${node}:10250`, 300),
+      member: `worker-${node}`,
+      fingerprint: `${node}`,
+      issued: { verdict, approvedBy },
+    });
+    const verdicts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+    const observations = [
+      issuedTo(1, 'proven', 'AutoApproved'),
+      // The same certificate, seen by another source: the worst counts, once.
+      issuedTo(1, 'not-proven'),
+      issuedTo(2, 'proven', 'AutoApproved'),
+      issuedTo(3, 'names-another'),
+    ];
+    const summary = summaryOf(snapshot({ observations }), { durationMs: 1 });
+
+    it('of each certificate once, in all and by who approved it', () => {
+      expect(summary.issued).toEqual({
+        counts: { ...verdicts, 'names-another': 1, 'not-proven': 1, proven: 1 },
+        byApprover: [
+          { approvedBy: 'AutoApproved', counts: { ...verdicts, 'not-proven': 1, proven: 1 } },
+          { counts: { ...verdicts, 'names-another': 1 } },
+        ],
+      });
+      expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
+    });
+
+    it.each<[string, unknown]>([
+      ['counts of a verdict that is not known', { ...summary.issued, counts: { ...verdicts, proven: 'all' } }],
+      [
+        'more approvers than fit',
+        { ...summary.issued, byApprover: Array.from({ length: 10 }, () => ({ counts: verdicts })) },
+      ],
+      ['no object', 7],
+    ])('and nothing else is lost where they do not fit: %s', (_, issued) => {
+      expect(valueOf(read(AuditSummary, { ...summary, issued }))).toEqual({ ...summary, issued: undefined });
+    });
+  });
+
   it('has of each class the certificate that ends first, and how many there are', () => {
     const observations = [
       certificate('etcd-server', 'a:2379', 90),

@@ -69,6 +69,10 @@ describe('worthWriting', () => {
   it.each<[string, Snapshot]>([
     ['another certificate', snapshot(QUARTER, [certificate(QUARTER, { fingerprint: 'b'.repeat(64) }), read(QUARTER)])],
     ['another end', snapshot(QUARTER, [certificate(QUARTER, { notAfter: at(301 * DAY) }), read(QUARTER)])],
+    [
+      'another verdict',
+      snapshot(QUARTER, [certificate(QUARTER, { issued: { verdict: 'names-another', why: 'w' } }), read(QUARTER)]),
+    ],
     ['one less', snapshot(QUARTER, [read(QUARTER)])],
     ['one more', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER, { where: 'b:1' }), read(QUARTER)])],
     ['one twice', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER)])],

@@ -28,10 +28,14 @@ interface Given {
   readonly certificate?: unknown;
 }
 
+function groupsOf(user: unknown): readonly string[] {
+  return String(user).startsWith('system:node:') ? ['system:nodes', 'system:authenticated'] : ['system:authenticated'];
+}
+
 function request({ name = 'csr-1', signer = SERVING, by = 'system:node:worker-1', age = 5, ...status }: Given) {
   return {
     metadata: { name, creationTimestamp: new Date(NOW - age * 60_000).toISOString().replace('.000', '') },
-    spec: { signerName: signer, username: by, request: 'LS0t', usages: [], groups: [] },
+    spec: { signerName: signer, username: by, request: 'LS0t', usages: [], groups: groupsOf(by) },
     status,
   };
 }
@@ -116,6 +120,7 @@ describe('certificates', () => {
     ).toEqual([
       ['kubelet-serving', 'kubelet serving of worker-2, issued by request', 'worker-2'],
       ['kubelet-serving', 'kubelet serving of worker-1, issued by request', 'worker-1'],
+      ['kubelet-serving', 'kubelet serving of worker-1, issued by request', 'worker-1'],
     ]);
     const { observations } = await observe(signingRequests, {
       [PATH]: [request({ age: 10, certificate: one }), request({ age: 20, certificate: two })],
@@ -198,9 +203,11 @@ describe('certificates', () => {
     expect(new Set(certificates.map(({ where }) => where))).toEqual(new Set([`CN=ci, issued by ${CLIENT} to admin`]));
     expect(new Set(certificates.map(({ fingerprint }) => fingerprint)).size).toBe(16);
     expect(read.observations.at(-1)).toMatchObject({ kind: 'unread', message: expect.stringMatching(/^2 more/) });
-    // A kubelet has one.
-    const own = all.slice(0, 3).map((certificate, age) => request({ age, certificate }));
-    expect(certificatesOf(await observe(signingRequests, { [PATH]: own }))).toHaveLength(1);
+    // A kubelet uses one, and has the keys of all.
+    const own = all.map((certificate, age) => request({ age, certificate }));
+    expect(certificatesOf(await observe(signingRequests, { [PATH]: own }))).toHaveLength(16);
+    const client = all.map((certificate, age) => request({ signer: CLIENT_KUBELET, age, certificate }));
+    expect(certificatesOf(await observe(signingRequests, { [PATH]: client }))).toHaveLength(1);
   });
 
   it('more than are kept are told', async () => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
+import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
@@ -74,6 +75,27 @@ function contextOf(wanted: Wanted): AuditContext {
 async function observe(wanted: Wanted): Promise<readonly Observation[]> {
   return (await tlsSource.observe(contextOf(wanted))).observations;
 }
+
+test.each<[string, (own: CertificateAuthority) => Promise<CertificateAuthority>, number]>([
+  ['of this cluster is judged', async (own) => own, 1],
+  ['of another authority is not', async () => createAuthority('kubernetes'), 0],
+])('the certificate of a kubelet %s', async (_, signerOf, times) => {
+  const serving = await createServing(await signerOf(authority), { commonName: 'system:node:w' });
+  const port = await listenTls(serving);
+  const context = contextOf({
+    server: `https://127.0.0.1:${port}`,
+    members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
+    ports: { kubelet: port },
+  });
+  const shown = vi.fn<IssuedJudge['shown']>(() => ({ verdict: 'proven' }));
+  const { observations } = await tlsSource.observe({
+    ...context,
+    issuedJudge: async () => ({ ...NO_EVIDENCE, shown }),
+  });
+  expect(shown).toHaveBeenCalledTimes(times);
+  const judged = observations.filter((one) => one.kind === 'certificate' && one.issued !== undefined);
+  expect(judged).toHaveLength(times);
+});
 
 describe('which servers', () => {
   const told = (members: readonly MemberObservation[], provider: 'eks' | 'eks-anywhere' = 'eks-anywhere') =>

@@ -1,0 +1,320 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Assessment } from '../../../lambdas/audit/assess.ts';
+import { audit } from '../../../lambdas/audit/audit.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
+import { machines } from '../../../lambdas/audit/sources/machines.ts';
+import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
+import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
+import { worthWriting } from '../../../lambdas/audit/worth-writing.ts';
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { assess, found, member, certificate as observed, read, unread } from './fixtures.ts';
+import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
+import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
+import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** Two machines, made ten days ago. */
+const FLEET: Fleet = { 'node-1': { address: '10.0.0.1' }, 'node-2': { address: '10.0.0.2' } };
+const honest = (more: Partial<ServingCertificate> = {}) =>
+  issuedRequest({ node: 'node-1', addresses: ['10.0.0.1'], ...more });
+const ofAddress = (more: Partial<ServingCertificate> = {}) =>
+  issuedRequest({ node: 'node-1', addresses: ['10.0.0.1', '10.0.0.2'], ...more });
+const ofName = (more: Partial<ServingCertificate> = {}) =>
+  issuedRequest({ node: 'node-1', dnsNames: ['node-1', 'node-2'], addresses: [], ...more });
+
+/** One audit after the other, each with the snapshot of the one before as it is stored. */
+async function audited(...given: readonly (readonly [afterMs: number, Answers])[]): Promise<readonly Snapshot[]> {
+  const snapshots: Snapshot[] = [];
+  for (const [afterMs, answers] of given) {
+    const client = fakeClient(answers);
+    const { target, signal } = contextOf(client, { reach: { handshakes: false } });
+    const last = snapshots.at(-1);
+    const { snapshot } = await audit(
+      { ...target, management: client },
+      {
+        previous: last && (await decodeSnapshot(await encodeSnapshot(last))),
+        thresholds: DEFAULT_THRESHOLDS,
+        clock: () => NOW + afterMs,
+        signal,
+        sources: [nodes, machines, signingRequests],
+      },
+    );
+    snapshots.push(snapshot);
+  }
+  return snapshots;
+}
+
+const issuedIn = (snapshot: Snapshot | undefined) =>
+  (snapshot?.findings ?? []).flatMap(({ code, severity, object }) =>
+    code.startsWith('Issued') ? [`${severity} ${code} ${object.split(' ')[1]}`] : [],
+  );
+const ANOTHER = ['critical IssuedNamesAnother node-1'];
+const UNPROVEN = ['warning IssuedUnproven node-1'];
+
+describe('what names another’s is not hidden', () => {
+  it.each<[string, readonly object[], hostile?: number]>([
+    ['by a newer certificate of the same node', [ofAddress(), honest({ at: NOW - 10 * MINUTE })]],
+    ['by many newer ones', [ofAddress(), ...Array.from({ length: 40 }, (_, n) => honest({ at: NOW - n * 1000 }))]],
+    ['by one of the same second', [honest(), ofAddress(), honest()]],
+    [
+      'by those of other requesters',
+      [...Array.from({ length: 30 }, (_, n) => issuedRequest({ node: `node-${n + 10}`, addresses: [] })), ofAddress()],
+    ],
+    [
+      'by requests of another signer',
+      [
+        honest(),
+        ofAddress({ at: NOW - 50 * MINUTE }),
+        ...Array.from({ length: 10_100 }, (_, n) =>
+          issuedRequest({
+            node: `node-${n}`,
+            addresses: [],
+            at: NOW,
+            certificate: '-',
+            signer: 'kubernetes.io/kube-apiserver-client-kubelet',
+          }),
+        ),
+      ],
+    ],
+    ['by its own number', [ofName(), ofName({ at: NOW - MINUTE }), ofAddress()], 3],
+  ])('%s', async (_, requests, hostile = 1) => {
+    const [now, later, muchLater] = await audited(
+      [0, clusterAnswers(FLEET, requests)],
+      [HOUR, clusterAnswers(FLEET)],
+      [30 * DAY, clusterAnswers(FLEET, [honest({ at: NOW + 30 * DAY - MINUTE })])],
+    );
+    for (const snapshot of [now, later, muchLater])
+      expect(issuedIn(snapshot).filter((told) => told.startsWith('critical'))).toEqual(
+        Array.from({ length: hostile }, () => ANOTHER[0]),
+      );
+    // It is called the same whatever is beside it.
+    const objects = [now, later, muchLater].map((snapshot) =>
+      snapshot?.findings.flatMap(({ code, object, since }) => (code === 'IssuedNamesAnother' ? [object, since] : [])),
+    );
+    expect(objects[1]).toEqual(objects[0]);
+    expect(objects[2]).toEqual(objects[0]);
+  });
+
+  it('by the end of a life of minutes', async () => {
+    const short = ofAddress({ at: NOW - 2 * MINUTE, lifeMs: 10 * MINUTE });
+    const [young, ended, over] = await audited(
+      [0, clusterAnswers(FLEET, [short])],
+      [30 * MINUTE, clusterAnswers(FLEET, [short])],
+      [8 * DAY, clusterAnswers(FLEET)],
+    );
+    expect([young, ended, over].map(issuedIn)).toEqual([UNPROVEN, ANOTHER, []]);
+  });
+
+  it('by evidence that cannot be read', async () => {
+    const lost = (path: string) => ({ ...clusterAnswers(FLEET), [path]: failure('timeout') });
+    const all = await audited(
+      [0, clusterAnswers(FLEET, [ofAddress()])],
+      [HOUR, lost(MACHINES)],
+      [2 * HOUR, lost(CLUSTERS)],
+      [3 * HOUR, lost('/api/v1/nodes')],
+      [4 * HOUR, lost(CSRS)],
+      [5 * HOUR, clusterAnswers(FLEET)],
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => ANOTHER));
+  });
+
+  it('by a node that no list has', async () => {
+    const { 'node-1': _, ...others } = FLEET;
+    const all = await audited(
+      [0, clusterAnswers(others, [ofName()])],
+      [HOUR, clusterAnswers(others)],
+      [300 * DAY, clusterAnswers(others)],
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => ANOTHER));
+  });
+
+  it('until its node is gone', async () => {
+    const { 'node-1': _, ...others } = FLEET;
+    const [, gone] = await audited([0, clusterAnswers(FLEET, [ofName()])], [HOUR, clusterAnswers(others)]);
+    expect(issuedIn(gone)).toEqual([]);
+    const anew = { ...FLEET, 'node-1': { address: '10.0.0.9', bornAt: NOW + 30 * MINUTE } };
+    const [, replaced] = await audited([0, clusterAnswers(FLEET, [ofName()])], [HOUR, clusterAnswers(anew)]);
+    expect(issuedIn(replaced)).toEqual([]);
+  });
+});
+
+describe('what was not proven once', () => {
+  it('is judged again while nothing shows it', async () => {
+    const moved = { ...FLEET, 'node-1': { address: '10.0.0.7' } };
+    const [first, second] = await audited(
+      [0, clusterAnswers(FLEET, [honest({ addresses: ['10.0.0.7'] })])],
+      [HOUR, clusterAnswers(moved)],
+    );
+    expect([first, second].map(issuedIn)).toEqual([UNPROVEN, []]);
+    expect(second === undefined || first === undefined || worthWriting(first, second)).toBe(true);
+  });
+
+  it('stays so for its key, whatever its names are', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+    const odd = honest({ key: publicKey.export({ format: 'der', type: 'spki' }) });
+    const all = await audited(
+      [0, clusterAnswers(FLEET, [odd])],
+      [HOUR, clusterAnswers(FLEET)],
+      [2 * HOUR, clusterAnswers(FLEET)],
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => UNPROVEN));
+  });
+
+  it('with more names than are kept is never proven by those that are', async () => {
+    const names = Array.from({ length: 40 }, (_, n) => `10.0.5.${n}`);
+    const forbidden = { ...clusterAnswers(FLEET, [honest({ addresses: names })]), [MACHINES]: failure('forbidden') };
+    const first = { ...FLEET, 'node-1': { address: '10.0.5.0' } };
+    const [, later] = await audited([0, forbidden], [HOUR, clusterAnswers(first)]);
+    expect(later?.observations).toContainEqual(
+      expect.objectContaining({ issued: expect.objectContaining({ verdict: 'not-proven' }) }),
+    );
+  });
+});
+
+describe('bad input', () => {
+  const withoutPath = (path: string, requests: readonly object[]) => ({
+    ...clusterAnswers(FLEET, requests),
+    [path]: failure('forbidden'),
+  });
+
+  it.each(['/api/v1/nodes', MACHINES, CLUSTERS])(
+    'evidence that cannot be read is no word against anything: %s',
+    async (path) => {
+      const [snapshot] = await audited([0, withoutPath(path, [ofAddress()])]);
+      expect(issuedIn(snapshot)).toEqual(path === '/api/v1/nodes' ? ['critical IssuedNamesAnother node-1'] : []);
+    },
+  );
+
+  it('an address that was handed on is never another’s', async () => {
+    const handed = { 'node-1': { address: '10.0.0.3' }, 'node-2': { address: '10.0.0.1' } };
+    const all = await audited(
+      [0, clusterAnswers(FLEET, [honest()])],
+      [HOUR, clusterAnswers(handed)],
+      [DAY, clusterAnswers(handed)],
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => []));
+    // Nor where nothing could be read until then.
+    const late = await audited(
+      [0, withoutPath(MACHINES, [honest()])],
+      [HOUR, clusterAnswers(handed)],
+      [DAY, clusterAnswers(handed)],
+    );
+    expect(late.map(issuedIn)).toEqual([[], UNPROVEN, UNPROVEN]);
+  });
+
+  it('a Machine that was replaced five minutes ago, with the name and the address of another', async () => {
+    const bornAt = NOW - 5 * MINUTE;
+    const replaced = { 'node-1': { address: '10.0.0.8', bornAt }, 'node-9': { address: '10.0.0.1', bornAt } };
+    const [snapshot] = await audited([
+      0,
+      clusterAnswers(replaced, [honest(), issuedRequest({ node: 'node-9', addresses: ['10.0.0.1'], at: NOW })]),
+    ]);
+    expect(issuedIn(snapshot)).toEqual([]);
+  });
+
+  it('a certificate that is none', async () => {
+    const garbage = issuedRequest({
+      node: 'node-2',
+      addresses: [],
+      certificate: '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n',
+    });
+    const [snapshot] = await audited([0, clusterAnswers(FLEET, [garbage, ofName()])]);
+    expect(issuedIn(snapshot)).toEqual(ANOTHER);
+    expect(snapshot?.observations).toContainEqual(
+      expect.objectContaining({ kind: 'unread', what: 'kubelet-serving', member: 'node-2', problem: 'malformed' }),
+    );
+  });
+
+  it('100,000 requests: of each requester the newest first, and the others are counted', {
+    timeout: 120_000,
+  }, async () => {
+    const certificate = servingCertificate({ node: 'flood', addresses: ['10.0.0.5'], at: NOW - HOUR / 2 });
+    const flood = Array.from({ length: 100_000 }, (_, n) =>
+      issuedRequest({ node: 'flood', addresses: [], certificate, at: NOW - n }),
+    );
+    const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, ofName({ at: NOW - 50 * MINUTE })])]);
+    expect(issuedIn(snapshot)).toEqual([...ANOTHER, 'warning IssuedUnproven flood']);
+    expect(snapshot?.observations).toContainEqual(
+      expect.objectContaining({
+        kind: 'unread',
+        problem: 'too-large',
+        message: expect.stringMatching(/^90001 more than an audit keeps/),
+      }),
+    );
+  });
+
+  it('issued requests take no requests to the API server', async () => {
+    const many = Array.from({ length: 800 }, (_, n) => honest({ at: NOW - n * 1000 }));
+    const calls = async (answers: Answers) => {
+      const client = fakeClient(answers);
+      const { target, signal } = contextOf(client, { reach: { handshakes: false } });
+      const { requests } = await audit(
+        { ...target, management: client },
+        {
+          previous: undefined,
+          thresholds: DEFAULT_THRESHOLDS,
+          clock: () => NOW,
+          signal,
+          sources: [nodes, machines, signingRequests],
+        },
+      );
+      return requests;
+    };
+    const [none, one, all] = [
+      await calls(clusterAnswers(FLEET)),
+      await calls(clusterAnswers(FLEET, [honest()])),
+      await calls(clusterAnswers(FLEET, many)),
+    ];
+    // One for the Cluster, which Machines are believed by.
+    expect(one - none).toBe(1);
+    expect(all).toBe(one);
+  });
+});
+
+it('a snapshot that knows nothing of verdicts is read, and told anew', async () => {
+  const [first] = await audited([0, clusterAnswers(FLEET, [ofName()])]);
+  if (first === undefined) throw new Error('no audit');
+  const older = {
+    ...first,
+    observations: first.observations.map((one) => (one.kind === 'certificate' ? { ...one, issued: undefined } : one)),
+  };
+  expect(await decodeSnapshot(await encodeSnapshot(older))).toEqual(JSON.parse(JSON.stringify(older)));
+  expect(worthWriting(older, first)).toBe(true);
+  expect(worthWriting(first, first)).toBe(false);
+});
+
+describe('what a kubelet shows', () => {
+  const shown = (changes: Partial<CertificateObservation> = {}) =>
+    observed({
+      what: 'kubelet-serving',
+      where: '10.0.1.43:10250',
+      member: 'worker-3',
+      fingerprint: 'f'.repeat(64),
+      issuedByCluster: true,
+      issued: { verdict: 'names-another', why: 'it is an authority' },
+      ...changes,
+    });
+  const told = (assessment: Assessment) => found(assessment, 'IssuedNamesAnother').map(({ object }) => object);
+  const before = assess([shown(), read('tls'), read('trust-configmaps'), member(), read('nodes')]);
+  const untold = { issuedByCluster: undefined, issued: undefined };
+
+  it('is as it was judged before while its authority cannot be read', () => {
+    const now = [shown(untold), read('tls'), unread('trust-configmaps'), member(), read('nodes')];
+    expect(told(before)).toEqual(['kubelet-serving worker-3 ffffffff']);
+    const first = assess(now, before);
+    expect(told(first)).toEqual(told(before));
+    expect(told(assess(now, first))).toEqual(told(before));
+    expect(told(assess([unread('tls'), unread('trust-configmaps'), unread('nodes')], first))).toEqual(told(before));
+  });
+
+  it('is another one when it is another certificate, or of another authority', () => {
+    const sources = [read('tls'), read('trust-configmaps'), member(), read('nodes')];
+    expect(told(assess([shown({ ...untold, fingerprint: 'e'.repeat(64) }), ...sources], before))).toEqual([]);
+    expect(told(assess([shown({ ...untold, issuedByCluster: false }), ...sources], before))).toEqual([]);
+  });
+});
