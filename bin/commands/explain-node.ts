@@ -94,7 +94,8 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
     node,
     seenIn,
     ...rest,
-    ...judged,
+    verdict: judged?.verdict,
+    why: judged?.why,
     request: request?.name,
     approvedBy: request?.approvedBy,
     names,
@@ -111,8 +112,8 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
   };
 }
 
-/** Only an audit knows what was before: an address may have moved since. */
-const NOT_KNOWN: KnownMachines = { bornAt: () => undefined, hadAddress: () => undefined };
+/** Only an audit knows what was before. Here, who has an address now counts as who had it when the certificate was issued. */
+const AS_NOW: KnownMachines = { bornAt: () => 0, hadAddress: () => undefined };
 
 async function explainNode(
   target: SweepTarget,
@@ -136,7 +137,7 @@ async function explainNode(
     cluster,
     evidence,
     policies: selected.length === 0 ? [DEFAULT_POLICY] : selected,
-    machines: NOT_KNOWN,
+    machines: AS_NOW,
     now,
   };
   const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
