@@ -40,7 +40,7 @@ function isOfHub(id: AlarmId): id is HubAlarmId {
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   const { dispatch, report, functions, queues } = hub;
   const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
-    functions.map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
+    watchedBy(id, functions).map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
   const ofSweeps = (metricName: string): AlarmInstance => ({
     ...REACHED,
     metric: fleetMetric('sweep', metricName, Stats.SUM),
@@ -102,6 +102,10 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
     case 'JournalUnwritten':
       return [ofSweeps(METRIC.journalUnwritten)];
   }
+}
+
+function watchedBy(id: HubAlarmId, functions: readonly WatchedFunction[]): readonly WatchedFunction[] {
+  return id === 'FunctionThrottles' ? functions.filter(({ limited }) => limited !== true) : functions;
 }
 
 /**
