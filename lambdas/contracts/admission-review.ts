@@ -15,6 +15,11 @@ export function reviewUid(body: string): string | undefined {
   return review.ok ? review.value.request.uid : undefined;
 }
 
+/** As much of a review as is read. */
+export function reviewOf(uid: string): string {
+  return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { uid } });
+}
+
 /**
  * Lets the object pass.
  *
