@@ -7,6 +7,7 @@ export function mayBeFound(id: string, { discovery }: Pick<Fleet, 'discovery'>):
   const [account = '', region = '', name = ''] = id.split('/');
   return (
     /^\d{12}$/.test(account) &&
+    name !== '' &&
     discovery.some(
       (entry) =>
         [account, SELF].some((known) => entry.accounts.includes(known)) &&
