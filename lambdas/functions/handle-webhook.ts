@@ -2,10 +2,11 @@ import { allowedReview, reviewUid } from '../contracts/admission-review.ts';
 import { encodeWaitingHint } from '../contracts/waiting-hint.ts';
 import { hintDue } from '../fleet/hints.ts';
 import { hintedBy, PROOF_HEADER, proofOf } from '../fleet/webhook-token.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { text } from '../resources/fields.ts';
 
 /** A new key counts within this time. Milliseconds. */
-const KEY_MS = 5 * 60_000;
+const KEY_MS = HUB_SIZES.webhook.keyEverySeconds * 1_000;
 /** After a failure nobody asks for the key for so long, however many hints come. Milliseconds. */
 const KEY_AGAIN_MS = 10_000;
 /** Clusters whose last hint is remembered. Each has a token, so that a flood does not fill it. */
