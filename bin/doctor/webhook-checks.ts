@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:https';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { reviewOf } from '../../lambdas/contracts/admission-review.ts';
-import { hintPath, PROOF_HEADER, proofOf } from '../../lambdas/fleet/webhook-token.ts';
+import { hintPath, PROOF_HEADER, provesAccepted } from '../../lambdas/fleet/webhook-token.ts';
 import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
 import type { HubWebhook } from '../hub-webhook.ts';
 import { type Answer, type CheckGroup, failed, passed, warning } from './check.ts';
@@ -82,7 +82,7 @@ async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, sign
         text: 'Run this again. If it stays, something floods the URL: look at Invocations and Throttles of the function.',
       });
     if (status !== 200) return failed(`HTTP ${status}`, { text: DEPLOY });
-    if (headers[PROOF_HEADER] === proofOf(key, 'accepted', uid)) return passed('yes');
+    if (provesAccepted(key, uid, String(headers[PROOF_HEADER]))) return passed('yes');
     return failed('the hub does not take the token', {
       text: 'A new key counts after 5 minutes: run this again then. If it stays, deploy again.',
     });

@@ -34,12 +34,18 @@ export function hintedBy(key: string, path: string): string | undefined {
 }
 
 /**
- * Tells whoever has the key, and nobody else, what became of a hint: answers look the same to all others.
+ * Tells whoever has the key, and nobody else, what became of a hint: to all others it is a random text, for the same call again too.
  *
- * @param uid of the request that is answered; each is asked about once
+ * @param uid of the request that is answered
+ * @param salt another one for each answer, without a full stop
  */
-export function proofOf(key: string, outcome: 'accepted' | 'refused', uid: string): string {
-  return mac(key, `${outcome} ${uid}`);
+export function proofOf(key: string, outcome: 'accepted' | 'refused', uid: string, salt: string): string {
+  return `${salt}.${mac(key, `${outcome} ${uid} ${salt}`)}`;
+}
+
+/** Whether {@link proofOf} made it of a hint that was accepted. */
+export function provesAccepted(key: string, uid: string, proof: string): boolean {
+  return proof === proofOf(key, 'accepted', uid, proof.slice(0, proof.indexOf('.')));
 }
 
 function tokenOf(key: string, id: string): string {

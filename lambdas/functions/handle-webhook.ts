@@ -17,6 +17,8 @@ export interface WebhookOptions {
   readonly readKey: (signal: AbortSignal) => Promise<string>;
   /** Puts a hint where it waits. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
+  /** A random text, another one at each call. */
+  readonly salt: () => string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -37,7 +39,7 @@ export interface WebhookAnswer {
  */
 export type HandleWebhook = (event: unknown, signal: AbortSignal) => Promise<WebhookAnswer>;
 
-export function createWebhookHandler({ readKey, wait, clock }: WebhookOptions): HandleWebhook {
+export function createWebhookHandler({ readKey, wait, salt, clock }: WebhookOptions): HandleWebhook {
   const keyNow = remembered(readKey, clock);
   const sent = new Map<string, number>();
 
@@ -47,7 +49,7 @@ export function createWebhookHandler({ readKey, wait, clock }: WebhookOptions): 
     const accepted = id !== undefined && text(event, 'requestContext', 'http', 'method') === 'POST';
     if (accepted) await hint(id, signal);
     const uid = reviewUid(text(event, 'body') ?? '');
-    const proof = key === undefined ? '' : proofOf(key, accepted ? 'accepted' : 'refused', uid ?? '');
+    const proof = key === undefined ? '' : proofOf(key, accepted ? 'accepted' : 'refused', uid ?? '', salt());
     return {
       statusCode: 200,
       headers: { 'content-type': 'application/json', [PROOF_HEADER]: proof },

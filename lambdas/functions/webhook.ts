@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { sendMessage } from '../aws/queues.ts';
@@ -14,6 +15,7 @@ const waiting = requiredVariable('WAITING_QUEUE_URL');
 const handleWebhook = createWebhookHandler({
   readKey: async (signal) => readWebhookKey(secrets, secret, isKey, signal),
   wait: async (body, delaySeconds, signal) => sendMessage(sqs, waiting, body, { delaySeconds }, signal),
+  salt: () => randomBytes(16).toString('base64url'),
   clock: Date.now,
 });
 

@@ -34,6 +34,7 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
     admin = connectAdmin(controlPlane);
     const handle = createWebhookHandler({
       readKey: async () => KEY,
+      salt: () => 'salt',
       wait: async (body) => void hints.push(valueOf(decodeWaitingHint(body))),
       clock: Date.now,
     });

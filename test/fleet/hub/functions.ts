@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -214,6 +215,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
 
   const handleWebhook = createWebhookHandler({
     readKey: async () => WEBHOOK_KEY,
+    salt: () => randomUUID(),
     wait: async (body, delaySeconds, signal) =>
       sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
     clock: now,

@@ -359,6 +359,7 @@ clusters:
       hints.length = 0;
       const handle = createWebhookHandler({
         readKey: async () => key,
+        salt: () => 'salt',
         wait: async (body) => void hints.push(valueOf(decodeWaitingHint(body)).id),
         clock: Date.now,
       });

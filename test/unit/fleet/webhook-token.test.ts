@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hintedBy, hintPath, isKey, proofOf } from '../../../lambdas/fleet/webhook-token.ts';
+import { hintedBy, hintPath, isKey, proofOf, provesAccepted } from '../../../lambdas/fleet/webhook-token.ts';
 import { runs } from '../../runs.ts';
 
 const KEY = randomBytes(32).toString('hex');
@@ -36,7 +36,7 @@ describe('the path of a cluster', () => {
     ['another first character', at(ID, `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`)],
     ['a token in capitals', at(ID, token.toUpperCase())],
     ['base64 with padding', `${path}=`],
-    ['a proof', at(ID, proofOf(KEY, 'accepted', ID))],
+    ['a proof', at(ID, proofOf(KEY, 'accepted', ID, '').slice(1))],
     ['another first word', path.replace('/hint/', '/hints/')],
     ['a path before it', `/x${path}`],
     ['a slash after it', `${path}/`],
@@ -87,12 +87,25 @@ describe('the path of a cluster', () => {
 });
 
 describe('a proof', () => {
-  it('is another one for each outcome, answer and key', () => {
+  it('is another one for each outcome, answer, salt and key', () => {
     const all = [KEY, OTHER_KEY].flatMap((key) =>
-      (['accepted', 'refused'] as const).flatMap((outcome) => ['a', 'b'].map((uid) => proofOf(key, outcome, uid))),
+      (['accepted', 'refused'] as const).flatMap((outcome) =>
+        ['a', 'b'].flatMap((uid) => ['c', 'd'].map((salt) => proofOf(key, outcome, uid, salt))),
+      ),
     );
-    expect(new Set(all).size).toBe(8);
-    expect(new Set(all.map(({ length }) => length))).toEqual(new Set([43]));
+    expect(new Set(all.map((proof) => proof.slice(2))).size).toBe(16);
+  });
+
+  it.each([
+    ['one that was accepted', proofOf(KEY, 'accepted', 'a', 'salt'), true],
+    ['one that was refused', proofOf(KEY, 'refused', 'a', 'salt'), false],
+    ['that of another request', proofOf(KEY, 'accepted', 'b', 'salt'), false],
+    ['that of another key', proofOf(OTHER_KEY, 'accepted', 'a', 'salt'), false],
+    ['one with another salt', proofOf(KEY, 'accepted', 'a', 'salt').replace('salt', 'sal'), false],
+    ['none', '', false],
+    ['what is no proof', 'undefined', false],
+  ])('is told from %s', (_, proof, expected) => {
+    expect(provesAccepted(KEY, 'a', proof)).toBe(expected);
   });
 });
 

@@ -34,6 +34,7 @@ const review = (uid: unknown) =>
   JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { uid, operation: 'CREATE' } });
 
 function start() {
+  let salts = 0;
   const world = { now: NOW, key: KEY as string | AwsError, reads: 0 };
   const waiting: (WaitingHint & { delay: number })[] = [];
   const handle = createWebhookHandler({
@@ -45,6 +46,7 @@ function start() {
     async wait(body, delay) {
       waiting.push({ ...valueOf(decodeWaitingHint(body)), delay });
     },
+    salt: () => `salt${(salts += 1)}`,
     clock: () => world.now,
   });
   return { world, waiting, handle: async (event: unknown = call()) => handle(event, never) };
@@ -64,7 +66,7 @@ describe('the webhook', () => {
       kind: 'AdmissionReview',
       response: { uid: UID, allowed: true },
     });
-    expect(proofIn(answer)).toBe(proofOf(KEY, 'accepted', UID));
+    expect(proofIn(answer)).toBe(proofOf(KEY, 'accepted', UID, 'salt1'));
   });
 
   it.each([
@@ -81,7 +83,7 @@ describe('the webhook', () => {
     const accepted = await handle();
     expect(waiting).toHaveLength(1);
     const uid = event !== null && 'body' in event ? UID : '';
-    expect(proofIn(answer)).toBe(proofOf(KEY, 'refused', uid));
+    expect(proofIn(answer)).toBe(proofOf(KEY, 'refused', uid, 'salt1'));
     // Who has not the key sees no difference but that of a random text.
     const shown = ({ headers, ...rest }: WebhookAnswer) => ({
       ...rest,
@@ -106,6 +108,13 @@ describe('the webhook', () => {
     const { waiting, handle } = start();
     expect(uidIn(await handle(call({ body })))).toBe('');
     expect(waiting).toHaveLength(1);
+  });
+
+  it('shows no difference between two answers to the same call, and so none to that of a token that is taken', async () => {
+    const { handle } = start();
+    const forged = call({ path: hintPath(NEW_KEY, 'paris') });
+    const proofs = [proofIn(await handle(forged)), proofIn(await handle(forged)), proofIn(await handle())];
+    expect(new Set(proofs).size).toBe(3);
   });
 
   it('makes one hint of a flood of a cluster in three seconds, replays among them, and forgets no other cluster', async () => {
@@ -137,6 +146,7 @@ describe('the webhook', () => {
         tries += 1;
         throw UNREADABLE;
       },
+      salt: () => 'salt',
       clock: () => NOW,
     });
     await expect(handle(call(), never)).rejects.toBe(UNREADABLE);
@@ -152,7 +162,7 @@ describe('the webhook', () => {
     await handle();
     expect([world.reads, waiting.length]).toEqual([1, 2]);
     world.now += 3_000;
-    expect(proofIn(await handle())).toBe(proofOf(NEW_KEY, 'refused', UID));
+    expect(proofIn(await handle())).toBe(proofOf(NEW_KEY, 'refused', UID, 'salt3'));
     await handle(call({ path: hintPath(NEW_KEY, 'paris') }));
     expect([world.reads, waiting.length]).toEqual([2, 3]);
   });
