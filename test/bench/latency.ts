@@ -258,7 +258,10 @@ async function watchCsrs(controlPlane: ControlPlane, seen: (event: CsrEvent) => 
   const started = Promise.withResolvers<void>();
   const request = httpsRequest(`${server}${CSRS}?watch=1`, options, (response) => {
     started.resolve();
-    createInterface({ input: response }).on('line', (line) => {
+    const lines = createInterface({ input: response });
+    // How a watch ends that nobody needs any more.
+    lines.on('error', () => undefined);
+    lines.on('line', (line) => {
       const { type, object } = JSON.parse(line);
       const conditions: readonly { readonly type: string }[] = object.status?.conditions ?? [];
       seen({
