@@ -43,7 +43,8 @@ describe('certmarshal credentials create --hints', () => {
     expect(stdout.replace(path, '/hint/mgmt/eksa-system/berlin/TOKEN')).toMatchInlineSnapshot(`
       "# Hints of mgmt/eksa-system/berlin: when a kubelet asks for a serving certificate, certmarshal looks at this cluster at once.
       # The URL has the token of this cluster. It permits a hint, and nothing else.
-      # While the URL is down nothing changes but the wait: at most a second, and the request is created.
+      # While the URL is down, requests are created as before; a URL that takes the connection and does not answer costs each a second.
+      # No caBundle is needed: the certificate of the URL is public. Needs Kubernetes 1.28 or later.
       # kubectl apply -f - switches it on, kubectl delete validatingwebhookconfiguration certmarshal-hints off.
       apiVersion: admissionregistration.k8s.io/v1
       kind: ValidatingWebhookConfiguration
