@@ -4,7 +4,7 @@ import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
-import { pasteable, programName } from './program.ts';
+import { isSupported, pasteable, programName, startedIn } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
 
 interface Row {
@@ -26,9 +26,19 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     load: () => import('./commands/decide.ts'),
   },
   explain: {
-    takes: '[options] <csr-name>',
-    does: 'Shows every check of one live request and what to do about it; writes nothing.',
+    takes: '[options] [csr-name]',
+    does: 'Shows every check of one live request, or every name of the certificate that a node serves, and what to do; writes nothing.',
     load: () => import('./commands/explain.ts'),
+  },
+  approve: {
+    takes: '[options] <csr-name>',
+    does: 'Approves one live request that you vouch for, after every check was shown.',
+    load: () => import('./commands/person/approve.ts'),
+  },
+  deny: {
+    takes: '[options] <csr-name>',
+    does: 'Denies one live request, after every check was shown.',
+    load: () => import('./commands/person/deny.ts'),
   },
   audit: {
     takes: '[options]',
@@ -79,6 +89,11 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     takes: '',
     does: 'Replaces control plane machines of EKS Anywhere before their certificates end: plans, begins, watches.',
     load: () => import('./commands/rollout/rollout.ts'),
+  },
+  runbook: {
+    takes: '[name]',
+    does: 'Prints the runbook of an alarm, a finding or a check.',
+    load: () => import('./commands/runbook.ts'),
   },
   recovery: {
     takes: '',
@@ -145,11 +160,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Nobody is left to tell.
 process.stderr.on('error', () => {});
 
-// `npm` only warns about engines; a clone brings its own Node.js, an installed program runs on whatever there is.
-if (Number(process.versions.node.split('.')[0]) < 22) {
-  process.stderr.write(`certmarshal needs Node.js 22 or later; this is ${process.version}.\n`);
+// A clone brings its own Node.js, an installed program runs on whatever there is.
+if (!isSupported(packageJson.engines.node, process.versions.node)) {
+  process.stderr.write(
+    `certmarshal needs Node.js ${packageJson.engines.node.replace('>=', '')} or later; this is ${process.version}.\n`,
+  );
   process.exit(EXIT.usage);
 }
+const directory = startedIn(process.env);
+if (directory !== undefined) process.chdir(directory);
 try {
   await (await build(process.argv.slice(2))).parseAsync();
 } catch (error) {

@@ -32,12 +32,19 @@ export function withOutput(
   description = 'table for people, json for programs',
   others: readonly string[] = ['json'],
 ): Command {
-  return command.addOption(new Option('--output <format>', description).choices(['table', ...others]).default('table'));
+  return command.addOption(
+    new Option('-o, --output <format>', description).choices(['table', ...others]).default('table'),
+  );
 }
 
 export const NAMESPACE_OPTION = [
-  '--namespace <namespace>',
+  '-n, --namespace <namespace>',
   `of the Cluster in Cluster API, its Machines and Secrets; default: as fleet.yaml says, else ${DEFAULT_NAMESPACE}`,
+] as const;
+
+export const ALLOW_EXEC_OPTION = [
+  '--allow-exec',
+  'run the credential command that the kubeconfig names; not needed for what aws eks update-kubeconfig writes',
 ] as const;
 
 export function providerOption(description: string): Option {
@@ -47,13 +54,13 @@ export function providerOption(description: string): Option {
 /** Which cluster. */
 export function withCluster(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: $KUBECONFIG, else ~/.kube/config')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
     .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
     .option(...NAMESPACE_OPTION)
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
-    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
+    .option(...ALLOW_EXEC_OPTION)
     .option(
       '--tolerate-expired <pin>',
       'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',

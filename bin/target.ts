@@ -19,15 +19,21 @@ import {
 } from '../lambdas/identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
-import { KubeconfigError, type LoadedKubeconfig, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
+import {
+  KubeconfigError,
+  type KubeconfigFile,
+  type LoadedKubeconfig,
+} from '../lambdas/kubernetes/kubeconfig-document.ts';
+import { loadLocalKubeconfig } from '../lambdas/kubernetes/local-kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
+import { readExec } from './eks-token.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
-  /** @default the file that `KUBECONFIG` names, else ~/.kube/config, as kubectl does */
+  /** @default the files that `KUBECONFIG` names, else ~/.kube/config, as kubectl does */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly managementKubeconfig?: string;
@@ -61,6 +67,8 @@ export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 
   /** Of the API server. */
   readonly host: string;
   readonly server: NamedServer;
+  /** That the kubeconfig names for AWS. */
+  readonly awsProfile?: string | undefined;
   /** Of the owner's Cluster of EKS Anywhere, where the entry in the file says. */
   readonly eksAnywhereNamespace?: string;
   close(): void;
@@ -75,10 +83,10 @@ export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 
 export async function openTarget(
   options: TargetOptions,
   fleet: Fleet,
-): Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>> {
+): Promise<SweepTarget & Pick<OpenCluster, 'id' | 'server' | 'close'>> {
   const {
-    id: _id,
     host,
+    awsProfile: _awsProfile,
     ...target
   } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
   return {
@@ -102,7 +110,7 @@ export async function openCluster(
 ): Promise<OpenCluster> {
   const given = validCidrs(options.serviceCidr ?? []);
   const expiredServer = expiredServerOf(options);
-  const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
+  const connection = await load(kubeconfigFiles(options, process.env), options);
   const provider = providerOf(options.provider, connection.server);
   const ownName = nameOf(connection);
   const named = options.cluster ?? ownName;
@@ -126,6 +134,7 @@ export async function openCluster(
     id: entry?.id ?? name,
     cluster,
     host,
+    awsProfile: connection.awsProfile,
     server: {
       ...opened.server,
       otherwise: [named, name].includes(ownName) || options.managementKubeconfig !== undefined ? undefined : ownName,
@@ -263,17 +272,21 @@ export function otherwiseNotice(name: string, server: NamedServer | undefined): 
 }
 
 /**
- * The kubeconfig that kubectl would take.
+ * The files of the kubeconfig that kubectl would take. Source: client-go, tools/clientcmd/loader.go: of those that KUBECONFIG names, the ones that are missing are passed over.
  *
  * @throws UsageError when there is none
  */
-export function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
-  const named = env['KUBECONFIG'] ?? '';
-  if (named.includes(delimiter)) throw new UsageError('KUBECONFIG names several files; name one with --kubeconfig.');
-  const file = named === '' ? join(homedir(), '.kube', 'config') : named;
-  if (existsSync(file)) return file;
-  const which = named === '' ? ` ${file}` : ` ${file}, which KUBECONFIG names`;
-  throw new UsageError(`There is no file${which}; name a kubeconfig with --kubeconfig.`);
+export function kubeconfigFiles(
+  { kubeconfig }: Pick<TargetOptions, 'kubeconfig'>,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
+  if (kubeconfig !== undefined) return [kubeconfig];
+  const variable = env['KUBECONFIG'] ?? '';
+  const named = variable === '' ? [join(homedir(), '.kube', 'config')] : [...new Set(variable.split(delimiter))];
+  const files = named.filter((file) => file !== '' && existsSync(file));
+  if (files.length > 0) return files;
+  const which = variable === '' ? named.join() : `${variable}, which KUBECONFIG names`;
+  throw new UsageError(`There is no file ${which}; name a kubeconfig with --kubeconfig.`);
 }
 
 /** The options again as they were given, for the exact next command. */
@@ -342,33 +355,43 @@ async function openManagement(
   if (options.managementKubeconfig !== undefined) {
     const { kubeconfig: _kubeconfig, context: _context, ...rest } = options;
     return createKubernetesClient({
-      ...(await load(options.managementKubeconfig, { ...rest, option: '--management-kubeconfig' })),
+      ...(await load([options.managementKubeconfig], { ...rest, option: '--management-kubeconfig' })),
       addresses: 'local',
     });
   }
   return provider === 'eks-anywhere' ? workload : undefined;
 }
 
-/** @throws UsageError; its cause is the KubeconfigError of a file that can be read but not used */
+/** @throws UsageError; its cause is the KubeconfigError of files that can be read but not used */
 export async function load(
-  file: string,
+  files: readonly string[],
   {
     context,
     allowExec,
     option = '--kubeconfig',
   }: Pick<TargetOptions, 'context' | 'allowExec'> & { readonly option?: string },
-) {
+): Promise<LoadedKubeconfig> {
+  const read = await readKubeconfigFiles(files, option);
   try {
-    return await loadKubeconfig(await readTextFile(file, option), {
-      origin: 'file',
-      directory: dirname(file),
-      context,
-      allowExec,
-    });
+    return await loadLocalKubeconfig(read, { context, allowExec, readExec });
   } catch (error) {
-    if (error instanceof KubeconfigError) throw new UsageError(`${file}: ${error.message}`, { cause: error });
-    throw error;
+    if (!(error instanceof KubeconfigError)) throw error;
+    throw new UsageError(files.length === 1 ? `${files[0]}: ${error.message}` : error.message, { cause: error });
   }
+}
+
+/** @throws UsageError */
+export async function readKubeconfigFiles(
+  files: readonly string[],
+  option = '--kubeconfig',
+): Promise<readonly KubeconfigFile[]> {
+  return Promise.all(
+    files.map(async (file) => ({
+      text: await readTextFile(file, option),
+      directory: dirname(file),
+      name: files.length === 1 ? undefined : file,
+    })),
+  );
 }
 
 /** What was given, else what the name of the server tells. */

@@ -163,9 +163,15 @@ export class HubStack extends Stack {
       hub: watched,
       notified: topics.alarms,
       people: topics.critical,
+      runbooks: monitoring.runbooks,
     });
-    const paging = pagingAlarms(this, alarms, topics.pager);
-    const dashboard = new FleetDashboard(this, 'Dashboard', { alarms, paging, hub: watched });
+    const paging = pagingAlarms(this, alarms, topics.fallback, monitoring.runbooks);
+    const dashboard = new FleetDashboard(this, 'Dashboard', {
+      alarms,
+      paging,
+      hub: watched,
+      runbooks: monitoring.runbooks,
+    });
 
     new CfnOutput(this, 'CriticalTopicArn', {
       value: topics.critical.topicArn,
@@ -177,7 +183,17 @@ export class HubStack extends Stack {
     });
     new CfnOutput(this, 'PagerTopicArn', {
       value: topics.pager.topicArn,
-      description: 'One incident for each level, opened and closed by CloudWatch itself; for a paging service',
+      description:
+        'One incident a cluster and trouble, opened and closed; subscribe PagerDuty or Jira Service Management to it',
+    });
+    new CfnOutput(this, 'ChatTopicArn', {
+      value: topics.chat.topicArn,
+      description: 'The same for Slack and Teams, and the daily digest; map it to a channel in Amazon Q Developer',
+    });
+    new CfnOutput(this, 'FallbackTopicArn', {
+      value: topics.fallback.topicArn,
+      description:
+        'One incident for each level, opened and closed by CloudWatch itself, also when certmarshal is broken',
     });
     new CfnOutput(this, 'DashboardName', { value: dashboard.dashboardName, description: 'In CloudWatch' });
     new CfnOutput(this, 'JournalBucketName', {

@@ -147,6 +147,7 @@ export function billLines({ clusters, unwell, perClusterMonthUsd, totalUsd, line
 function rowsOf(service: string, lines: readonly BillLine[], isNarrow: boolean): string[][] {
   const sum = lines.reduce((total, { usd }) => total + usd, 0);
   const shown = lines.filter(({ usd }) => usd >= 0.005);
+  if (shown.length === 0) return [];
   return [
     [strong(amount(sum)), strong(service), ...(isNarrow ? [] : [''])],
     ...shown.map(({ what, quantity, unit, usd }) =>

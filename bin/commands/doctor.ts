@@ -1,5 +1,5 @@
 import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
-import { NAMESPACE_OPTION, providerOption, type Register, withOutput } from '../command.ts';
+import { ALLOW_EXEC_OPTION, NAMESPACE_OPTION, providerOption, type Register, withOutput } from '../command.ts';
 import { type CheckGroup, type GroupResult, runGroup } from '../doctor/check.ts';
 import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -19,7 +19,10 @@ export const register: Register = (command, { program: name, interruption, run }
         'with --fleet: the role that the functions sweep with; default: by hub.account and hub.region of the file',
       )
       .option('--cluster <name>', 'name of the cluster; with --fleet the id of the only one to try')
-      .option('--kubeconfig <file>', 'without --fleet: kubeconfig to try; default: $KUBECONFIG, else ~/.kube/config')
+      .option(
+        '--kubeconfig <file>',
+        'without --fleet: kubeconfig to try; default: the files of $KUBECONFIG, else ~/.kube/config',
+      )
       .option('--context <name>', 'context of the kubeconfig; default: its current one')
       .option(
         '--management-kubeconfig <file>',
@@ -28,7 +31,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option(...NAMESPACE_OPTION)
       .addOption(providerOption('default: by the endpoint'))
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
-      .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)'),
+      .option(...ALLOW_EXEC_OPTION),
     'table or json',
   )
     .addHelpText(

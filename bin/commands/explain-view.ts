@@ -3,7 +3,7 @@ import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { SigningRequest } from '../../lambdas/resources/signing-request.ts';
-import { REASONS } from '../../lambdas/tables/reasons.ts';
+import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
@@ -16,11 +16,16 @@ const ENDINGS = {
   deny: 'Provably hostile: the next sweep denies it.',
   ignore: 'Not judged.',
 } as const;
-const OBSERVED = 'The policy only observes: nothing is written.';
+const OBSERVED = 'The policy only observes: no sweep writes it.';
+const IGNORED = 'No sweep judges it.';
 const MAX_NAMES = 20;
 
 export interface Explanation {
   readonly verdict: Verdict;
+  /** What a sweep makes of it, where `verdict` is another judgement. */
+  readonly sweep?: Verdict;
+  /** Also more than {@link MAX_NAMES}: who approves them has to see them. */
+  readonly allNames?: boolean;
   /** The cluster that was asked. */
   readonly cluster?: string;
   readonly server?: NamedServer;
@@ -31,19 +36,18 @@ export interface Explanation {
 
 /** Tells one verdict as a person asks for it: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
-  { verdict, csr, cluster, server, problems = [] }: Explanation,
+  { verdict, sweep = verdict, csr, cluster, server, allNames = false, problems = [] }: Explanation,
   name: string,
   now: number,
 ): Lines {
   const which = joined([cluster, server && serverWords(server)], ' · ');
   // What failed comes first: it is what the reader looks for.
   const checks = verdict.checks.toSorted((a, b) => Number(a.passed) - Number(b.passed));
-  const { meaning, next } = REASONS[verdict.reason];
   return [
-    hang('', headline(verdict, csr?.username, name)),
+    hang('', headline(verdict, sweep, csr?.username, name)),
     which !== '' && hang('  ', faint(printable(which, 600))),
     '',
-    csr && [table(facts(verdict, csr, now)), ''],
+    csr && [table(facts(verdict, csr, now, allNames ? Infinity : MAX_NAMES)), ''],
     checks.length > 0 && [
       table(
         checks.map(({ passed, rule, expected, found }) => [
@@ -56,24 +60,34 @@ export function explanationLines(
     ],
     // Before the reason: a name that could not be looked up is not proven either.
     problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
-    hang('  ', `${verdict.reason}: ${meaning}`),
-    next !== '' && hang('  → ', next),
+    [...new Set([verdict.reason, sweep.reason])].map(reasonLines),
   ];
 }
 
-function facts({ names, policy, mode }: Verdict, { createdAt, username, groups }: SigningRequest, now: number) {
+function reasonLines(reason: Reason): Lines {
+  const { meaning, next } = REASONS[reason];
+  return [hang('  ', `${reason}: ${meaning}`), next !== '' && hang('  → ', next)];
+}
+
+function facts(
+  { names, policy, mode }: Verdict,
+  { createdAt, username, groups }: SigningRequest,
+  now: number,
+  mostNames: number,
+) {
   const age = createdAt === undefined ? 'at an unknown time' : ago((now - createdAt) / 1000);
   const shown = groups.slice(0, 5).map((group) => printable(group, 60));
   const asked = ['asked', `${age} by ${printable(username, 120)} (${shown.join(', ') || 'no groups'})`];
-  const observes = mode === 'observe' ? ' (observe: writes nothing)' : '';
-  return [asked, ...nameRows(names), ...(policy === undefined ? [] : [['policy', `${policy}${observes}`]])];
+  const observes = mode === 'observe' ? ' (observe: no sweep writes)' : '';
+  return [asked, ...nameRows(names, mostNames), ...(policy === undefined ? [] : [['policy', `${policy}${observes}`]])];
 }
 
-function headline(verdict: Verdict, username: string | undefined, name: string): string {
-  const who = username === undefined ? name : printable(username.replace(NODE_PREFIX, ''), 120);
-  const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[verdict.verdict];
-  const writes = verdict.verdict === 'approve' || verdict.verdict === 'deny';
-  const ending = writes && verdict.mode === 'observe' ? OBSERVED : ENDINGS[verdict.verdict];
+function headline(verdict: Verdict, sweep: Verdict, username: string | undefined, name: string): string {
+  const who = username === undefined ? printable(name) : printable(username.replace(NODE_PREFIX, ''), 120);
+  const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[sweep.verdict];
+  const writes = sweep.verdict === 'approve' || sweep.verdict === 'deny';
+  const ignored = sweep.verdict === 'ignore' && sweep.reason !== verdict.reason;
+  const ending = writes && sweep.mode === 'observe' ? OBSERVED : ignored ? IGNORED : ENDINGS[sweep.verdict];
   return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
 }
 
@@ -87,10 +101,10 @@ function story({ verdict, names, message }: Verdict, who: string): string {
 }
 
 /** One name a line, the unproven ones first: they are what the reader looks for. */
-function nameRows(names: readonly NameProof[]): string[][] {
+export function nameRows(names: readonly NameProof[], most = MAX_NAMES): string[][] {
   const ordered = names.toSorted((a, b) => Number(a.proven) - Number(b.proven));
-  const cells = ordered.slice(0, MAX_NAMES).map((proof) => nameCell(proof));
-  if (ordered.length > MAX_NAMES) cells.push(`and ${ordered.length - MAX_NAMES} more; --output json lists them all`);
+  const cells = ordered.slice(0, most).map((proof) => nameCell(proof));
+  if (ordered.length > most) cells.push(`and ${ordered.length - most} more; --output json lists them all`);
   return cells.map((cell, index) => [index === 0 ? 'names' : '', cell]);
 }
 

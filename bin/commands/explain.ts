@@ -1,41 +1,71 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
-import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import { type Observed, observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../../lambdas/resources/approval-subject.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
-import { EXIT_HELP, type Register, withTarget } from '../command.ts';
+import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
+import { serverPorts } from './audit/ports.ts';
+import { explainNodeCommand } from './explain-node.ts';
 import { type Explanation, explanationLines } from './explain-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
+  withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
+    // A request can have any name, also that of a Node: who made it must not choose what is shown of the Node.
+    .option(
+      '--node <name>',
+      'the certificate that this Node serves, name by name with its proof, in place of a request',
+    )
+    .option(
+      '--port <name=port>',
+      'with --node: kubelet=PORT, if it does not listen where Kubernetes has it; repeatable',
+      repeatable,
+    )
     .addHelpText(
       'after',
       `
+With --node, the kubelet is asked in a TLS handshake. Where it cannot be reached, the newest request that it was issued a certificate for is shown.
+
 Examples:
   ${name} explain csr-q77zt --kubeconfig ~/.kube/config
   ${name} explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
+  ${name} explain --node worker-3 --kubeconfig berlin.yaml
 ${EXIT_HELP}`,
     )
     .action(
-      run(async (csr: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
+      run(async (csr: string | undefined, options: ExplainOptions) => {
+        const { node, output } = options;
+        if ((csr === undefined) === (node === undefined))
+          command.error('error: name one CertificateSigningRequest, or with --node one Node');
+        const { kubelet } = serverPorts(options.port ?? []);
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
-        return explainCommand(target, fleet.policies, csr, options.output, interruption(), PROCESS).finally(() =>
-          target.close(),
-        );
+        const { policies } = fleet;
+        const explained =
+          node === undefined
+            ? explainCommand(target, policies, csr ?? '', output, interruption(), PROCESS)
+            : explainNodeCommand(target, { node, port: kubelet, policies, output }, interruption(), PROCESS);
+        return explained.finally(() => target.close());
       }),
     );
 };
+
+interface ExplainOptions extends TargetOptions {
+  readonly node?: string;
+  readonly port?: readonly string[];
+  readonly policy?: string;
+  readonly output: 'table' | 'json';
+}
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 async function explainCommand(
@@ -51,42 +81,63 @@ async function explainCommand(
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   try {
     const explanation = await explain(target, policies, name, now, signal);
-    if (output === 'json') printJson(io, { csr: name, ...explanation.verdict });
+    if (output === 'json') printJson(io, { csr: printable(name, 253), ...explanation.verdict });
     else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, now));
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
-    io.stderr.write(
-      `${cluster.name} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`,
-    );
+    io.stderr.write(noSuchRequest(cluster.name, name));
     return EXIT.incomplete;
   }
 }
 
-async function explain(
+/** What to say where a request is not there. */
+export function noSuchRequest(cluster: string, name: string): string {
+  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`;
+}
+
+/** One request as it is now, and what a sweep says of it. */
+export interface Explained extends Explanation {
+  /** What a write to the object is bound to; absent where it cannot be written back as it was. */
+  readonly subject?: ApprovalSubject;
+  /** What the verdict was made of; absent where none was needed. */
+  readonly observed?: Observed;
+}
+
+/**
+ * Reads one request, and for an open one the evidence as a sweep does, and judges it. Writes nothing.
+ *
+ * @throws KubernetesError; `not-found` where there is no such request
+ */
+export async function explain(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   name: string,
   now: number,
   signal: AbortSignal,
-): Promise<Explanation> {
-  const read = readSigningRequest(await getSigningRequest(target.workload, name, signal));
+): Promise<Explained> {
+  const object = await getSigningRequest(target.workload, name, signal);
+  const read = readSigningRequest(object);
   if (!read.ok) return { verdict: unjudged('ObjectMalformed', read.problem) };
-  const gate = gateReason(read.csr);
-  if (gate !== undefined) return { csr: read.csr, verdict: unjudged(gate.reason, gate.message) };
+  const { csr } = read;
+  if (csr.name !== name)
+    return { verdict: unjudged('ObjectMalformed', `the API server answered with ${printable(csr.name, 100)} instead`) };
+  const found = { csr, subject: approvalSubjectOf(object) };
+  const gate = gateReason(csr);
+  if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.message) };
   const observed = await observe(target, policies, signal);
-  const newest = observed.open.find(({ csr }) => csr.username === read.csr.username);
+  const newest = observed.open.find(({ csr: { username } }) => username === csr.username);
   // Decided or deleted while we looked: the sweep would find nothing to do.
   if (newest === undefined)
-    return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+    return { ...found, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
   const problems = observed.evidence.readings.flatMap(evidenceProblem);
-  if (newest.csr.uid !== read.csr.uid) {
+  if (newest.csr.uid !== csr.uid) {
     const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
-    const request = { cluster: observed.cluster, csr: read.csr, siblings };
-    return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now), problems };
+    const request = { cluster: observed.cluster, csr, siblings };
+    return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
   const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
-  return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
+  return { ...found, observed, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
 }
 
 function unjudged(reason: Reason, message: string): Verdict {

@@ -40,6 +40,26 @@ export function sweepLines(view: SweepView): Lines {
   ];
 }
 
+/** One line of a fleet: the whole story of one cluster. */
+export function sweepStory({ cluster, provider, readable, counts, rows, problems }: SweepReport): Lines {
+  const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
+  const [problem] = problems;
+  if (!readable)
+    return hang(
+      bad('✖ '),
+      bad(`${name} · not readable${problem === undefined ? '' : `: ${problem.object}: ${problem.message}`}`),
+    );
+  const hostile = rows.filter((row) => row.hostile).length;
+  const story = joined([
+    `${counts.wouldWrite} would be written`,
+    `${counts.left} left`,
+    hostile > 0 && `${hostile} provably hostile`,
+    problems.length > 0 && counted(problems.length, 'problem'),
+  ]);
+  const mark = hostile > 0 ? bad('✖ ') : counts.left + problems.length > 0 ? warn('! ') : good('✔ ');
+  return hang(mark, `${strong(name)} · ${story}`);
+}
+
 function judged({ report, server, policies, program, repeat }: SweepView): Lines {
   const inForce = policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ') || 'no policy selects it';
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));

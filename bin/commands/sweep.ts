@@ -4,11 +4,12 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
+import { type AllContextsOptions, withAllContexts } from '../all-contexts.ts';
 import { EXIT_HELP, type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../target.ts';
+import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions } from '../target.ts';
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -25,7 +26,7 @@ export interface SweepOptions {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withTarget(command)
+  withAllContexts(withTarget(command), 'sweeps, which write nothing')
     .option('--observe', 'make every decision, write nothing')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
     .addHelpText(
@@ -37,11 +38,17 @@ Examples:
   ${name} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --observe
   ${name} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
   ${name} sweep --kubeconfig berlin.yaml --output json
+  ${name} sweep --all-contexts
 ${EXIT_HELP}`,
     )
     .action(
-      run(async (options: TargetOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
+      run(async (options: AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
         const fleet = await loadFleet(options.policy);
+        if (options.allContexts === true) {
+          // The page is only loaded by those who ask for it.
+          const { sweepAllContexts } = await import('./sweep-contexts.ts');
+          return sweepAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
+        }
         const given = { ...options, program: name, repeat: repeatOptions(options) };
         return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, interruption(), PROCESS);
       }),

@@ -1,28 +1,35 @@
+import { delimiter } from 'node:path';
 import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
-import { KubeconfigError, type LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import { FILE_LIMITS, selectCluster, textOf } from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import {
+  FILE_LIMITS,
+  KubeconfigError,
+  type LoadedKubeconfig,
+  selectCluster,
+  textOf,
+} from '../../lambdas/kubernetes/kubeconfig-document.ts';
 import { UsageError } from '../exit-codes.ts';
 import {
-  defaultKubeconfig,
   entryOf,
+  kubeconfigFiles,
   type Listed,
   load,
   nameOf,
   namespaceOf,
   providerOf,
   quote,
+  readKubeconfigFiles,
   type TargetOptions,
 } from '../target.ts';
-import { readTextFile } from '../text-file.ts';
 import type { CheckGroup, Fix } from './check.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 
 /** What is tried with the kubeconfigs of the person at the keyboard. */
 export async function localGroups(options: TargetOptions, group: GroupOptions, fleet: Listed): Promise<CheckGroup[]> {
-  const file = options.kubeconfig ?? defaultKubeconfig(process.env);
-  const workload = await tryToLoad(file, options);
-  const named = workload instanceof KubeconfigError ? await clusterIn(file, options.context) : workload;
+  const files = kubeconfigFiles(options, process.env);
+  const file = files.join(delimiter);
+  const workload = await tryToLoad(files, options);
+  const named = workload instanceof KubeconfigError ? await clusterIn(files, options.context) : workload;
   const provider = providerOf(options.provider, named?.server ?? 'https://unknown.invalid');
   const found = named && nameOf(named);
   const name = options.cluster ?? found ?? file;
@@ -43,7 +50,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       management:
         managementKubeconfig === undefined
           ? undefined
-          : door(managementKubeconfig, await tryToLoad(managementKubeconfig, ofManagement), renew(true)),
+          : door(managementKubeconfig, await tryToLoad([managementKubeconfig], ofManagement), renew(true)),
     },
     group,
   );
@@ -52,9 +59,9 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
 type Loaded = LoadedKubeconfig | KubeconfigError;
 
 /** @throws UsageError for a file that cannot be read */
-async function tryToLoad(file: string, options: TargetOptions): Promise<Loaded> {
+async function tryToLoad(files: readonly string[], options: TargetOptions): Promise<Loaded> {
   try {
-    return await load(file, options);
+    return await load(files, options);
   } catch (error) {
     if (error instanceof UsageError && error.cause instanceof KubeconfigError) return error.cause;
     throw error;
@@ -63,11 +70,11 @@ async function tryToLoad(file: string, options: TargetOptions): Promise<Loaded> 
 
 /** What a kubeconfig says of its cluster, although it cannot be used as it is. */
 async function clusterIn(
-  file: string,
+  files: readonly string[],
   context: string | undefined,
 ): Promise<Pick<LoadedKubeconfig, 'cluster' | 'server'> | undefined> {
   try {
-    const { cluster } = selectCluster(await readTextFile(file), context, FILE_LIMITS);
+    const { cluster } = selectCluster(await readKubeconfigFiles(files), context, FILE_LIMITS);
     const server = textOf(cluster, 'server') ?? '';
     return typeof parseServerUrl(server) === 'string' ? undefined : { cluster: cluster.name, server };
   } catch (error) {

@@ -5,6 +5,8 @@ const REFRESH_MS = 100;
 /** One line on a terminal that says what is going on; nothing at all when nobody looks. */
 export interface Progress {
   say(text: string): void;
+  /** Takes the line away, so that something else can be printed; it comes back below. */
+  clear(): void;
   done(): void;
 }
 
@@ -12,7 +14,7 @@ export interface Progress {
 export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 export function startProgress(stream: ProgressStream, now: () => number = Date.now): Progress {
-  if (!stream.isTTY) return { say: () => {}, done: () => {} };
+  if (!stream.isTTY) return { say: () => {}, clear: () => {}, done: () => {} };
   const startedAt = now();
   let latest = '';
   let shown = false;
@@ -22,15 +24,20 @@ export function startProgress(stream: ProgressStream, now: () => number = Date.n
     stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
     shown = true;
   };
+  const clear = () => {
+    if (shown) stream.write('\r\u001b[2K');
+    shown = false;
+  };
   const timer = setInterval(draw, REFRESH_MS);
   timer.unref();
   return {
     say(text) {
       latest = text;
     },
+    clear,
     done() {
       clearInterval(timer);
-      if (shown) stream.write('\r\u001b[2K');
+      clear();
     },
   };
 }

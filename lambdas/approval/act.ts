@@ -7,14 +7,16 @@ import {
 } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { printable } from '../printable.ts';
 import { charged, inTurns } from '../processor-time.ts';
-import { approvalSubjectOf } from '../resources/approval-subject.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
+import { type DecidedByPerson, MAX_BECAUSE } from './person.ts';
 import type { EnginePolicy } from './policy.ts';
 import type { Verdict } from './verdict.ts';
 import { createWriteLimiter } from './write-limiter.ts';
@@ -24,6 +26,8 @@ export const CONDITION_REASONS = {
   approve: 'CertMarshalApproved',
   recover: 'CertMarshalRecovered',
   deny: 'CertMarshalDenied',
+  approveByPerson: 'CertMarshalApprovedByPerson',
+  denyByPerson: 'CertMarshalDeniedByPerson',
 } as const;
 
 /**
@@ -50,13 +54,16 @@ export interface Acted {
   readonly outcome: Outcome;
 }
 
-interface Context {
+interface WriteContext {
   readonly client: KubernetesClient;
+  readonly signal: AbortSignal;
+}
+
+interface Context extends WriteContext {
   readonly evidence: Evidence;
   readonly policies: readonly EnginePolicy[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly signal: AbortSignal;
   /** Asked before each write, also that of a second look: what becomes of the decision instead, where it may not be written. @default each may */
   readonly instead?: (decision: Decision) => Promise<Outcome | undefined>;
   /** Writes at once. @default as many as the server takes */
@@ -141,7 +148,7 @@ async function writeDecision(decision: Decision, context: Context): Promise<Acte
 /** The object changed since it was listed: read it again, judge it again, and write only if it is still the same object. */
 async function secondLook(decision: Decision, first: Conflict, context: Context): Promise<Acted> {
   const { evidence, policies } = context;
-  const look = await lookAgain(decision, first, context);
+  const look = await lookAgain(decision.csr, conditionOf(decision.verdict), first, context);
   if ('outcome' in look) return actedOn(decision, look.outcome);
   const { object } = look;
   const read = readSigningRequest(object);
@@ -161,19 +168,20 @@ async function secondLook(decision: Decision, first: Conflict, context: Context)
   const written = await write(again, context);
   if (written.kind !== 'conflict') return actedOn(again, written);
   // Somebody is busy with the object, and the next sweep sees what they made of it; unless it was our own write.
-  const last = await lookAgain(again, written, context);
+  const last = await lookAgain(again.csr, conditionOf(verdict), written, context);
   return actedOn(again, 'outcome' in last ? last.outcome : { kind: 'overtaken' });
 }
 
 /** The object after a conflict; or what is known then. A write that was sent again may have met what it did itself the first time. */
 async function lookAgain(
-  { csr, verdict }: Decision,
+  { name, uid }: Pick<ApprovalSubject, 'name' | 'uid'>,
+  condition: ApprovalCondition,
   { isRetried }: Conflict,
-  { client, signal }: Context,
+  { client, signal }: WriteContext,
 ): Promise<{ readonly object: JsonObject } | { readonly outcome: Outcome }> {
   try {
-    const object = await getSigningRequest(client, csr.name, signal);
-    return isRetried && isWritten(object, csr.uid, verdict) ? { outcome: { kind: 'written' } } : { object };
+    const object = await getSigningRequest(client, name, signal);
+    return isRetried && isWritten(object, uid, condition) ? { outcome: { kind: 'written' } } : { object };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (isRetried) return { outcome: { kind: 'unknown', error } };
@@ -183,9 +191,8 @@ async function lookAgain(
 }
 
 /** Where the write was sent once only, another certmarshal wrote that, and tells of it itself. */
-function isWritten(object: JsonObject, uid: string, verdict: Verdict): boolean {
+function isWritten(object: JsonObject, uid: string, { type, reason, message }: ApprovalCondition): boolean {
   const request = raw<V1CertificateSigningRequest>(object);
-  const { type, reason, message } = conditionOf(verdict);
   return (
     text(request, 'metadata', 'uid') === uid &&
     list(request, 'status', 'conditions').some(
@@ -200,15 +207,38 @@ interface Conflict {
   readonly isRetried: boolean;
 }
 
-async function write(decision: Decision, { client, signal, instead }: Context): Promise<Outcome | Conflict> {
+async function write(decision: Decision, { instead, ...context }: Context): Promise<Outcome | Conflict> {
   const { subject, verdict } = decision;
   // `decide` never approves what it cannot write.
-  if (signal.aborted || subject === undefined) return { kind: 'unfinished' };
+  if (context.signal.aborted || subject === undefined) return { kind: 'unfinished' };
   const kept = await instead?.(decision);
-  if (kept !== undefined) return kept;
+  return kept ?? writeCondition(subject, conditionOf(verdict), context);
+}
+
+/**
+ * Writes what a person decided on exactly this object. Nothing is judged again: where it was decided, changed, deleted or replaced since it was read, nothing is
+ * written (`overtaken`).
+ */
+export async function writeForPerson(
+  subject: ApprovalSubject,
+  condition: ApprovalCondition,
+  context: WriteContext,
+): Promise<Outcome> {
+  if (context.signal.aborted) return { kind: 'unfinished' };
+  const written = await writeCondition(subject, condition, context);
+  if (written.kind !== 'conflict') return written;
+  const look = await lookAgain(subject, condition, written, context);
+  return 'outcome' in look ? look.outcome : { kind: 'overtaken' };
+}
+
+async function writeCondition(
+  subject: ApprovalSubject,
+  condition: ApprovalCondition,
+  { client, signal }: WriteContext,
+): Promise<Outcome | Conflict> {
   const { retries } = client.stats;
   try {
-    await updateApproval(client, subject, conditionOf(verdict), signal);
+    await updateApproval(client, subject, condition, signal);
     return { kind: 'written' };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
@@ -227,6 +257,16 @@ function conditionOf(verdict: Verdict): ApprovalCondition {
     type: approve ? 'Approved' : 'Denied',
     reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
     message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
+  };
+}
+
+/** Says who decided, and why in their own words: at most 1,500 printable characters, whatever it is given. */
+export function conditionByPerson({ decision, by, because }: DecidedByPerson): ApprovalCondition {
+  const approve = decision === 'approve';
+  return {
+    type: approve ? 'Approved' : 'Denied',
+    reason: CONDITION_REASONS[approve ? 'approveByPerson' : 'denyByPerson'],
+    message: `${printable(by)}: ${printable(because, MAX_BECAUSE)}`,
   };
 }
 

@@ -10,17 +10,13 @@ import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { readSigningRequest, type SigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
-import { EVIDENCE_SOURCES, needsNodes } from '../tables/evidence-sources.ts';
+import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
+import { type Believed, believe, knowsServices, notRead, wantedSources, withLearned } from './evidence/believed.ts';
+import { collectOwners, type ListedSource } from './evidence/collect-owners.ts';
 import { ownerFromInstance } from './evidence/ec2.ts';
-import {
-  type Evidence,
-  indexInSteps,
-  type Owner,
-  type ReadableSource,
-  type SourceReading,
-} from './evidence/evidence.ts';
+import { type Evidence, indexInSteps, type Owner, type SourceReading } from './evidence/evidence.ts';
 import { readHybridNodes } from './evidence/hybrid.ts';
 import { ownerFromMachine } from './evidence/machine.ts';
 import { ownerFromNode } from './evidence/node.ts';
@@ -85,7 +81,7 @@ export async function observe(
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
-  let reading: Promise<ReadEvidence> | undefined;
+  let reading: Promise<Believed> | undefined;
   const listed = await listRequests(target.workload, {
     signerName: KUBELET_SERVING_SIGNER,
     signal,
@@ -96,10 +92,10 @@ export async function observe(
     },
   });
   const requests = listed.open;
-  const { object, readings } = (await reading) ?? { readings: [] };
-  const cluster = withLearned(target, object);
-  const evidence = [...readings, ...(await readInstances(target, requests, selecting, signal))];
-  evidence.push(...hybridNodes(cluster, requests, selecting, evidence));
+  const { cluster, readings } = (await reading) ?? { cluster: withLearned(target), readings: [] };
+  const nodes = nodesOf(requests);
+  const evidence = [...readings, ...(await readInstances(target, nodes, selecting, signal))];
+  evidence.push(...hybridNodes(cluster, nodes, selecting, evidence));
   evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
   return {
     cluster,
@@ -108,6 +104,23 @@ export async function observe(
     evidence: await stepsInTurns(indexInSteps(evidence)),
     asked: asked.all(),
   };
+}
+
+/**
+ * Reads what the policies of a cluster trust as evidence of some nodes, whatever they ask for: as a sweep does it for nodes with an open request, without the
+ * certificates that they serve. What cannot be read is part of the evidence.
+ */
+export async function observeNodes(
+  target: SweepTarget,
+  nodes: ReadonlySet<string>,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
+  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const { cluster, readings } = await readEvidence(target, selecting, signal);
+  const evidence = [...readings, ...(await readInstances(target, nodes, selecting, signal))];
+  evidence.push(...hybridNodes(cluster, nodes, selecting, evidence));
+  return { cluster, evidence: await stepsInTurns(indexInSteps(evidence)) };
 }
 
 export interface Listing {
@@ -165,55 +178,32 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   return { open: open.all(), ignored, unreadable, unreadableCount };
 }
 
-/** What is reserved is never too much: what fleet.yaml says, what the Cluster says, and where connections led. */
-function withLearned({ cluster, workload }: SweepTarget, object: Cluster | undefined): ClusterContext {
-  const { endpoints = [], serviceCidrs = [] } = cluster;
-  const told = object?.serviceCidrs ?? [];
-  const cidrs = new Set([...serviceCidrs, ...(told === 'unusable' ? [] : told)]);
-  const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
-  return {
-    ...cluster,
-    endpoints: [...new Set(hosts.filter((host) => host !== ''))],
-    ...(cidrs.size === 0 ? {} : { serviceCidrs: [...cidrs] }),
-  };
-}
-
-interface ReadEvidence {
-  /** Of the cluster in Cluster API, where Machines are read. */
-  readonly object?: Cluster | undefined;
-  readonly readings: readonly SourceReading[];
-}
-
+/** A CIDR counts only for an address that the Node shows and no other Node does, so patterns need Nodes too; and a node that is gone renews nothing. */
 async function readEvidence(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
-): Promise<ReadEvidence> {
-  const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
-  // A CIDR counts only for an address that the Node shows and no other Node does.
-  // A node that is gone renews nothing, and an address that another Node shows is not the old one's.
-  const nodes = async (object?: Cluster): Promise<readonly SourceReading[]> => {
-    if (![...wanted].some(needsNodes)) return [];
-    if (!knowsServices(withLearned(target, object))) return [SERVICES_NOT_KNOWN];
-    return [await readSource('node', listKind(target.workload, 'nodes', { signal }), ownerFromNode)];
-  };
-  const { cluster, management, machinesNamespace } = target;
-  if (!wanted.has('machine') || management === undefined) return { readings: await nodes() };
+): Promise<Believed> {
+  const wanted = wantedSources(policies);
+  const { cluster, workload, management, machinesNamespace } = target;
+  const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> =>
+    wanted.nodes && knowsServices(withLearned(target, object))
+      ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
+      : undefined;
+  if (!wanted.machines || management === undefined) return believe(target, wanted, { nodes: await readNodes() });
 
   const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
   const clusterObject = readCluster(management, selection);
-  const [machines, object, others] = await Promise.all([
+  const [machines, object, nodes] = await Promise.all([
     readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
     clusterObject,
-    clusterObject.then((read) => nodes(read instanceof KubernetesError ? undefined : read)),
+    clusterObject.then(async (read) => readNodes(read instanceof KubernetesError ? undefined : read)),
   ]);
-  if (object instanceof KubernetesError)
-    return { readings: [believed(machines, notRead('machine', object)), ...others] };
-  const mayLie = !knowsServices(withLearned(target, object)) && !TOLD_BY_NO_GUEST.has(object.infrastructure ?? '');
-  return { object, readings: [believed(machines, mayLie ? MACHINES_MAY_LIE : undefined), ...others] };
+  return believe(target, wanted, { machines, object, nodes });
 }
 
-async function readCluster(
+/** The Cluster of a cluster, or why it cannot be read. */
+export async function readCluster(
   management: KubernetesClient,
   selection: MachineSelection,
 ): Promise<Cluster | KubernetesError> {
@@ -225,28 +215,14 @@ async function readCluster(
   }
 }
 
-/** What is wrong with the Machines themselves says more than a doubt. */
-function believed(machines: SourceReading, doubt: SourceReading | undefined): SourceReading {
-  return machines.ok ? (doubt ?? machines) : machines;
-}
-
-/**
- * Where the addresses of a Machine do not come from its guest: from the Hardware of Tinkerbell, from the NICs of CloudStack. That of vSphere reports
- * what VMware Tools say, which anyone with root there chooses; of others this is not known.
- *
- * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`, cluster-api-provider-vsphere
- * `sanitizeIPAddrs`.
- */
-const TOLD_BY_NO_GUEST: ReadonlySet<string> = new Set(['TinkerbellCluster', 'CloudStackCluster']);
-
-function hybridNodes(
+export function hybridNodes(
   cluster: ClusterContext,
-  requests: readonly OpenRequest[],
+  nodes: ReadonlySet<string>,
   policies: readonly ApprovalPolicy[],
   readings: readonly SourceReading[],
 ): readonly SourceReading[] {
   if (!policies.some(({ evidence }) => evidence.includes('hybrid'))) return [];
-  const reading = readHybridNodes(cluster, nodesOf(requests), readings);
+  const reading = readHybridNodes(cluster, nodes, readings);
   return reading === undefined ? [] : [reading];
 }
 
@@ -267,43 +243,24 @@ function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
   return new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
 }
 
-/** A node may say that the address of a Service is its own; only service CIDRs tell. */
-function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
-  return serviceCidrs.length > 0;
-}
-
-const SERVICES_NOT_KNOWN: SourceReading = {
-  source: 'node',
-  ok: false,
-  problem:
-    'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own, or have a certificate for it',
-  remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, hybrid, renewal and patterns out of the evidence of its policy.',
-};
-
-const MACHINES_MAY_LIE: SourceReading = {
-  source: 'machine',
-  ok: false,
-  problem:
-    'Machines are not believed while the service CIDRs of the cluster are not known: their addresses may be what the guest says, and so the address of a Service',
-  remedy:
-    'Write serviceCidrs of the cluster in fleet.yaml (on the command line --service-cidr), or spec.clusterNetwork.services.cidrBlocks of its Cluster.',
-};
-
 /**
- * EC2 is asked for the nodes that have an open request and no others: in one VPC, what counts of an instance is no other's. Only what Machines, Nodes and
+ * EC2 is asked for these nodes and no others: in one VPC, what counts of an instance is no other's. Only what Machines, Nodes and
  * certificates say can be what another instance has, also one that does not run, so where a policy trusts these, all instances of the cluster are read.
  */
-async function readInstances(
-  { cluster, vpcId, listInstances, management }: SweepTarget,
-  requests: readonly OpenRequest[],
+export async function readInstances(
+  {
+    cluster,
+    vpcId,
+    listInstances,
+    management,
+  }: Pick<SweepTarget, 'cluster' | 'vpcId' | 'listInstances' | 'management'>,
+  nodes: ReadonlySet<string>,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<readonly SourceReading[]> {
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
-  if (requests.length === 0 || !wanted.has('ec2')) return [];
+  if (nodes.size === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
-    const nodes = nodesOf(requests);
     const others = [...wanted].some(needsNodes) || (wanted.has('machine') && management !== undefined);
     const pages = others
       ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
@@ -343,61 +300,19 @@ const EC2_NOT_READ: SourceReading = {
     'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
 };
 
-type ListedSource = Exclude<ReadableSource, 'renewal' | 'hybrid'>;
-
-/** Four times the nodes that Kubernetes supports in a cluster. */
-const MAX_OWNERS = 20_000;
-const MIB = 1024 * 1024;
-/** What a name takes beside its characters: the string, and its entry in the index. */
-const NAME_OVERHEAD = 100;
-
 /** What one source says of a cluster. One that cannot be read, or has too much to say, is part of the result. */
 export async function readSource(
   source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,
   ownerOf: (item: unknown) => Owner | undefined,
 ): Promise<SourceReading> {
-  const owners: Owner[] = [];
-  let lookedAt = 0;
-  let bytes = 0;
-  const look = (item: unknown): boolean => {
-    lookedAt += 1;
-    const owner = ownerOf(item);
-    if (owner !== undefined) {
-      owners.push(owner);
-      bytes += bytesOf(owner);
-    }
-    return owners.length > MAX_OWNERS || bytes > EVIDENCE_SOURCES[source].maxMib * MIB;
-  };
+  const owners = collectOwners(source);
   try {
     for await (const page of pages)
-      for await (const isTooMuch of inTurns(page, look)) if (isTooMuch) return tooMuch(source);
+      for await (const fits of inTurns(page, (item) => owners.add(ownerOf(item)))) if (!fits) return owners.reading();
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
     return notRead(source, error);
   }
-  return { source, ok: true, lookedAt, owners };
-}
-
-function notRead(
-  source: ListedSource,
-  { kind, object, problem, remedy }: Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>,
-): SourceReading {
-  return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
-}
-
-function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Owner): number {
-  const names = [object, ...nodes, ...dnsNames, ...addresses, ...weakAddresses.map(({ address }) => address)];
-  return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
-}
-
-/** Half of them would prove what the other half contests. */
-function tooMuch(source: ListedSource): SourceReading {
-  return {
-    source,
-    ok: false,
-    kind: 'too-large',
-    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${EVIDENCE_SOURCES[source].maxMib} MiB hold`,
-    remedy: 'Find out who makes so many of them; Kubernetes supports 5,000 nodes in a cluster.',
-  };
+  return owners.reading();
 }

@@ -1,7 +1,9 @@
+import type { SourceReading } from '../approval/evidence/evidence.ts';
 import type { MemberObservation, Observation } from '../contracts/observation.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
+import type { IssuedJudge } from './issued-judge.ts';
 
 /** What a source is given beside its target. */
 export interface AuditContext {
@@ -14,6 +16,8 @@ export interface AuditContext {
   readonly members: readonly MemberObservation[];
   /** Authorities that the cluster trusts, as the sources of the first stage found them: who may have signed its certificates. */
   readonly authorities: readonly Certificate[];
+  /** Judges kubelet serving certificates; reads what it needs beside the lists of the first stage once, when the first one is seen. */
+  readonly issuedJudge: () => Promise<IssuedJudge>;
   /** Sources of which the audit before has anything: what they read was there. */
   readonly remembered: ReadonlySet<SourceId>;
 }
@@ -45,4 +49,6 @@ export interface SourceObservations {
   readonly count: number;
   /** Of the first stage: authorities that the cluster trusts. */
   readonly authorities?: readonly Certificate[];
+  /** Of the first stage: who has which names, to judge what was issued. */
+  readonly evidence?: SourceReading;
 }

@@ -1,3 +1,5 @@
+import type { SweepTarget } from '../approval/observe.ts';
+import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -49,4 +51,9 @@ export interface AuditTarget {
   readonly reach: AuditReach;
   /** @default DEFAULT_PORTS */
   readonly ports?: ServerPorts;
+  /** What certificates that were issued are judged by. @default the built-in policy */
+  readonly policies?: readonly ApprovalPolicy[];
+  /** As a sweep has them. */
+  readonly vpcId?: SweepTarget['vpcId'];
+  readonly listInstances?: SweepTarget['listInstances'];
 }

@@ -3,14 +3,15 @@ import type { MemberObservation, Observation } from '../contracts/observation.ts
 import type { Problem } from '../contracts/problem.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { once } from '../lazy.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import { RESTING_SOURCES, type SourceId, STORED_MS } from '../tables/audit-sources.ts';
-import type { Certificate } from '../x509/certificate.ts';
 import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
 import type { AuditTarget } from './audit-target.ts';
+import { createIssuedJudge, type IssuedJudge, isOpenVerdict } from './issued-judge.ts';
 import type { Thresholds } from './rules/thresholds.ts';
 import { AUDIT_SOURCES } from './sources.ts';
 
@@ -46,8 +47,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const remembered = rememberedSources(previous);
   const run = async (
     stage: AuditSource['stage'],
-    members: AuditContext['members'],
-    authorities: readonly Certificate[],
+    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge'>,
   ) =>
     Promise.all(
       sources
@@ -55,23 +55,26 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
         .map(async (source) => {
           const read =
             atRest(source, target, previous, startedAt) ??
-            (await observeSource(source, { target, now: clock, signal, members, authorities, remembered }));
+            (await observeSource(source, { target, now: clock, signal, ...found, remembered }));
           onSource?.(source.id);
           return read;
         }),
     );
 
-  const first = await run('first', [], []);
+  const first = await run('first', { members: [], authorities: [], issuedJudge: neverAsked });
   const seen = first.flatMap(({ observations }) => observations);
-  const second = await run(
-    'second',
-    knownMembers(seen, previous),
-    first.flatMap(({ authorities = [] }) => authorities),
+  const members = knownMembers(seen, previous);
+  const authorities = first.flatMap((source) => source.authorities ?? []);
+  const listed = first.flatMap(({ evidence }) => evidence ?? []);
+  const issuedJudge = once(async () =>
+    createIssuedJudge({ target, listed, members, previous, now: startedAt, signal }),
   );
+  const second = await run('second', { members, authorities, issuedJudge });
+  const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
   const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
   const { provider, name } = target.cluster;
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id: target.id, provider, name }, all, previous, thresholds, clock()),
+    assessInSteps({ id: target.id, provider, name }, all, known, thresholds, clock()),
   );
   return {
     snapshot: {
@@ -103,6 +106,15 @@ export async function auditUnopened(
   );
   const snapshot: Snapshot = { version: 1, cluster: id, provider, auditedAt: observedAt, observations, findings };
   return { snapshot, durationMs: 0, requests: 0 };
+}
+
+async function neverAsked(): Promise<never> {
+  throw new Error('a source of the first stage judges nothing');
+}
+
+function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
+  const observations = previous.observations.map((one) => (isOpenVerdict(one) ? judge.again(one) : one));
+  return { ...previous, observations };
 }
 
 /** What a source told in the audit before, where that is enough for now. */

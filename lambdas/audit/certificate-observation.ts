@@ -6,7 +6,7 @@ import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by whom, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
-  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven'>>;
+  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued'>>;
 
 /** What is kept of a certificate that was read itself. With a time zone, its times can be outside of the years of RFC 3339. */
 export function certificateObservation(

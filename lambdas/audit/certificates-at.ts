@@ -24,9 +24,10 @@ export function bundleAt(
   { certificates, problem }: CertificateBundle,
   provider: Provider,
 ): CertificatesAtPlace {
+  const { issued: _, ...chained } = sighting;
   const observations = certificates.map((read, position) =>
     read.ok
-      ? certificateObservation({ ...sighting, position }, read.certificate, provider)
+      ? certificateObservation({ ...(position === 0 ? sighting : chained), position }, read.certificate, provider)
       : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
   );
   return {

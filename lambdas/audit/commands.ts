@@ -55,6 +55,16 @@ function nameOf({ cluster, name = nameInId(cluster) }: Pick<CommandContext, 'clu
   return name;
 }
 
+/**
+ * By what kubectl knows kinds that others have too: on bare metal `machine` is that of `bmc.tinkerbell.org`, and every EKS Anywhere has two `cluster`. Of these,
+ * observations name that of EKS Anywhere.
+ */
+const RESOURCES: Readonly<Record<string, string>> = {
+  Cluster: 'clusters.anywhere.eks.amazonaws.com',
+  KubeadmConfig: 'kubeadmconfigs.bootstrap.cluster.x-k8s.io',
+  Machine: 'machines.cluster.x-k8s.io',
+};
+
 /** Looks at a place again. */
 function look(context: CommandContext): string {
   const { where = '' } = context;
@@ -66,7 +76,8 @@ function look(context: CommandContext): string {
   const object = OBJECT.exec(where)?.groups;
   if (object === undefined) return audit(context);
   const { kind = '', namespace, name = '', key } = object;
-  const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${kind.toLowerCase()} ${name}`;
+  const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
+  const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${resource} ${name}`;
   if (kind === 'CertificateSigningRequest') return `${get} -o yaml`;
   // Never the whole of a Secret: its key is in it.
   if (kind === 'Secret')
@@ -124,6 +135,9 @@ const kubelet = (context: CommandContext): string =>
     signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
   });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
+/** Every name of the certificate that a node serves, with its proof. The object of a second certificate has a part of its fingerprint behind the node. */
+const issued = ({ node: object, ...context }: CommandContext): string =>
+  clusterCommand(`explain --node ${word(object?.split(' ', 1)[0], 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 
@@ -192,6 +206,8 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   RequestFailed: request,
   RequestDenied: request,
   RequestStorm: requests,
+  IssuedNamesAnother: issued,
+  IssuedUnproven: issued,
   Unreachable: place,
   SourceUnread: again,
   SourceLost: again,

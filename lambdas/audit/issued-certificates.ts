@@ -10,6 +10,7 @@ import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
 import { bundleAt } from './certificates-at.ts';
+import type { IssuedJudge } from './issued-judge.ts';
 import { decodedText } from './objects.ts';
 
 /** Source: Kubernetes documentation, "Certificates and Certificate Signing Requests"; Amazon EKS user guide, "Secure workloads with certificates". */
@@ -27,7 +28,7 @@ const MAX_CHARACTERS = 32 * 1024 * 1024;
 const LONGEST = 64 * 1024;
 
 /** A request that has its certificate. */
-export type IssuedRequest = Pick<CountedRequest, 'signer' | 'requester' | 'createdAt' | 'certificate'>;
+export type IssuedRequest = Pick<CountedRequest, 'signer' | 'requester' | 'createdAt' | 'certificate' | 'approvedBy'>;
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
@@ -67,7 +68,9 @@ export function collectIssued(): IssuedCertificates {
       const seen = new Map<string, Set<string>>();
       let more = left;
       const newestFirst = [...kept.values()].toSorted((a, b) => b.createdAt - a.createdAt);
-      for await (const issued of inTurns(newestFirst, (request) => observe(request, context))) {
+      const serving = newestFirst.some(({ signer }) => signer === KUBELET_SERVING_SIGNER);
+      const judge = serving ? await context.issuedJudge() : undefined;
+      for await (const issued of inTurns(newestFirst, (request) => observe(request, context, judge))) {
         const { place, several, fingerprint, found } = issued;
         const before = seen.get(place) ?? new Set();
         seen.set(place, before);
@@ -85,8 +88,9 @@ export function collectIssued(): IssuedCertificates {
 }
 
 function observe(
-  { signer, requester, certificate }: IssuedRequest,
+  { signer, requester, certificate, approvedBy }: IssuedRequest,
   context: AuditContext,
+  judge: IssuedJudge | undefined,
 ): {
   readonly place: string;
   /** Whether others of the same place are others. */
@@ -100,12 +104,14 @@ function observe(
   const [first] = bundle.certificates;
   const leaf = first?.ok ? first.certificate : undefined;
   const { where, member } = placeOf({ what, signer, requester, leaf });
+  const isServing = signer === KUBELET_SERVING_SIGNER && leaf !== undefined;
   const sighting = {
     source: 'signing-requests' as const,
     observedAt: new Date(context.now()).toISOString(),
     what,
     where,
     member,
+    issued: isServing ? judge?.ofRequest(leaf, requester, approvedBy) : undefined,
   };
   return {
     place: `${what} ${where}`,

@@ -4,6 +4,7 @@ import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
+import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
 import { byUrgency, mostUrgent } from './rules/findings.ts';
 import { DEFAULT_THRESHOLDS } from './rules/thresholds.ts';
@@ -29,6 +30,7 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
     findings: firstFindings(findings),
     findingCount: findings.length,
     tally: tallyOf(findings),
+    issued: issuedSummaryOf(observations),
     renewErrors: renewErrorsOf(snapshot) || undefined,
     ends: endsOf(snapshot),
     sources: sourcesOf(observations, auditedAt),

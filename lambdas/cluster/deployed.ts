@@ -60,7 +60,7 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
         import('./stages/audit.ts'),
       ]);
       const snapshots = createS3Snapshots({ client, bucket: buckets.snapshots });
-      return createAuditStage({ snapshots, thresholds, eksAudit: eks, clock });
+      return createAuditStage({ snapshots, thresholds, policies, eksAudit: eks, clock });
     }),
     // Where fleet.yaml lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
     rollout: lazy(async () => {

@@ -12,7 +12,7 @@ import type { Approved } from './stages/approval.ts';
  */
 export function outcomeOf(
   { id, cluster }: Target,
-  { result, problems, failures }: StageEnd<Omit<Approved, 'open' | 'moved'>>,
+  { result, problems, failures }: Omit<StageEnd<Omit<Approved, 'open' | 'moved'>>, 'decisions'>,
   { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },
 ): SweepOutcome {
   const { report, workloadClusters, workloadClustersCut } = result ?? {};

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { FINDING_CODES, runbookOf, SEVERITIES } from '../tables/finding-codes.ts';
+import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
 import { keysOf } from '../tables/keys.ts';
 import { type Contract, list, lossy, printed } from './contract.ts';
 import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
@@ -64,6 +65,30 @@ const ClassEnd = z.object({
 });
 export type ClassEnd = Contract<typeof ClassEnd>;
 
+/** Approvers in a summary; the others are counted together. */
+export const MAX_APPROVERS = 8;
+
+/** How many kubelet serving certificates have which verdict. */
+const VerdictCounts = z.object({
+  'names-another': Count,
+  'not-proven': Count,
+  'no-longer-proven': Count,
+  unknown: Count,
+  proven: Count,
+} satisfies Record<IssuedVerdict, unknown>);
+export type VerdictCounts = Contract<typeof VerdictCounts>;
+
+/** What is said of the kubelet serving certificates that were issued, in all and by who approved them. */
+const IssuedSummary = z.object({
+  counts: VerdictCounts,
+  /** The reason of the approval; absent where only the certificate was seen, and of all further ones together. */
+  byApprover: list(
+    z.object({ approvedBy: z.optional(printed(SUMMARY_LIMITS.place)), counts: VerdictCounts }),
+    MAX_APPROVERS + 1,
+  ),
+});
+export type IssuedSummary = Contract<typeof IssuedSummary>;
+
 const Summary = z.object({
   auditedAt: Time,
   durationMs: Count,
@@ -73,6 +98,8 @@ const Summary = z.object({
   findingCount: Count,
   /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
   tally: lossy(list(FindingTally, MAX_TALLY)),
+  /** Absent where none was seen, and in a summary of an earlier version. */
+  issued: lossy(IssuedSummary),
   /** Renewals of serving certificates that failed, as the kubelets of findings `RenewalErrors` count them. */
   renewErrors: z.optional(Count),
   ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),

@@ -25,6 +25,7 @@ export const AlarmEvent = z
     cluster: z.optional(
       clusterId.check(z.describe('Absent where the alarm is about certmarshal, or names no cluster.')),
     ),
+    name: z.optional(z.string().check(z.maxLength(310), z.describe('What the cluster is called.'))),
     part: z.optional(
       z
         .string()
@@ -40,6 +41,17 @@ export const AlarmEvent = z
     due: z.optional(time('When it bites.')),
     at: time('When people were told.'),
     command: z.string().check(z.maxLength(900), z.describe('What to run first.')),
+    next: z.optional(
+      z.string().check(z.maxLength(900), z.describe('What shows more, of this one certificate, node or request.')),
+    ),
+    reason: z.optional(
+      z
+        .string()
+        .check(z.maxLength(300), z.describe('Of a closed one: why, where it is not that the cluster is healthy.')),
+    ),
+    escalatedTo: z.optional(
+      z.enum(ALARM_IDS).check(z.describe('Of a closed one: it became worse, and this alarm has it now.')),
+    ),
     runbook: z.string().check(z.describe('Path in the repository of certmarshal.')),
   })
   .check(z.describe('`detail` of `certmarshal alarm opened` and `certmarshal alarm closed`.'));
@@ -55,8 +67,6 @@ export const DigestEvent = z
     counts: z.optional(z.record(z.enum(CLUSTER_STATES), count).check(z.describe('Clusters by state.'))),
     critical: ids('Ids of clusters, the first 100.'),
     warning: ids('Ids of clusters, the first 100.'),
-    opened: ids('Unwell since the last digest.'),
-    mended: ids('No longer unwell since the last digest.'),
     objective: z.optional(
       z
         .object({ promised: share, attainment: z.optional(share), budgetLeft: z.number().check(z.lte(1)) })

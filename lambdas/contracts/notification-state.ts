@@ -3,7 +3,7 @@ import { ALARM_IDS, ALARMS, alarmRunbook } from '../tables/alarms.ts';
 import { isAhead } from '../time.ts';
 import { type Contract, list, lossyRecord, read, text } from './contract.ts';
 import { AlarmEvent, DigestEvent } from './event.ts';
-import { Flag, Time } from './values.ts';
+import { Time } from './values.ts';
 
 const MAX_ENTRIES = 50_000;
 const MAX_EVENTS = 6_000;
@@ -28,13 +28,6 @@ export type OpenAlarm = Contract<typeof OpenAlarm>;
 const AlarmChange = z.object({ state: z.enum(['ALARM', 'OK']), at: Time });
 export type AlarmChange = Contract<typeof AlarmChange>;
 
-const DigestMemory = z.object({
-  at: Time,
-  critical: list(text(310), MAX_ENTRIES),
-  warning: list(text(310), MAX_ENTRIES),
-});
-export type DigestMemory = Contract<typeof DigestMemory>;
-
 const AlarmBusEvent = z.object({
   detailType: z.enum(['certmarshal alarm opened', 'certmarshal alarm closed']),
   detail: AlarmEvent,
@@ -44,11 +37,15 @@ const DigestBusEvent = z.object({ detailType: z.literal('certmarshal digest'), d
 /** One event of EventBridge. */
 export type BusEvent = Contract<typeof AlarmBusEvent> | Contract<typeof DigestBusEvent>;
 
-/** Whether EventBridge refused it before. */
-const refused = Flag;
+/** Who gets events one by one. */
+const RECEIVERS = ['bus', 'pager', 'chat'] as const;
+export type Receiver = (typeof RECEIVERS)[number];
+
+/** Who did not get it yet. The version before knew only the bus. */
+const to = z.catch(z.array(z.enum(RECEIVERS)).check(z.minLength(1), z.maxLength(RECEIVERS.length)), ['bus']);
 
 const UnsentEvent = z
-  .discriminatedUnion('detailType', [z.extend(AlarmBusEvent, { refused }), z.extend(DigestBusEvent, { refused })])
+  .discriminatedUnion('detailType', [z.extend(AlarmBusEvent, { to }), z.extend(DigestBusEvent, { to })])
   .check(
     z.refine(
       ({ detailType, detail }) =>
@@ -57,8 +54,8 @@ const UnsentEvent = z
     ),
     z.refine((event) => Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT),
   );
-/** An event that EventBridge did not take yet. */
-export type UnsentEvent = BusEvent & { readonly refused?: true };
+/** An event that somebody did not get yet. */
+export type UnsentEvent = BusEvent & { readonly to: readonly Receiver[] };
 
 const OfAlarms = z.partialRecord(z.enum(ALARM_IDS), lossyRecord(OpenAlarm, MAX_ENTRIES, KEY));
 
@@ -70,8 +67,8 @@ const NotificationState = z.object({
   changes: lossyRecord(AlarmChange, MAX_ENTRIES, KEY),
   /** When the fleet was compared with this record last. */
   lookedAt: z.optional(Time),
-  /** Of the last digest. */
-  digest: z.optional(DigestMemory),
+  /** When the last digest was sent. */
+  digestAt: z.optional(Time),
   unsent: list(z.unknown(), MAX_EVENTS),
 });
 
@@ -89,7 +86,7 @@ export interface NotificationState extends Omit<Contract<typeof NotificationStat
 export function parseNotificationState(value: unknown, now: number): NotificationState | undefined {
   const state = read(NotificationState, value);
   if (!state.ok) return undefined;
-  const { open, changes, lookedAt, digest, unsent } = state.value;
+  const { open, changes, lookedAt, digestAt, unsent } = state.value;
   return {
     version: 1,
     open: Object.fromEntries(
@@ -97,7 +94,7 @@ export function parseNotificationState(value: unknown, now: number): Notificatio
     ),
     changes: past(changes, ({ at }) => at, now),
     lookedAt: isAhead(lookedAt, now) ? undefined : lookedAt,
-    digest: isAhead(digest?.at, now) ? undefined : digest,
+    digestAt: isAhead(digestAt, now) ? undefined : digestAt,
     unsent: unsent.flatMap((event) => {
       const known = read(UnsentEvent, event);
       return known.ok ? [withOwnRunbook(known.value)] : [];

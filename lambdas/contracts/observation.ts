@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { printable } from '../printable.ts';
 import { BASES, SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { ISSUED_VERDICTS } from '../tables/issued-verdicts.ts';
 import { keysOf } from '../tables/keys.ts';
 import { isoOf } from '../words.ts';
 import type { Contract } from './contract.ts';
@@ -52,6 +53,20 @@ const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
 const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
 export type MemberRole = z.infer<typeof Role>;
 
+/** How many names are kept to judge a certificate again when its request is gone; a kubelet asks for under ten. */
+export const MAX_ISSUED_NAMES = 16;
+
+const Issued = z.object({
+  verdict: z.enum(ISSUED_VERDICTS),
+  /** For people, after "the certificate"; absent where every name is proven. */
+  why: z.optional(Sentence),
+  /** Reason of the condition Approved of its request: `AutoApproved`, `KubectlApprove`, …; absent where only the certificate was seen. */
+  approvedBy: z.optional(Name),
+  /** Its names, while another look could find them proven: no name is another's for what stands in it. */
+  names: z.optional(harmlessTexts(253, MAX_ISSUED_NAMES)),
+});
+export type IssuedObservation = Contract<typeof Issued>;
+
 /** One certificate seen at one place, or what another object says of it. */
 const CertificateObservation = z.object({
   kind: z.literal('certificate'),
@@ -96,6 +111,8 @@ const CertificateObservation = z.object({
   issuedBefore: Flag,
   /** What renews it, for people. */
   renewedBy: z.optional(Name),
+  /** Of a kubelet serving certificate that the cluster issued: whether every name in it is proven to be of its node. */
+  issued: z.optional(Issued),
 });
 export type CertificateObservation = Contract<typeof CertificateObservation>;
 

@@ -23,6 +23,10 @@ const COMPOSITE_ALARMS = 2;
 const DASHBOARDS = 1;
 /** Of the topics. */
 const KEYS = 1;
+/** Topics that a change of an alarm reaches: the internal one, that of its severity, pager, chat. */
+const TOPICS_OF_A_CHANGE = 4;
+/** Topics that the daily digest reaches: warning and chat. */
+const TOPICS_OF_A_DIGEST = 2;
 
 /** What is deployed: the very definitions that the stacks are made from. */
 export interface Deployed {
@@ -87,6 +91,8 @@ interface Volumes {
   readonly audits: number;
   /** Runs of notify: for alarms, and to look. */
   readonly notices: number;
+  /** Messages to the topics. */
+  readonly messages: number;
   readonly journalSweeps: number;
   /** Of all invocations of sweep. */
   readonly sweepMs: number;
@@ -115,6 +121,7 @@ function volumesOf(
     shards: ticks * shards,
     audits: (ticks * clusters) / ticksBetweenAudits,
     notices: unwell * measured.alarmChanges + MONTH_SECONDS / sizes.notify.looksEverySeconds,
+    messages: unwell * measured.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST,
     journalSweeps: clusters * measured.journalSweeps,
     sweepMs: ticks * (well + audits + silentShards * measured.silentMs),
   };
@@ -223,7 +230,7 @@ function logLines(volumes: Volumes, measured: Measured): BillLine[] {
 }
 
 function watchLines(
-  { unwell, journalSweeps }: Volumes,
+  { unwell, journalSweeps, messages }: Volumes,
   { alarms, fleetMetrics }: Deployed,
   measured: Measured,
 ): BillLine[] {
@@ -244,7 +251,10 @@ function watchLines(
     line('CloudWatch', 'alarms on every cluster', 'alarmQuery', series),
     line('CloudWatch', 'composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
     line('CloudWatch', 'dashboard', 'dashboard', DASHBOARDS),
+    line('SNS', 'messages to the topics', 'snsRequest', messages),
     line('KMS', 'key of the topics', 'key', KEYS),
+    // SNS keeps a data key for five minutes; here each message asks for one.
+    line('KMS', 'requests of the topics', 'keyRequest', messages),
   ];
 }
 

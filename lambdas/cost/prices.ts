@@ -20,6 +20,7 @@ const EVENTBRIDGE = 'https://aws.amazon.com/eventbridge/pricing/';
 const KMS = 'https://aws.amazon.com/kms/pricing/';
 const SECRETS = 'https://aws.amazon.com/secrets-manager/pricing/';
 const TRANSFER = 'https://aws.amazon.com/ec2/pricing/on-demand/';
+const SNS = 'https://aws.amazon.com/sns/pricing/';
 const MILLION = 1_000_000;
 
 /** Of the first step of each price: no fleet that certmarshal was made for reaches a second one, but for custom metrics. */
@@ -49,6 +50,8 @@ export const PRICES = {
     unit: 'GB',
     source: `${TRANSFER} (data transfer out to the Internet, the first 10 TB)`,
   },
+  keyRequest: { usd: 0.03, per: 10_000, unit: 'requests', source: KMS },
+  snsRequest: { usd: 0.5, per: MILLION, unit: 'messages', source: `${SNS} (standard topics)` },
 } as const satisfies Record<string, Price>;
 
 export type PriceId = keyof typeof PRICES;

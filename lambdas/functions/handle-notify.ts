@@ -3,7 +3,7 @@ import { AwsError } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { Link } from '../aws/presigned-link.ts';
-import type { Publish } from '../aws/topics.ts';
+import type { Publish, TopicMessage } from '../aws/topics.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import {
@@ -11,6 +11,7 @@ import {
   droppedEvents,
   type NotificationState,
   parseNotificationState,
+  type Receiver,
   type UnsentEvent,
 } from '../contracts/notification-state.ts';
 import { parseRegistry } from '../contracts/registry.ts';
@@ -19,34 +20,55 @@ import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-
 import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts';
 import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
+import { incidentKey } from '../notify/incident.ts';
 import {
   changesNothing,
   claimNotifications,
+  isFresh,
   MAX_UNSENT,
   markNotified,
   NOTHING_NOTIFIED,
   releaseNotifications,
 } from '../notify/notification-state.ts';
+import type { TopicPlace } from '../notify/pager-message.ts';
 import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
-import { type Notification, publicationOf } from '../notify/publication.ts';
+import {
+  chatPublication,
+  chatSummary,
+  type Notification,
+  pagerPublication,
+  publicationOf,
+} from '../notify/publication.ts';
 import { field, text } from '../resources/fields.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
+import { DAY_MS } from '../time.ts';
 
 /** Hundreds of messages may come at once: all but one find that somebody tells it already. */
 const TRIES = 8;
 const MAX_WAIT_MS = 500;
-/** EventBridge may not take the time in which is written what people were told. Milliseconds. */
+/** Who gets single events may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
+/** What nobody took for so long is dropped. Milliseconds. */
+const KEPT_MS = 7 * DAY_MS;
+/** Calls of SNS at a time. */
+const LANES = 10;
+/** Messages that a chat gets at once; what is more is one. Source: Slack, "Rate limits": one a second, short bursts. */
+const MAX_CHAT = 10;
 
 export interface NotifyOptions extends Telemetry {
   readonly state: JsonObjects;
   /** The name of its bucket, for people. */
   readonly bucket?: string;
-  readonly monitoring: Monitoring;
-  /** To the topic of the severity. @throws AwsError */
-  readonly publish: Publish<AlarmSeverity>;
+  readonly monitoring: Monitoring & {
+    /** The URL at which the runbooks are published. */
+    readonly runbooks?: string;
+  };
+  /** To the topic of the severity, and to those of single incidents. @throws AwsError */
+  readonly publish: Publish<AlarmSeverity | Exclude<Receiver, 'bus'>>;
+  /** Where the topics are. */
+  readonly place: TopicPlace;
   readonly putEvents: (events: readonly BusEvent[], signal: AbortSignal) => Promise<UnsentEvents<BusEvent>>;
   /** To the report page; undefined where messages carry none. */
   readonly link: Link | undefined;
@@ -60,10 +82,11 @@ export interface NotifyOptions extends Telemetry {
 /**
  * Tells people what an alarm means, every few minutes what else rings by now or is over, and once a day how the fleet is.
  *
- * What will be told is claimed first, with a conditional write, so that of many messages about one thing one tells it. Then come the people, the record of it, and
- * EventBridge. A claim that nobody confirmed is told again: who ends in between has told it perhaps, and twice is better than never.
+ * What will be told is claimed first, with a conditional write, so that of many messages about one thing one tells it. Then come the people, the record of it with an
+ * event for each incident, and then who gets these one by one: pager, chat and EventBridge. A claim that nobody confirmed is told again: who ends in between has told it
+ * perhaps, and twice is better than never. An event stays in the record until everybody has it.
  *
- * @throws Error when people could not be told, when what came is no message of CloudWatch or cannot be used yet, or when EventBridge did not take an event of it.
+ * @throws Error when people could not be told, when what came is no message of CloudWatch or cannot be used yet, or when pager, chat or EventBridge did not take an event of it.
  * Lambda then comes again, and in the end hands the message itself to people.
  */
 export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void>;
@@ -81,6 +104,19 @@ interface Seen {
   readonly problem?: string;
 }
 
+/** What one of the receivers did not take. */
+interface Undelivered {
+  readonly unsent: readonly UnsentEvent[];
+  /** Why; the first reason of them. */
+  readonly error?: AwsError;
+}
+
+/** A message to a topic, and the events that it tells. */
+interface Outgoing {
+  readonly of: readonly UnsentEvent[];
+  readonly message: TopicMessage;
+}
+
 type Written = 'written' | 'conflict' | 'failed';
 
 export function createNotifyHandler(options: NotifyOptions): HandleNotify {
@@ -91,13 +127,14 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     if (asked === 'digest') await digest(signal);
     else if (asked === 'look') await look(signal);
     else for (const message of asked) await alarm(message, signal);
+    await deliverOld(signal);
   };
 
   async function alarm(message: AlarmMessage, signal: AbortSignal): Promise<void> {
     const named = alarmOf(message.name);
     const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
     const planOf = ({ told, unknown }: Stored): Plan => {
-      const common = { message, told, now: clock(), bucket: options.bucket, link };
+      const common = { message, told, now: clock(), bucket: options.bucket, runbooks: monitoring.runbooks, link };
       if (named === undefined) return planUnknown(common);
       // An end that is not remembered would hide the next beginning.
       if (unknown && message.state === 'OK')
@@ -125,12 +162,20 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
             settings: monitoring.alarms,
             now: clock(),
             bucket: options.bucket,
+            runbooks: monitoring.runbooks,
             link,
           });
     const messages = await settle(planOf, signal, false);
     logger.info('look', { messages, problem });
-    const stored = await readState(signal);
-    if (stored.told.unsent.length > 0) await sendEvents(stored.told.unsent, signal);
+  }
+
+  /** What an earlier run recorded and did not send. Of a fresh one somebody is sending it. */
+  async function deliverOld(signal: AbortSignal): Promise<void> {
+    const { told } = await readState(signal);
+    await deliver(
+      told.unsent.filter(({ detail }) => !isFresh(detail.at, clock())),
+      signal,
+    );
   }
 
   async function digest(signal: AbortSignal): Promise<void> {
@@ -193,36 +238,110 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;
     // With its events: who ends now has told people all the same, and the next look sends them.
-    await update((told) => markNotified(told, change, kept([...told.unsent, ...events])), signal);
-    const error = await sendEvents(events, signal);
+    let before: readonly UnsentEvent[] = [];
+    const incidents = new Set(events.map(incidentOf));
+    await update((told) => {
+      before = told.unsent.filter((event) => incidents.has(incidentOf(event)));
+      return markNotified(told, change, kept([...told.unsent, ...events]));
+    }, signal);
+    const error = await deliver([...before, ...events], signal);
     if (error !== undefined) throw error;
   }
 
-  async function sendEvents(tried: readonly UnsentEvent[], signal: AbortSignal): Promise<AwsError | undefined> {
+  /** Tries all receivers of each event, and records who did not get it. @returns why, the first reason */
+  async function deliver(tried: readonly UnsentEvent[], signal: AbortSignal): Promise<AwsError | undefined> {
     if (tried.length === 0) return undefined;
     const brief = AbortSignal.any([signal, AbortSignal.timeout(EVENTS_MS)]);
-    const before = new Map(tried.map((event) => [nameOf(event), event]));
-    const { unsent, error } = await options.putEvents(tried, brief);
-    const isRefused = error !== undefined && error.kind !== 'unavailable';
-    // What is refused twice is refused always, and would keep others from being sent.
-    const again = unsent.filter((event) => !(isRefused && before.get(nameOf(event))?.refused));
-    if (again.length < unsent.length)
-      logger.error('events dropped', {
-        count: unsent.length - again.length,
-        problem: error === undefined ? undefined : awsProblem('events', error),
-      });
-    else if (error !== undefined)
-      logger.warn('events not taken', { count: unsent.length, problem: awsProblem('events', error) });
-    const left = new Set(again.map(nameOf));
+    const link = await reportLink();
+    const of = (receiver: Receiver) => tried.filter(({ to }) => to.includes(receiver));
+    const [bus, pager, chat] = await Promise.all([
+      options.putEvents(of('bus'), brief),
+      page(of('pager'), link, brief),
+      chatOf(of('chat'), link, brief),
+    ]);
+    const left = { bus, pager, chat };
+    for (const [receiver, { unsent, error }] of Object.entries(left))
+      if (error !== undefined)
+        logger.warn('events not taken', { receiver, count: unsent.length, problem: awsProblem('events', error) });
+    const names = new Set(tried.map(nameOf));
+    const missed = new Map(
+      Object.entries(left).map(([receiver, { unsent }]) => [receiver, new Set(unsent.map(nameOf))] as const),
+    );
+    const now = clock();
+    const isOld = ({ detail }: UnsentEvent): boolean => now - Date.parse(detail.at) > KEPT_MS;
+    const dropped = tried.filter((event) => isOld(event) && [...missed.values()].some((one) => one.has(nameOf(event))));
+    if (dropped.length > 0) logger.error('events dropped', { count: dropped.length });
     await update((told) => {
       const rest = told.unsent.flatMap((event): readonly UnsentEvent[] => {
         const name = nameOf(event);
-        if (!before.has(name)) return [event];
-        return left.has(name) ? [isRefused ? { ...event, refused: true } : event] : [];
+        if (!names.has(name)) return [event];
+        const to = event.to.filter((receiver) => missed.get(receiver)?.has(name));
+        return to.length === 0 || isOld(event) ? [] : [{ ...event, to }];
       });
       return markNotified(told, {}, rest);
     }, signal);
-    return error;
+    return bus.error ?? pager.error ?? chat.error;
+  }
+
+  async function page(
+    events: readonly UnsentEvent[],
+    link: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Undelivered> {
+    const context = { place: options.place, link, runbooks: monitoring.runbooks };
+    const incidents = events.filter((event) => !isDigest(event));
+    return publishAll(
+      'pager',
+      incidents.map((event) => ({ of: [event], message: pagerPublication(event.detail, context) })),
+      signal,
+    );
+  }
+
+  async function chatOf(
+    events: readonly UnsentEvent[],
+    link: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Undelivered> {
+    const context = { link, runbooks: monitoring.runbooks };
+    const digests = events.filter(isDigest);
+    const incidents = events.filter((event) => !isDigest(event));
+    const more = incidents.slice(incidents.length > MAX_CHAT ? MAX_CHAT - 1 : MAX_CHAT);
+    const single = incidents.slice(0, incidents.length - more.length);
+    const details = more.map(({ detail }) => detail);
+    return publishAll(
+      'chat',
+      [
+        ...single.map((event) => ({ of: [event], message: chatPublication(event.detail, context) })),
+        ...(more.length === 0 ? [] : [{ of: more, message: chatSummary(details, context) }]),
+        ...digests.map((event) => ({ of: [event], message: chatSummary(event.detail, context) })),
+      ],
+      signal,
+    );
+  }
+
+  /** All are tried, whatever becomes of the others; but of one incident nothing after what failed: its end must not come before its beginning. */
+  async function publishAll(
+    topic: Exclude<Receiver, 'bus'>,
+    all: readonly Outgoing[],
+    signal: AbortSignal,
+  ): Promise<Undelivered> {
+    const unsent: UnsentEvent[] = [];
+    let error: AwsError | undefined;
+    const send = async (sequence: readonly Outgoing[]): Promise<void> => {
+      for (const [index, { message }] of sequence.entries())
+        try {
+          await options.publish(topic, message, signal);
+        } catch (failure) {
+          if (!(failure instanceof AwsError)) throw failure;
+          unsent.push(...sequence.slice(index).flatMap(({ of }) => of));
+          error ??= failure;
+          return;
+        }
+    };
+    const sequences = [...Map.groupBy(all, ({ of }) => of.map(incidentOf).join('\n')).values()];
+    for (let start = 0; start < sequences.length; start += LANES)
+      await Promise.all(sequences.slice(start, start + LANES).map(send));
+    return { unsent, ...(error !== undefined && { error }) };
   }
 
   function kept(events: readonly UnsentEvent[]): readonly UnsentEvent[] {
@@ -317,15 +436,34 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 }
 
+/** The incident that an event is of; a digest is of none. */
+function incidentOf(event: UnsentEvent): string {
+  return isDigest(event) ? '' : incidentKey(event.detail);
+}
+
 /** Events are the same when all of them is, in whatever order. */
 function nameOf({ detailType, detail }: BusEvent): string {
   return canonicalJson([detailType, detail]);
 }
 
-function eventsOf({ events, digest }: Notification): readonly BusEvent[] {
+type UnsentDigest = Extract<UnsentEvent, { readonly detailType: 'certmarshal digest' }>;
+
+function isDigest(event: UnsentEvent): event is UnsentDigest {
+  return event.detailType === 'certmarshal digest';
+}
+
+function eventsOf({ events, digest }: Notification): readonly UnsentEvent[] {
   return [
-    ...events.map((detail): BusEvent => ({ detailType: `certmarshal alarm ${detail.state}`, detail })),
-    ...(digest === undefined ? [] : [{ detailType: 'certmarshal digest' as const, detail: digest }]),
+    ...events.map(
+      (detail): UnsentEvent => ({
+        detailType: `certmarshal alarm ${detail.state}`,
+        detail,
+        to: ['bus', 'pager', 'chat'],
+      }),
+    ),
+    ...(digest === undefined
+      ? []
+      : [{ detailType: 'certmarshal digest' as const, detail: digest, to: ['bus', 'chat'] as const }]),
   ];
 }
 

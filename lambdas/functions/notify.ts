@@ -4,6 +4,7 @@ import { createEventSender } from '../aws/events.ts';
 import { createLinks } from '../aws/presigned-link.ts';
 import { createPublisher } from '../aws/topics.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
+import { topicPlace } from '../notify/pager-message.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
 import { createNotifyHandler, type NotifyOptions } from './handle-notify.ts';
@@ -12,15 +13,19 @@ import { createHandler } from './handler.ts';
 const telemetry = createTelemetry('notify');
 const s3 = new S3Client();
 const bucket = requiredVariable('STATE_BUCKET');
+const critical = requiredVariable('CRITICAL_TOPIC_ARN');
 const monitoring = readBesideBundle<NotifyOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const handleNotify = createNotifyHandler({
   state: createStateObjects({ client: s3, bucket }),
   bucket,
   monitoring,
   publish: createPublisher({
-    critical: requiredVariable('CRITICAL_TOPIC_ARN'),
+    critical,
     warning: requiredVariable('WARNING_TOPIC_ARN'),
+    pager: requiredVariable('PAGER_TOPIC_ARN'),
+    chat: requiredVariable('CHAT_TOPIC_ARN'),
   }),
+  place: topicPlace(critical),
   putEvents: createEventSender(),
   link: process.env['REPORT_LINKS'] === 'false' ? undefined : createLinks(bucket, s3),
   clock: Date.now,

@@ -48,6 +48,10 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   RequestDenied: { warning: 'RequestsWaiting' },
   RequestStorm: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
 
+  // What was issued to nodes.
+  IssuedNamesAnother: { critical: 'IssuedNamesAnother' },
+  IssuedUnproven: { warning: 'IssuedUnproven' },
+
   // What could not be seen.
   Unreachable: {},
   SourceUnread: {},

@@ -49,6 +49,8 @@ export interface ClusterHealth {
   /** Of its Cluster in Cluster API, where that is not the default. */
   readonly namespace?: string | undefined;
   readonly provider?: Provider | undefined;
+  /** Whether its Machines are in another cluster. */
+  readonly isManaged?: boolean;
   /** Of the registry: `fleet.yaml`, `eks 111122223333/eu-central-1`. */
   readonly source: string;
   readonly state: ClusterState;

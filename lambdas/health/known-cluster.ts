@@ -32,20 +32,17 @@ export function doctorCommand(id: string): string {
 
 /** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
 export function commandFor(command: string, known: Words): string {
-  const isManaged = known.registered.target?.management?.access !== undefined;
-  return clusterCommand(command, { ...wordsFor(known), isManaged });
+  return clusterCommand(command, wordsFor(known));
 }
 
 /** What a command calls a cluster. */
-export function wordsFor({
-  registered: { id, target },
-  indexed,
-}: Words): Pick<CommandCluster, 'name' | 'namespace' | 'provider'> {
+export function wordsFor({ registered: { id, target }, indexed }: Words): CommandCluster {
   const namespace = target?.management?.namespace;
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {
     name: target?.cluster.name ?? indexed?.name ?? nameInId(id),
     namespace: namespace === undefined || namespace === DEFAULT_NAMESPACE ? undefined : namespace,
     provider,
+    isManaged: target?.management?.access !== undefined,
   };
 }

@@ -46,7 +46,7 @@ export function createDecisionCollector(context: SweepContext): DecisionCollecto
     take(acted) {
       const { verdict, hostile } = acted.verdict;
       const told = { verdict, hostile, outcome: acted.outcome.kind };
-      collector.take(told, (decided) => entryOf(acted, decided, context));
+      collector.take(told, (decided) => decisionEntry(acted, decided, context));
     },
     collected: () => collector.collected(),
   };
@@ -83,7 +83,8 @@ export function collectEntries<E extends JournalEntry>(maxLeft: number) {
   };
 }
 
-function entryOf(
+/** @param verdict what was decided */
+export function decisionEntry(
   { csr, verdict: judged, outcome }: Acted,
   verdict: DecisionEntry['verdict'],
   { cluster, startedAt, policyHash, program }: SweepContext,

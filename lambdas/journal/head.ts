@@ -25,8 +25,9 @@ export function entryKey(entry: {
   readonly at?: unknown;
 }): string {
   const { kind, outcome, at } = entry;
-  // Of two writes that were done each counts.
-  const when = kind === 'rollout' && (outcome === 'written' || outcome === 'unknown') ? String(at) : '';
+  // Of two writes that were done each counts, and so does all that a person decided.
+  const counts = kind === 'person' || (kind === 'rollout' && (outcome === 'written' || outcome === 'unknown'));
+  const when = counts ? String(at) : '';
   return sha256(JSON.stringify(entry, SAME.split(' ')) + when).slice(0, 16);
 }
 

@@ -1,11 +1,11 @@
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
-import type { Reason } from '../tables/reasons.ts';
+import type { Reason, VerdictKind } from '../tables/reasons.ts';
 
 /**
  * One line of a journal object. Flat and stable: fields are added, never changed, and one that several kinds have means the same in each. Nothing secret is in it: no key,
  * no token, of a request only its hash.
  */
-export type JournalEntry = DecisionEntry | RolloutEntry | RecoveryEntry;
+export type JournalEntry = DecisionEntry | RolloutEntry | RecoveryEntry | PersonEntry;
 
 /** One decision on a request that wrote something or refused something. */
 export interface DecisionEntry {
@@ -100,6 +100,21 @@ export interface RecoveryEntry {
   readonly requestHash?: string;
   /** Version of certmarshal. */
   readonly program: string;
+}
+
+/** What a person decided on a request at the keyboard. `reason`, `message`, `hostile`, `policy` and `evidence` are those of the judgement, whatever the person made of it. */
+export interface PersonEntry extends Omit<DecisionEntry, 'kind' | 'verdict'> {
+  readonly kind: 'person';
+  /** That of the person. */
+  readonly verdict: 'approve' | 'deny';
+  /** That of the judgement. */
+  readonly judged: VerdictKind;
+  /** Ids of the rules that the request failed; empty also where it was not judged. */
+  readonly failed: readonly string[];
+  /** Who, as the API server said. */
+  readonly by: string;
+  /** Why, in the words of the person. */
+  readonly because: string;
 }
 
 export interface JournalEvidence {

@@ -9,6 +9,8 @@ import { describeYamlFault } from './yaml-fault.ts';
 export interface LoadedKubeconfig extends Omit<Connection, 'addresses'> {
   readonly context: string;
   readonly cluster: string;
+  /** Of AWS, as the `exec` that was read and not run names it. */
+  readonly awsProfile?: string | undefined;
 }
 
 export interface KubeconfigProblem {
@@ -41,6 +43,17 @@ export interface Entry {
   readonly where: string;
   readonly name: string;
   readonly content: JsonObject;
+  /** Where relative paths in it start. */
+  readonly directory: string;
+}
+
+/** One of the files that a kubeconfig consists of. */
+export interface KubeconfigFile {
+  readonly text: string;
+  /** Where its relative paths start: that of the file. */
+  readonly directory: string;
+  /** Its path, in front of what is wrong with it; absent where it is the only file. */
+  readonly name?: string | undefined;
 }
 
 /** A context, the cluster that it leads to, and the whole list that comes from. */
@@ -95,17 +108,15 @@ export const SECRET_LIMITS: TextLimits = { length: 64 * 1024, marks: 800, slowMa
 /**
  * Parses a kubeconfig and follows one context to its cluster and user. Loads nothing, runs nothing.
  *
- * @param wanted name of the context. @default the file's current-context
+ * @param source a text, or files that are merged as client-go does: of entries with the same name the first counts, with all that is in it, and of
+ * current-context the first that names one. Source: client-go, tools/clientcmd/loader.go, `ClientConfigLoadingRules.Load`
+ * @param wanted name of the context. @default current-context
  * @throws KubeconfigError
  */
-export function selectContext(source: string, wanted: string | undefined, limits: TextLimits): SelectedContext {
-  const file = parse(source, limits);
+export function selectContext(source: KubeconfigText, wanted: string | undefined, limits: TextLimits): SelectedContext {
+  const { current, contexts, clusters, users } = readKubeconfig(source, limits, ['contexts', 'clusters', 'users']);
   const problems: KubeconfigProblem[] = [];
-  const contexts = entries(file, 'contexts', 'context', problems);
-  const clusters = entries(file, 'clusters', 'cluster', problems);
-  const users = entries(file, 'users', 'user', problems);
-  if (problems.length > 0) throw new KubeconfigError(problems);
-  const context = contextOf(file, contexts, wanted);
+  const context = contextOf(current, contexts, wanted);
   const cluster = follow(context, 'cluster', clusters, problems);
   const user = follow(context, 'user', users, problems);
   if (cluster === undefined || user === undefined) throw new KubeconfigError(problems);
@@ -113,21 +124,83 @@ export function selectContext(source: string, wanted: string | undefined, limits
 }
 
 /** The same for a caller with credentials of its own: whatever the kubeconfig has for users is not looked at. */
-export function selectCluster(source: string, wanted: string | undefined, limits: TextLimits): SelectedCluster {
-  const file = parse(source, limits);
+export function selectCluster(source: KubeconfigText, wanted: string | undefined, limits: TextLimits): SelectedCluster {
+  const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
   const problems: KubeconfigProblem[] = [];
-  const contexts = entries(file, 'contexts', 'context', problems);
-  const clusters = entries(file, 'clusters', 'cluster', problems);
-  if (problems.length > 0) throw new KubeconfigError(problems);
-  const context = contextOf(file, contexts, wanted);
+  const context = contextOf(current, contexts, wanted);
   const cluster = follow(context, 'cluster', clusters, problems);
   if (cluster === undefined) throw new KubeconfigError(problems);
   return { context, cluster, clusters };
 }
 
-function contextOf(file: JsonObject, contexts: readonly Entry[], wanted: string | undefined): Entry {
-  const current = file['current-context'];
-  const name = wanted ?? (typeof current === 'string' ? current : '');
+/** A context, and what the kubeconfig says of its cluster; both undefined where the context leads to none. */
+export interface ListedContext {
+  readonly context: string;
+  readonly cluster: string | undefined;
+  /** As it stands in the kubeconfig: perhaps no URL. */
+  readonly server: string | undefined;
+}
+
+/** Every context, the current one first. @throws KubeconfigError */
+export function listContexts(source: KubeconfigText, limits: TextLimits): readonly ListedContext[] {
+  const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
+  const listed = contexts.map((context) => {
+    const cluster = clusters.find(({ name }) => name === textOf(context, 'cluster'));
+    return { context: context.name, cluster: cluster?.name, server: cluster && textOf(cluster, 'server') };
+  });
+  return [
+    ...listed.filter(({ context }) => context === current),
+    ...listed.filter(({ context }) => context !== current),
+  ];
+}
+
+/** The text of a kubeconfig that refers to no file, or the files of one. */
+export type KubeconfigText = string | readonly KubeconfigFile[];
+
+/** The lists of a kubeconfig, each with the field that its entries have beside their name. */
+const LISTS = { contexts: 'context', clusters: 'cluster', users: 'user' } as const;
+type ListName = keyof typeof LISTS;
+
+/** @param lists those that have to be there; the others are not looked at */
+function readKubeconfig(
+  source: KubeconfigText,
+  limits: TextLimits,
+  lists: readonly ListName[],
+): Readonly<Record<ListName, readonly Entry[]>> & { readonly current: string } {
+  const files = typeof source === 'string' ? [{ text: source, directory: '.' }] : source;
+  const parsed = files.map((file) => ({ ...file, document: parsedFile(file, limits) }));
+  const problems: KubeconfigProblem[] = [];
+  const found: Record<ListName, readonly Entry[]> = { contexts: [], clusters: [], users: [] };
+  for (const list of lists) {
+    const all = parsed.flatMap(({ document, ...file }) => entries(document, list, file, problems));
+    const first = new Map(all.toReversed().map((entry) => [entry.name, entry]));
+    found[list] = all.filter((entry) => first.get(entry.name) === entry);
+    if (parsed.every(({ document }) => isMissing(document[list])))
+      problems.push({ where: list, problem: 'the list is missing or empty', remedy: 'Give a complete kubeconfig.' });
+  }
+  if (problems.length > 0) throw new KubeconfigError(problems);
+  const named = parsed.flatMap(({ document: { 'current-context': name } }) => (typeof name === 'string' ? name : []));
+  return { ...found, current: named.find((name) => name !== '') ?? '' };
+}
+
+/** An empty file of several adds nothing, as in kubectl. */
+function parsedFile({ text, name }: KubeconfigFile, limits: TextLimits): JsonObject {
+  if (name === undefined) return parse(text, limits);
+  if (text.trim() === '') return {};
+  try {
+    return parse(text, limits);
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    throw new KubeconfigError(error.problems.map((problem) => ({ ...problem, where: `${name}: ${problem.where}` })));
+  }
+}
+
+function isMissing(list: unknown): boolean {
+  return !Array.isArray(list) || list.length === 0;
+}
+
+function contextOf(current: string, contexts: readonly Entry[], wanted: string | undefined): Entry {
+  const name = wanted ?? current;
   if (name === '') {
     throw single('current-context', 'no context is selected', `Name one of: ${namesOf(contexts)}.`);
   }
@@ -219,16 +292,19 @@ function hasComplexKey(document: Document): boolean {
   return found;
 }
 
-function entries(file: JsonObject, list: string, field: string, problems: KubeconfigProblem[]): readonly Entry[] {
-  const values = file[list];
+function entries(
+  document: JsonObject,
+  list: ListName,
+  { name: file, directory }: Pick<KubeconfigFile, 'name' | 'directory'>,
+  problems: KubeconfigProblem[],
+): readonly Entry[] {
+  const values = document[list];
+  const field = LISTS[list];
   const found: Entry[] = [];
-  if (!Array.isArray(values) || values.length === 0) {
-    problems.push({ where: list, problem: 'the list is missing or empty', remedy: 'Give a complete kubeconfig.' });
-    return found;
-  }
+  if (!Array.isArray(values)) return found;
   const names = new Set<string>();
   for (const [index, value] of values.entries()) {
-    const where = `${list}[${index}]`;
+    const where = `${file === undefined ? '' : `${file}: `}${list}[${index}]`;
     const name: unknown = isJsonObject(value) ? value['name'] : undefined;
     const content: unknown = isJsonObject(value) ? value[field] : undefined;
     if (typeof name !== 'string' || name === '' || !isJsonObject(content)) {
@@ -237,7 +313,7 @@ function entries(file: JsonObject, list: string, field: string, problems: Kubeco
       problems.push({ where, problem: 'its name is used twice', remedy: 'Rename or remove one of the two.' });
     } else {
       names.add(name);
-      found.push({ where: `${where}.${field}`, name, content });
+      found.push({ where: `${where}.${field}`, name, content, directory });
     }
   }
   return found;

@@ -2,12 +2,13 @@ import type { RequestOptions } from 'node:https';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../resources/fields.ts';
-import type { Credentials } from './connection.ts';
+import type { Credentials, TokenSource } from './connection.ts';
 import {
   bundleProblems,
   type Entry,
   FILE_LIMITS,
   KubeconfigError,
+  type KubeconfigText,
   type LoadedKubeconfig,
   loaded,
   NEVER_IN_CLUSTER,
@@ -15,6 +16,7 @@ import {
   noCredentials,
   type RefusedField,
   refusedFields,
+  type SelectedContext,
   selectContext,
   serverProblems,
   textOf,
@@ -24,18 +26,33 @@ import { printable } from './printable.ts';
 export interface LocalKubeconfigOptions {
   /** @default the file's current-context */
   readonly context?: string;
-  /** Where the file lies: its relative paths start there. @default the working directory */
-  readonly directory?: string;
   /** Whether the file may run the command it names for credentials. @default false */
   readonly allowExec?: boolean;
+  /** Reads an `exec` in place of running it. @default none is read */
+  readonly readExec?: ReadExec;
   /** How long that command may take, in milliseconds. @default 60 000 */
   readonly execTimeoutMs?: number;
 }
 
+/** What the `exec` of a user asks for. */
+export interface ExecRead {
+  readonly token: TokenSource;
+  /** That it names. */
+  readonly awsProfile: string | undefined;
+}
+
+/**
+ * Reads the `exec` of a user, where it is one that need not be run; undefined for any other. Runs nothing.
+ *
+ * @param server URL of the API server that gets the token
+ */
+export type ReadExec = (exec: JsonObject, server: string) => ExecRead | undefined;
+
 const EXEC_NOT_ALLOWED: RefusedField = {
   field: 'exec',
   problem: 'it runs a command to get credentials, which is not allowed',
-  remedy: 'If you trust the file, pass --allow-exec.',
+  remedy:
+    'If you trust the file, pass --allow-exec. Without it only what aws eks update-kubeconfig writes for an EKS endpoint is read, and not run.',
 };
 
 /**
@@ -44,25 +61,39 @@ const EXEC_NOT_ALLOWED: RefusedField = {
  *
  * Credentials from `exec` and token files expire: load again before a sweep that starts much later.
  *
+ * @param source of a text alone the relative paths start in the working directory
  * @throws KubeconfigError
  */
-export async function loadLocalKubeconfig(source: string, options: LocalKubeconfigOptions): Promise<LoadedKubeconfig> {
+export async function loadLocalKubeconfig(
+  source: KubeconfigText,
+  options: LocalKubeconfigOptions = {},
+): Promise<LoadedKubeconfig> {
   const selected = selectContext(source, options.context, FILE_LIMITS);
   const { cluster, user } = selected;
+  const read = readAlone(selected, options.readExec);
+  const refused = options.allowExec || read !== undefined ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED];
   const problems = [
     ...refusedFields(cluster, NEVER_IN_CLUSTER),
-    ...refusedFields(user, options.allowExec ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED]),
+    ...refusedFields(user, refused),
     ...serverProblems(cluster),
   ];
   if (problems.length > 0) throw new KubeconfigError(problems);
 
-  const material = await readMaterial(checkedConfig(cluster, user, options.directory ?? '.'), user, options);
+  const material = await readMaterial(checkedConfig(cluster, user, read === undefined), user, options);
   const caPem = material.ca === undefined ? undefined : pem(material.ca);
   if (caPem !== undefined) problems.push(...bundleProblems(caPem, cluster.where));
-  const credentials = credentialsOf(material);
+  const credentials = read === undefined ? credentialsOf(material) : { kind: 'token' as const, token: read.token };
   if (credentials === undefined) problems.push(noCredentials(user));
   if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
-  return loaded(selected, caPem, credentials);
+  return { ...loaded(selected, caPem, credentials), ...(read && { awsProfile: read.awsProfile }) };
+}
+
+/** Only of a user that has nothing but an `exec`, for a server that has to prove the name it is reached by. */
+function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | undefined): ExecRead | undefined {
+  const { exec, ...others } = user.content;
+  const isAlone =
+    Object.values(others).every((value) => value === null) && textOf(cluster, 'tls-server-name') === undefined;
+  return isAlone && isJsonObject(exec) ? readExec?.(exec, textOf(cluster, 'server') ?? '') : undefined;
 }
 
 /**
@@ -70,26 +101,27 @@ export async function loadLocalKubeconfig(source: string, options: LocalKubeconf
  * something else out of the text. Where inline data and a file are both given the data counts, and a token file counts
  * more than a token, as in kubectl; client-node alone does otherwise.
  */
-function checkedConfig(cluster: Entry, user: Entry, directory: string): JsonObject {
+function checkedConfig(cluster: Entry, user: Entry, runsExec: boolean): JsonObject {
+  const { directory } = user;
   const tokenFile = textOf(user, 'tokenFile');
   const exec = user.content['exec'];
   return {
     clusters: [
       {
         name: 'cluster',
-        cluster: { server: textOf(cluster, 'server'), ...dataOrFile(cluster, 'certificate-authority', directory) },
+        cluster: { server: textOf(cluster, 'server'), ...dataOrFile(cluster, 'certificate-authority') },
       },
     ],
     users: [
       {
         name: 'user',
         user: {
-          ...dataOrFile(user, 'client-certificate', directory),
-          ...dataOrFile(user, 'client-key', directory),
+          ...dataOrFile(user, 'client-certificate'),
+          ...dataOrFile(user, 'client-key'),
           ...(tokenFile === undefined
             ? { token: textOf(user, 'token') }
             : { 'token-file': resolve(directory, tokenFile) }),
-          ...(isJsonObject(exec) ? { exec: execOf(exec, directory) } : {}),
+          ...(runsExec && isJsonObject(exec) ? { exec: execOf(exec, directory) } : {}),
         },
       },
     ],
@@ -98,11 +130,11 @@ function checkedConfig(cluster: Entry, user: Entry, directory: string): JsonObje
   };
 }
 
-function dataOrFile(entry: Entry, field: string, directory: string): JsonObject {
+function dataOrFile(entry: Entry, field: string): JsonObject {
   const data = textOf(entry, `${field}-data`);
   if (data !== undefined) return { [`${field}-data`]: data };
   const file = textOf(entry, field);
-  return file === undefined ? {} : { [field]: resolve(directory, file) };
+  return file === undefined ? {} : { [field]: resolve(entry.directory, file) };
 }
 
 /** What client-go adds and client-node does not: the plugin's version of the protocol, and paths relative to the file. */

@@ -1,13 +1,14 @@
 import type { DigestEvent } from '../contracts/event.ts';
-import type { DigestMemory, NotificationState } from '../contracts/notification-state.ts';
+import type { NotificationState, Receiver } from '../contracts/notification-state.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
 import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
+import { keysOf } from '../tables/keys.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, counted, date, percent, span, timeOf } from '../words.ts';
-import { NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
+import { isFresh, NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
 import { isOfHub } from './plan.ts';
 import { type Notification, withinBytes } from './publication.ts';
 import { rolloutLines, type View } from './rollout-lines.ts';
@@ -51,20 +52,18 @@ export interface Digest {
  */
 export function digestOf(input: DigestInput): Digest {
   const { told, now, health } = input;
-  const last = timeOf(told.digest?.at);
+  const last = timeOf(told.digestAt);
   if (last !== undefined && Math.abs(now - last) < SAME_DIGEST_MS) return { message: undefined, change: {} };
   return health === undefined ? unknownDigest(input) : knownDigest(input, health);
 }
 
-function unknownDigest({ told, problem = 'its state cannot be read', link, now }: DigestInput): Digest {
+function unknownDigest({ problem = 'its state cannot be read', link, now }: DigestInput): Digest {
   const story = 'Fleet: unknown. What the clusters are like could not be read.';
   const at = new Date(now).toISOString();
   const lines = [story, printable(problem, MAX_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
-  // What is remembered of the last digest stays: it is what the next one compares with.
-  const memory = { critical: [], warning: [], ...told.digest, at };
   return {
     message: messageOf(lines, { version: 1, at, story }, link),
-    change: { digest: memory },
+    change: { digestAt: at },
   };
 }
 
@@ -77,16 +76,8 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   const having = (state: ClusterState) => health.clusters.filter((cluster) => cluster.state === state);
   const critical = having('critical');
   const warning = having('warning');
-  const unwell = new Set(idsOf([...critical, ...warning]));
-  const before = new Set([...(told.digest?.critical ?? []), ...(told.digest?.warning ?? [])]);
-  const opened = told.digest === undefined ? [] : [...unwell].filter((id) => !before.has(id));
-  // Of one that is not in the index nothing is known: it is as it was.
-  const unknown = new Set(idsOf(current.filter(({ sweptAt }) => sweptAt === undefined)));
-  const mended = [...before].filter((id) => !unwell.has(id) && !unknown.has(id));
-
   const { counts, slo } = health;
   const story = storyOf(view, counts);
-  const named = (ids: readonly string[], sign: string) => ids.map((id) => `${sign} ${labelOf(id)}`);
   const sections = [
     section(
       'Critical',
@@ -96,13 +87,11 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
       'Warning',
       warning.map((cluster) => unwellLine(cluster, view)),
     ),
-    section('Certmarshal itself', hubLines(told, now)),
+    section('Certmarshal itself', [...hubLines(told, now), ...unsentLines(told, now)]),
     section('Hostile requests of a day', hostileLines(health.clusters, view)),
     section('Not all done', incompleteLines(view)),
     section('Rollouts', rolloutLines(view)),
     section('Bites within 30 days', soonLines(view)),
-    section('Unwell since the last digest', named(opened, '+')),
-    section('Mended since the last digest', named(mended, '-')),
     section('Not seen', unseenLines(view)),
     section(
       'In maintenance',
@@ -119,12 +108,6 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   ].filter((lines) => lines.length > 0);
   const lines = [story, ...sections.flat(), ...sloLines(health, sections.length === 0)];
 
-  const asBefore = (ids: readonly string[] = []) => ids.filter((id) => unknown.has(id));
-  const memory: DigestMemory = {
-    at,
-    critical: [...idsOf(critical), ...asBefore(told.digest?.critical)],
-    warning: [...idsOf(warning), ...asBefore(told.digest?.warning)],
-  };
   const event: DigestEvent = {
     version: 1,
     at,
@@ -132,12 +115,10 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     counts,
     critical: idsOf(critical).slice(0, MAX_IDS),
     warning: idsOf(warning).slice(0, MAX_IDS),
-    opened: opened.slice(0, MAX_IDS),
-    mended: mended.slice(0, MAX_IDS),
     objective: { promised: slo.objective, attainment: slo.attainment, budgetLeft: slo.budgetLeft },
     requests: slo.day,
   };
-  return { message: messageOf(lines, withinBytes(event, MAX_EVENT), link), change: { digest: memory } };
+  return { message: messageOf(lines, withinBytes(event, MAX_EVENT), link), change: { digestAt: at } };
 }
 
 function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
@@ -207,6 +188,25 @@ function hubLines(told: NotificationState, now: number): readonly string[] {
       const part = key === NOBODY ? '' : `${key}: `;
       return `${part}${story}, told ${span(now - (timeOf(openedAt) ?? now))} ago`;
     });
+}
+
+const RECEIVERS: Readonly<Record<Receiver, string>> = {
+  bus: 'EventBridge',
+  pager: 'the pager topic',
+  chat: 'the chat topic',
+};
+
+/** What was told, and did not reach everybody. */
+function unsentLines({ unsent }: NotificationState, now: number): readonly string[] {
+  return keysOf(RECEIVERS).flatMap((receiver) => {
+    const waiting = unsent.filter(({ to, detail }) => to.includes(receiver) && !isFresh(detail.at, now));
+    const [oldest] = waiting;
+    if (oldest === undefined) return [];
+    const since = span(now - (timeOf(oldest.detail.at) ?? now));
+    return [
+      `${counted(waiting.length, 'message')} could not be sent to ${RECEIVERS[receiver]}, the oldest for ${since}`,
+    ];
+  });
 }
 
 /** Also of clusters that are gone: they may only be hidden. The newest first. */

@@ -1,10 +1,4 @@
-import type {
-  AlarmChange,
-  DigestMemory,
-  NotificationState,
-  OpenAlarm,
-  UnsentEvent,
-} from '../contracts/notification-state.ts';
+import type { AlarmChange, NotificationState, OpenAlarm, UnsentEvent } from '../contracts/notification-state.ts';
 import type { AlarmId } from '../tables/alarms.ts';
 import { entryOf } from '../tables/keys.ts';
 
@@ -27,7 +21,7 @@ export interface NotificationChange {
   readonly away?: readonly (TroubleName & { readonly since?: string })[];
   readonly changed?: AlarmChange & { readonly name: string };
   readonly lookedAt?: string;
-  readonly digest?: DigestMemory;
+  readonly digestAt?: string;
 }
 
 /** A claim that is older and not confirmed is of somebody who died before people were told. Longer than notify may run. Milliseconds. */
@@ -36,8 +30,7 @@ const CLAIM_MS = 2 * 60_000;
 /** Entries that are kept, the newest of them; what is forgotten is told again, which is better than not at all. */
 const MAX_OPEN = 40_000;
 const MAX_CHANGES = 500;
-const MAX_REMEMBERED = 5_000;
-/** Events that are kept for EventBridge, the newest of them. */
+/** Events that are kept for who did not get them, the newest of them. */
 export const MAX_UNSENT = 5_000;
 
 /**
@@ -57,7 +50,7 @@ export function markNotified(
   }
   for (const gone of change.closed ?? []) open.delete(keyOf(gone));
   for (const entry of change.opened ?? []) open.set(keyOf(entry), entry);
-  const { changed, lookedAt = told.lookedAt, digest = told.digest } = change;
+  const { changed, lookedAt = told.lookedAt, digestAt = told.digestAt } = change;
   const changes = {
     ...told.changes,
     ...(changed && !isOld(told, changed) && { [changed.name]: { state: changed.state, at: changed.at } }),
@@ -67,7 +60,7 @@ export function markNotified(
     open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MAX_OPEN)),
     changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MAX_CHANGES)),
     lookedAt,
-    digest: digest === undefined ? undefined : bounded(digest),
+    digestAt,
     unsent: unsent.slice(-MAX_UNSENT),
   };
 }
@@ -116,11 +109,11 @@ export function releaseNotifications(
 
 /** Whether the change tells nothing that is not remembered. Pure. */
 export function changesNothing(told: NotificationState, change: NotificationChange): boolean {
-  const { opened = [], closed = [], away = [], changed, lookedAt, digest } = change;
+  const { opened = [], closed = [], away = [], changed, lookedAt, digestAt } = change;
   return (
     [...opened, ...closed, ...away].length === 0 &&
     lookedAt === undefined &&
-    digest === undefined &&
+    digestAt === undefined &&
     (changed === undefined || isOld(told, changed))
   );
 }
@@ -176,8 +169,4 @@ function nested(entries: ReturnType<typeof openAlarms>): NotificationState['open
 function newest<T>(entries: readonly T[], at: (entry: T) => string, most: number): readonly T[] {
   if (entries.length <= most) return entries;
   return entries.toSorted((a, b) => (at(a) < at(b) ? 1 : -1)).slice(0, most);
-}
-
-function bounded({ at, critical, warning }: DigestMemory): DigestMemory {
-  return { at, critical: critical.slice(0, MAX_REMEMBERED), warning: warning.slice(0, MAX_REMEMBERED) };
 }

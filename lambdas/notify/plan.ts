@@ -3,7 +3,7 @@ import type { NotificationState, OpenAlarm } from '../contracts/notification-sta
 import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import { ALARM_IDS, ALARMS, type AlarmId, type AlarmSettings, alarmSetting } from '../tables/alarms.ts';
+import { ALARM_IDS, ALARMS, type AlarmId, type AlarmSettings, alarmSetting, WORSE } from '../tables/alarms.ts';
 import { entryOf } from '../tables/keys.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import type { AlarmMessage } from './alarm-message.ts';
@@ -42,6 +42,8 @@ export interface LookInput {
   readonly link?: string | undefined;
   /** Where the state of the fleet is: a person has to name it. */
   readonly bucket?: string | undefined;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -137,6 +139,7 @@ interface Compared {
   readonly news: readonly Trouble[];
   readonly open: Readonly<Record<string, OpenAlarm>>;
   readonly health: FleetHealth;
+  readonly settings: AlarmSettings;
 }
 
 function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHealth }): Compared {
@@ -156,6 +159,7 @@ function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHe
     news,
     open,
     health,
+    settings,
   };
 }
 
@@ -203,7 +207,7 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
     const isTold = former !== undefined && former.claimedAt === undefined && former.closingAt === undefined;
     return [
       // Its end was nobody's to tell; people hear of the new beginning.
-      ...(isTold ? [plainEvent('closed', { ...closedOf(former), ...readTroubleKey(key) }, scene)] : []),
+      ...(isTold ? [plainEvent('closed', { ...closedOf(former), ...readTroubleKey(key) }, scene, cluster)] : []),
       { ...openedEvent({ cluster, signal: signalOfPart(trouble) }, scene), part: trouble.part },
     ];
   });
@@ -266,7 +270,7 @@ function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
 }
 
 /** What rings no more is over when it stays away; what is away for less is remembered, and what is back. */
-function planEnds({ alarm, scene, ringing, open, health, news }: Compared): Plan {
+function planEnds({ alarm, scene, ringing, open, health, settings, news }: Compared): Plan {
   const { now } = scene;
   const keys = new Set(ringing.map(({ key }) => key));
   const known = new Map(health.clusters.map((cluster) => [cluster.id, cluster]));
@@ -286,13 +290,37 @@ function planEnds({ alarm, scene, ringing, open, health, news }: Compared): Plan
     } else if (awaySince === undefined) away.push({ alarm, key, since: new Date(now).toISOString() });
     else if (isLongAway(awaySince, now) && !(key === NOBODY && fresh.size > 0)) over.push([key, entry]);
   }
-  const messages = over.length === 0 ? [] : [recoveryOf(over, { alarm, known, scene })];
+  const worse = WORSE[alarm];
+  const rings = worse === undefined ? [] : troublesOf(worse, health, settings).map(({ key }) => readTroubleKey(key));
+  const escalated = over.filter(([key]) => isAmong(rings, readTroubleKey(key)));
+  const recovered = over.filter((one) => !escalated.includes(one));
+  const messages = [
+    ...(recovered.length === 0 ? [] : [recoveryOf(recovered, { alarm, known, scene })]),
+    ...(escalated.length === 0 ? [] : [recoveryOf(escalated, { alarm, known, scene, worse })]),
+  ];
   return { messages, change: { closed: over.map(([key]) => ({ alarm, key })), away } };
+}
+
+type TroublePlace = ReturnType<typeof readTroubleKey>;
+
+/** The same part of the same cluster; the whole of a cluster has each of its parts. */
+function isAmong(places: readonly TroublePlace[], { cluster, part }: TroublePlace): boolean {
+  return places.some(
+    (one) => one.cluster === cluster && (one.part === part || one.part === undefined || part === undefined),
+  );
+}
+
+interface Ended {
+  readonly alarm: AlarmId;
+  readonly known: ReadonlyMap<string, ClusterHealth>;
+  readonly scene: Scene;
+  /** The alarm that has it now: then it is no recovery. */
+  readonly worse?: AlarmId | undefined;
 }
 
 function recoveryOf(
   over: readonly (readonly [string, OpenAlarm])[],
-  { alarm, known, scene }: { alarm: AlarmId; known: ReadonlyMap<string, ClusterHealth>; scene: Scene },
+  { alarm, known, scene, worse }: Ended,
 ): Notification {
   const byCluster = Map.groupBy(over, ([key]) => readTroubleKey(key).cluster);
   const labels = labelsOf([...byCluster.keys()].map((id) => ({ id, name: known.get(id)?.name ?? id })));
@@ -300,13 +328,7 @@ function recoveryOf(
     const [first] = same;
     if (first === undefined) return [];
     const [key, { openedAt, story }] = first;
-    const cluster = known.get(id);
-    const because =
-      id === NOBODY || cluster?.state === 'well'
-        ? undefined
-        : cluster === undefined || cluster.state === 'gone'
-          ? 'it is no longer in the fleet'
-          : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
+    const because = id === NOBODY ? undefined : becauseOf(known.get(id));
     const label = id === NOBODY ? unnamedLabel({ alarm }) : (labels.get(id) ?? id);
     const more = same.length > 1 ? `, and ${same.length - 1} more` : '';
     return [{ key, label, openedAt, story: `${story}${more}`, because }];
@@ -314,11 +336,24 @@ function recoveryOf(
   return {
     severity: scene.severity,
     state: 'closed',
-    human: recoveredText(recovered, scene),
-    events: over.map(([key, entry]) =>
-      plainEvent('closed', { ...closedOf(entry), ...(key === NOBODY ? {} : readTroubleKey(key)) }, scene),
-    ),
+    human: recoveredText(recovered, scene, worse),
+    events: over.map(([key, entry]) => {
+      const about = { ...closedOf(entry), ...(worse !== undefined && { escalatedTo: worse }) };
+      if (key === NOBODY) return plainEvent('closed', about, scene);
+      const place = readTroubleKey(key);
+      const cluster = known.get(place.cluster);
+      const reason = becauseOf(cluster);
+      return plainEvent('closed', { ...about, ...place, ...(reason !== undefined && { reason }) }, scene, cluster);
+    }),
   };
+}
+
+/** Why what a cluster had is over, where it is not that the cluster is healthy. */
+function becauseOf(cluster: ClusterHealth | undefined): string | undefined {
+  if (cluster === undefined || cluster.state === 'gone') return 'it is no longer in the fleet';
+  return cluster.state === 'well'
+    ? undefined
+    : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
 }
 
 /** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */
@@ -422,7 +457,11 @@ function joined(plans: readonly Plan[]): Plan {
 
 type SceneInput = LookInput & { readonly message?: AlarmMessage };
 
-function sceneOf(alarm: AlarmId, { settings, link, bucket, now, message }: SceneInput, fleet?: Scene['fleet']): Scene {
+function sceneOf(
+  alarm: AlarmId,
+  { settings, link, bucket, runbooks, now, message }: SceneInput,
+  fleet?: Scene['fleet'],
+): Scene {
   const { severity } = alarmSetting(alarm, settings);
   return {
     severity: severity === 'off' ? ALARMS[alarm].severity : severity,
@@ -430,6 +469,7 @@ function sceneOf(alarm: AlarmId, { settings, link, bucket, now, message }: Scene
     fleet,
     link,
     bucket,
+    runbooks,
     first: message?.first,
     now,
   };

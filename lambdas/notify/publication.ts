@@ -1,6 +1,11 @@
+import type { TopicMessage } from '../aws/topics.ts';
 import type { AlarmEvent, DigestEvent, NotificationDocument } from '../contracts/event.ts';
 import { printable } from '../printable.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
+import { chatDigest, chatMessage, chatOfMany } from './chat-message.ts';
+import { type Incident, incidentOf } from './incident.ts';
+import { pagerMessage, type TopicPlace } from './pager-message.ts';
+import { subjectOf } from './texts.ts';
 
 /** What a person gets on a phone. */
 export interface HumanMessage {
@@ -21,15 +26,6 @@ export interface Notification {
   readonly digest?: DigestEvent;
 }
 
-/** What SNS is given. */
-export interface Publication {
-  readonly subject: string;
-  /** JSON with a text for each protocol. */
-  readonly message: string;
-  /** For filter policies of subscriptions. */
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
 /** Events in a message; EventBridge gets them all. */
 const MAX_EVENTS = 50;
 /** Of message and attributes, as SNS counts them; it takes 262,144. Bytes. */
@@ -45,7 +41,7 @@ const MAX_SMS = 140;
  * People read text in an e-mail and on a phone; what subscribes over HTTPS, SQS, Lambda or Firehose gets the same and the events as JSON. Pure.
  * Source: SNS API Reference, Publish, MessageStructure; the keys are the protocols of subscriptions.
  */
-export function publicationOf(notification: Notification): Publication {
+export function publicationOf(notification: Notification): TopicMessage {
   const { human, severity, state, events } = notification;
   const [event] = events;
   const clusters = new Set(events.flatMap(({ cluster }) => cluster ?? []));
@@ -59,20 +55,75 @@ export function publicationOf(notification: Notification): Publication {
   return { subject: human.subject, message: fitting(notification), attributes };
 }
 
+/** One incident as CloudWatch would tell of an alarm, for a paging service. Pure. */
+export function pagerPublication(event: AlarmEvent, { place, link, runbooks }: PagerContext): TopicMessage {
+  const incident = incidentOf(event, runbooks);
+  return incidentPublication(event, incident, pagerMessage(event, incident, place, link), link);
+}
+
+/** One incident for Slack and Teams. Pure. */
+export function chatPublication(event: AlarmEvent, { link, runbooks }: ChatContext): TopicMessage {
+  const incident = incidentOf(event, runbooks);
+  return incidentPublication(event, incident, chatMessage(event, incident, link), link);
+}
+
+/** More incidents at once than a chat takes one by one; and the digest. Pure. */
+export function chatSummary(event: readonly AlarmEvent[] | DigestEvent, { link }: ChatContext): TopicMessage {
+  const isDigest = 'story' in event;
+  const document = isDigest ? chatDigest(event, link) : chatOfMany(event, link);
+  const { title, description } = document.content;
+  const text = description.startsWith(title) ? description : `${title}\n${description}`;
+  const severity = !isDigest && event.some((one) => one.severity === 'critical') ? 'critical' : 'warning';
+  const state = isDigest ? 'digest' : (event[0]?.state ?? 'opened');
+  return {
+    subject: subjectOf(title),
+    message: messageOf(text, JSON.stringify(document)),
+    attributes: { severity, state },
+  };
+}
+
+export interface ChatContext {
+  /** To the report page. */
+  readonly link: string | undefined;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks: string | undefined;
+}
+
+export interface PagerContext extends ChatContext {
+  readonly place: TopicPlace;
+}
+
+/** Who subscribes a mailbox or a phone gets the text. */
+// oxlint-disable-next-line max-params -- internal
+function incidentPublication(
+  event: AlarmEvent,
+  { title, facts, commands, runbook }: Incident,
+  document: object,
+  link: string | undefined,
+): TopicMessage {
+  const { severity, state, alarm, cluster } = event;
+  const lines = [title, facts, ...commands, runbook, ...(link === undefined ? [] : [`Report: ${link}`])];
+  return {
+    subject: subjectOf(title),
+    message: messageOf(lines.join('\n'), JSON.stringify(document)),
+    attributes: { severity, state, alarm, ...(cluster === undefined ? {} : { cluster: printable(cluster, 310) }) },
+  };
+}
+
 /** Lists are shortened before the text, which people read, is. */
 function fitting(notification: Notification): string {
   const { human } = notification;
   for (const largest of MAX_DOCUMENTS) {
-    const message = messageOf(human.text, documentOf(notification, largest));
+    const message = messageOf(human.text, JSON.stringify(documentOf(notification, largest)));
     if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   }
   const text = `${human.text.slice(0, SHORTEST_TEXT).toWellFormed()}…`;
-  return messageOf(text, documentOf({ ...notification, human: { ...human, text } }, 0));
+  return messageOf(text, JSON.stringify(documentOf({ ...notification, human: { ...human, text } }, 0)));
 }
 
-function messageOf(text: string, of: NotificationDocument): string {
+/** @param document JSON, for programs */
+function messageOf(text: string, document: string): string {
   const [first = ''] = text.split('\n', 1);
-  const document = JSON.stringify(of);
   return JSON.stringify({
     default: text,
     sms: ascii(first, MAX_SMS),
@@ -104,7 +155,7 @@ function documentOf({ severity, state, human, events, digest }: Notification, la
 
 /** A digest whose lists are cut to the same length, the longest at which its JSON has no more bytes; with empty lists if need be. Pure. */
 export function withinBytes(digest: DigestEvent, bytes: number): DigestEvent {
-  const lists = ['critical', 'warning', 'opened', 'mended'] as const;
+  const lists = ['critical', 'warning'] as const;
   let most = Math.max(0, ...lists.map((name) => digest[name]?.length ?? 0));
   for (;;) {
     const cut = {

@@ -1,8 +1,17 @@
-import { word } from '../command.ts';
+import { nameInId } from '../audit/commands.ts';
+import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../tables/alarms.ts';
+import {
+  ALARMS,
+  type AlarmId,
+  type AlarmSeverity,
+  alarmRunbook,
+  firstCommand,
+  isOnSignal,
+  runbookPlace,
+} from '../tables/alarms.ts';
 import type { Signal } from '../tables/signals.ts';
 import { counted, date, firstOf, span, timeOf } from '../words.ts';
 import type { AlarmMessage } from './alarm-message.ts';
@@ -42,6 +51,8 @@ export interface Scene {
   readonly bucket?: string | undefined;
   /** Of the description of the alarm. */
   readonly first?: string | undefined;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -59,7 +70,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
     return composed(
       `[${severity}] ${labelOf(first)}: ${story(signal.story)}`,
       [facts.join(' ')],
-      signal.command,
+      commandsOf(first, scene),
       scene,
     );
   }
@@ -74,7 +85,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   return composed(
     `[${severity}] ${counted(culprits.length, 'cluster')}: ${names}. ${ALARMS[alarm].meaning}`,
     [[...share, ALARMS[alarm].meaning].join(' '), ...lines],
-    first?.signal.command ?? overview(scene),
+    { first: first === undefined ? overview(scene) : commandOf(scene, first.cluster) },
     scene,
   );
 }
@@ -85,7 +96,7 @@ export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: strin
   return composed(
     `[${severity}] ${labelled(unnamedLabel(named), ALARMS[named.alarm].meaning.replace(/\.$/, ''))}`,
     [why, `Alarm ${message.name}. ${cloudWatchSays(message)}`].filter((line) => line !== ''),
-    commandOf(scene),
+    { first: commandOf(scene) },
     scene,
   );
 }
@@ -101,9 +112,15 @@ export function unknownText(message: AlarmMessage, link: string | undefined): Hu
   return { subject: subjectOf(lines[0] ?? ''), text: lines.join('\n') };
 }
 
-/** What people are told of what is over. Pure. */
-export function recoveredText(recovered: readonly Recovered[], scene: Scene): HumanMessage {
+/**
+ * What people are told of what is over. Pure.
+ *
+ * @param worse the alarm that has it now: then it is no recovery
+ */
+export function recoveredText(recovered: readonly Recovered[], scene: Scene, worse?: AlarmId): HumanMessage {
   const { now, fleet } = scene;
+  const sign = worse === undefined ? 'recovered' : 'escalated';
+  const over = worse === undefined ? 'over' : `now ${worse}`;
   const lasted = ({ openedAt }: Recovered): string => span(now - (timeOf(openedAt) ?? now));
   const left = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')} left.`];
   const [first] = recovered;
@@ -111,7 +128,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene): Hu
   if (first !== undefined && recovered.length === 1) {
     const facts = [`Over after ${lasted(first)}; people were told at ${dateOf(first.openedAt)}.`, ...left];
     return composed(
-      `[recovered] ${labelled(first.label, 'over')}: ${story(first.story)}${reason(first)}`,
+      `[${sign}] ${labelled(first.label, over)}: ${story(first.story)}${reason(first)}`,
       [facts.join(' ')],
       undefined,
       scene,
@@ -123,43 +140,56 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene): Hu
   const more = recovered.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
   const names = firstOf(recovered.map(({ label = 'one that was not named' }) => label));
-  const line = `[recovered] ${counted(recovered.length, 'cluster')}: over: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
+  const line = `[${sign}] ${counted(recovered.length, 'cluster')}: ${over}: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
   return composed(line, [...left, ...lines], undefined, scene);
 }
 
 /** The event of one culprit. Pure. */
-export function openedEvent({ cluster, signal }: Culprit, { alarm, severity, now }: Scene): AlarmEvent {
+export function openedEvent(culprit: Culprit, scene: Scene): AlarmEvent {
+  const { cluster, signal } = culprit;
+  const { alarm, severity, now } = scene;
+  const { first, next } = commandsOf(culprit, scene);
   return {
     version: 1,
     alarm,
     severity,
     state: 'opened',
     cluster: cluster.id,
+    name: printable(cluster.name, LONGEST.name),
     story: story(signal.story),
     since: isTime(signal.since) ? signal.since : undefined,
     due: isTime(signal.due) ? signal.due : undefined,
     at: new Date(now).toISOString(),
-    command: printable(signal.command, LONGEST.command),
+    command: printable(first, LONGEST.command),
+    ...(next !== undefined && { next: printable(next, LONGEST.command) }),
     runbook: alarmRunbook(alarm),
   };
 }
 
-/** The event of what has no cluster, or is over. Pure. */
+/**
+ * The event of what has no cluster, or is over. Pure.
+ *
+ * @param known the cluster, where the fleet still has it
+ */
 export function plainEvent(
   state: AlarmEvent['state'],
-  about: { readonly cluster?: string; readonly part?: string; readonly story: string; readonly since?: string },
+  about: Pick<AlarmEvent, 'cluster' | 'part' | 'story' | 'since' | 'reason' | 'escalatedTo'>,
   scene: Scene,
+  known?: CommandCluster,
 ): AlarmEvent {
   const { alarm, severity, now } = scene;
+  const { cluster: id } = about;
+  const cluster = id === undefined ? undefined : { name: nameInId(id), ...known, id };
   return {
     version: 1,
     alarm,
     severity,
     state,
     ...about,
+    ...(cluster !== undefined && { name: printable(cluster.name, LONGEST.name) }),
     story: story(about.story),
     at: new Date(now).toISOString(),
-    command: commandOf(scene),
+    command: printable(commandOf(scene, cluster), LONGEST.command),
     runbook: alarmRunbook(alarm),
   };
 }
@@ -191,7 +221,7 @@ export function unnamedLabel({ alarm, part }: NamedAlarm): string | undefined {
   return part === undefined ? 'certmarshal' : `certmarshal (${part})`;
 }
 
-function labelled(label: string | undefined, text: string): string {
+export function labelled(label: string | undefined, text: string): string {
   return label === undefined ? text : `${label}: ${text}`;
 }
 
@@ -200,28 +230,48 @@ function cloudWatchSays({ reason }: AlarmMessage): string {
   return reason === undefined ? 'CloudWatch gives no reason.' : `CloudWatch: ${printable(reason, 700)}`;
 }
 
-/** The first thing to do about an alarm that names no cluster. The description of one on clusters names none either. */
-function commandOf(scene: Scene): string {
-  if (!('hub' in ALARMS[scene.alarm].watches)) return overview(scene);
-  return scene.first ?? 'certmarshal doctor --fleet fleet.yaml';
+/** The first thing to do: the command of the description of the alarm, which names the cluster here. */
+function commandOf({ alarm, first, bucket }: Scene, cluster?: CommandCluster & { readonly id: string }): string {
+  if (!isOnSignal(alarm)) return first ?? 'certmarshal doctor --fleet fleet.yaml';
+  // Of a cluster without a target the name is its id.
+  return cluster === undefined
+    ? overview({ bucket })
+    : firstCommand(alarm, { ...cluster, name: nameInId(cluster.name) });
 }
 
-function overview({ bucket }: Scene): string {
+interface Commands {
+  readonly first: string;
+  /** Shows more of it. */
+  readonly next?: string;
+}
+
+function commandsOf({ cluster, signal }: Culprit, scene: Scene): Commands {
+  const first = commandOf(scene, cluster);
+  return signal.command === first ? { first } : { first, next: signal.command };
+}
+
+function overview({ bucket }: Pick<Scene, 'bucket'>): string {
   return `certmarshal report --bucket ${word(bucket, 'BUCKET')} --output report.html`;
 }
 
 function composed(
   first: string,
   lines: readonly string[],
-  command: string | undefined,
-  { alarm, link }: Scene,
+  commands: Commands | undefined,
+  { alarm, link, runbooks }: Scene,
 ): HumanMessage {
-  const next =
-    command === undefined ? [] : [`First: ${printable(command, LONGEST.command)}      Runbook: ${alarmRunbook(alarm)}`];
+  const lead =
+    commands === undefined
+      ? []
+      : [
+          `First: ${printable(commands.first, LONGEST.command)}`,
+          ...(commands.next === undefined ? [] : [`Then: ${printable(commands.next, LONGEST.command)}`]),
+          `Runbook: ${runbookPlace(alarm, runbooks)}`,
+        ];
   const body = bounded([first, ...lines.filter((line) => line !== '')]);
   return {
     subject: subjectOf(first),
-    text: [body, ...next, ...(link === undefined ? [] : [`Report: ${link}`])].join('\n'),
+    text: [body, ...lead, ...(link === undefined ? [] : [`Report: ${link}`])].join('\n'),
   };
 }
 
@@ -246,7 +296,7 @@ function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | 
   return `${at > now ? 'ends' : 'ended'} ${date(at)}`;
 }
 
-function dateOf(at: string): string {
+export function dateOf(at: string): string {
   const time = timeOf(at);
   return time === undefined ? 'at an unknown time' : date(time);
 }

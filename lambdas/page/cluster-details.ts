@@ -1,10 +1,12 @@
 import { commandOf } from '../audit/commands.ts';
+import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { MINUTE_MS } from '../time.ts';
 import { urgencyByClass } from './ends.ts';
+import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 
 /** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
@@ -64,6 +66,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
+    issued: issuedDetails(audit?.issued, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
       auditFindings.slice(0, most.findings).map((finding) => ({
@@ -123,6 +126,30 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         ? undefined
         : ([...FATES.map((fate) => slo.day.counts[fate]), slo.day.p50Seconds ?? 0, slo.day.p95Seconds ?? 0] as const),
   };
+}
+
+type IssuedOf = readonly [approvedBy: string, ...numbers: number[]];
+type IssuedDetails = readonly [numbers: readonly number[], byApprover?: readonly IssuedOf[]];
+
+/** By approver where there is room; of the only approver the numbers are those of all. In short, nothing where all are proven: the row tells that. */
+function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedDetails | undefined {
+  if (issued === undefined) return undefined;
+  const { counts, byApprover } = issued;
+  const all = numbersOf(counts);
+  if (depth === 'short') return all.length > 1 ? [all] : undefined;
+  return [
+    all,
+    byApprover.map(({ approvedBy = '', counts: own }): IssuedOf => {
+      const numbers = byApprover.length === 1 ? [] : numbersOf(own);
+      return [approvedBy.slice(0, 100), ...numbers];
+    }),
+  ];
+}
+
+/** Of each verdict, as a bar has them from the left, up to the last that is not 0. */
+function numbersOf(counts: VerdictCounts): readonly number[] {
+  const last = WORST_LAST.findLastIndex((verdict) => counts[verdict] > 0);
+  return WORST_LAST.slice(0, last + 1).map((verdict) => counts[verdict]);
 }
 
 type End = NonNullable<ClusterHealth['audit']>['ends'][number];

@@ -2,6 +2,7 @@ import type { ClusterHealth } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
+import { provenOf } from './proven-bar.ts';
 import type { Known } from './unknown.ts';
 import { number, STATE_WORDS, timeTag } from './words.ts';
 
@@ -17,7 +18,7 @@ export function clusterRow(cluster: ClusterHealth, known: Known): Html {
     first === undefined
       ? 'unknown'
       : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
-  }</td><td>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${sweptAt === undefined ? (known.unread.length > 0 ? 'unknown' : 'never') : timeTag(sweptAt)}</td></tr>
+  }</td><td>${audit?.issued === undefined ? '–' : provenOf(audit.issued.counts)}</td><td>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${sweptAt === undefined ? (known.unread.length > 0 ? 'unknown' : 'never') : timeTag(sweptAt)}</td></tr>
 `;
 }
 

@@ -6,6 +6,7 @@ import { clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
+import { provenLine } from './proven.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
@@ -91,6 +92,7 @@ function documentOf({ health, program, known, ends }: Frame, { rows, fitted }: B
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
 <header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends)}
+${known.unread.length === 0 && provenLine(health.clusters)}
 <div class="two"><section class="bite" aria-labelledby="bites"><h2 id="bites">What bites first</h2>
 ${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, now)}</section>
 ${unknown(health, known)}</div>
@@ -102,7 +104,7 @@ ${discovery(health.problems, known)}</main>
 `);
 }
 
-const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'In time', 'Swept'] as const;
+const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'Proven', 'In time', 'Swept'] as const;
 
 function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
   return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${known.unread.length > 0 && clusters.length === 0 ? 'not known' : number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>

@@ -8,7 +8,10 @@ const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;
 const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
 
 /** Of which one line says all. */
-const ONE_LINE: ReadonlySet<RolloutState> = new Set<RolloutState>(['off']);
+const ONE_LINE: Readonly<Record<Depth, ReadonlySet<RolloutState>>> = {
+  full: new Set<RolloutState>(['off']),
+  short: new Set<RolloutState>(['off', 'idle']),
+};
 
 export type RolloutDetails = NonNullable<ReturnType<typeof rolloutDetails>>;
 
@@ -23,7 +26,7 @@ export function rolloutDetails(
   const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
   const most = depth === 'full' ? FULL : SHORT;
   const message = rollout.message.slice(0, most.message);
-  if (ONE_LINE.has(state)) return { state, message };
+  if (ONE_LINE[depth].has(state)) return { state, message };
   return {
     state,
     message,

@@ -159,6 +159,8 @@ export interface CountedRequest {
   readonly state: RequestState;
   /** What a Failed or Denied condition says. */
   readonly message: string | undefined;
+  /** Reason of its Approved condition, which approvers choose: `AutoApproved`, `KubectlApprove`, …. Only of one that is issued. */
+  readonly approvedBy?: string | undefined;
   /** Base64 of PEM; empty while it has none. */
   readonly certificate: string;
 }
@@ -184,11 +186,11 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
 function stateOf(
   request: Raw<V1CertificateSigningRequest>,
   issued: boolean,
-): Pick<CountedRequest, 'state' | 'message'> {
-  if (issued) return { state: 'issued', message: undefined };
+): Pick<CountedRequest, 'state' | 'message' | 'approvedBy'> {
   const conditions = list(request, 'status', 'conditions').slice(0, MAX_STATES);
   const having = (type: string) =>
     conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
+  if (issued) return { state: 'issued', message: undefined, approvedBy: text(having('Approved'), 'reason') };
   for (const [type, state] of [
     ['Denied', 'denied'],
     ['Failed', 'failed'],

@@ -1,4 +1,4 @@
-import { clusterCommand } from '../command.ts';
+import { type CommandCluster, clusterCommand, word } from '../command.ts';
 import { kebab } from '../words.ts';
 import { keysOf } from './keys.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
@@ -29,8 +29,8 @@ interface Entry extends AlarmSetting {
 /** On one signal of every cluster (`GROUP BY Cluster`): it names the culprit and needs no change when a cluster joins. */
 interface SignalAlarm extends Entry {
   readonly watches: { readonly signal: SignalId };
-  /** What to do first. The message of notify has it with the name of the cluster, and that of the request where it is one. */
-  readonly firstCommand: string;
+  /** What to do first: {@link firstCommand} names the cluster. `sweep --observe` lists what waits, hostile requests first, each with the command that explains it. */
+  readonly first: 'doctor' | 'audit' | 'sweep --observe' | 'rollout status' | 'rollout plan';
 }
 
 /** On something of the hub: one for each function or queue, whose name is in the first command. */
@@ -42,13 +42,6 @@ interface HubAlarm extends Entry {
 }
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
-
-const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster ID';
-const AUDIT = clusterCommand('audit', { name: 'CLUSTER' });
-/** It lists what waits, the hostile first, with the command that explains it: CloudWatch does not know the request. */
-const OBSERVE = clusterCommand('sweep --observe', { name: 'CLUSTER' });
-/** Of EKS there are node groups only, which EKS rolls. */
-const NODE_GROUP = ' (of an EKS cluster: aws eks list-updates --name CLUSTER --nodegroup-name NODEGROUP)';
 
 /**
  * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook: `docs/runbooks/alarms/`.
@@ -153,7 +146,7 @@ export const ALARMS = {
   // The clusters.
   ClusterUnreadable: {
     watches: { signal: 'UnreadableFor' },
-    firstCommand: DOCTOR,
+    first: 'doctor',
     setting: 'seconds',
     severity: 'critical',
     threshold: 600,
@@ -163,7 +156,7 @@ export const ALARMS = {
   },
   ClusterNeverRead: {
     watches: { signal: 'NeverReadFor' },
-    firstCommand: DOCTOR,
+    first: 'doctor',
     setting: 'seconds',
     severity: 'warning',
     threshold: 1_800,
@@ -173,7 +166,7 @@ export const ALARMS = {
   },
   ClusterIncomplete: {
     watches: { signal: 'IncompleteFor' },
-    firstCommand: DOCTOR,
+    first: 'doctor',
     setting: 'seconds',
     severity: 'warning',
     threshold: 1_800,
@@ -184,7 +177,7 @@ export const ALARMS = {
   },
   AuditStale: {
     watches: { signal: 'AuditAge' },
-    firstCommand: AUDIT,
+    first: 'audit',
     setting: 'seconds',
     severity: 'warning',
     threshold: 7_200,
@@ -193,7 +186,7 @@ export const ALARMS = {
   },
   CertificateCritical: {
     watches: { signal: 'CertificatesCritical' },
-    firstCommand: AUDIT,
+    first: 'audit',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -202,7 +195,7 @@ export const ALARMS = {
   },
   CertificateWarning: {
     watches: { signal: 'CertificatesWarning' },
-    firstCommand: AUDIT,
+    first: 'audit',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -211,7 +204,7 @@ export const ALARMS = {
   },
   KubeletOverdue: {
     watches: { signal: 'KubeletsOverdue' },
-    firstCommand: AUDIT,
+    first: 'audit',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -220,7 +213,7 @@ export const ALARMS = {
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },
-    firstCommand: AUDIT,
+    first: 'audit',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -230,7 +223,7 @@ export const ALARMS = {
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
-    firstCommand: OBSERVE,
+    first: 'sweep --observe',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -239,7 +232,7 @@ export const ALARMS = {
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
-    firstCommand: OBSERVE,
+    first: 'sweep --observe',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -249,16 +242,25 @@ export const ALARMS = {
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
-    firstCommand: OBSERVE,
+    first: 'sweep --observe',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
     meaning: 'A node asks for a certificate that covers what is not its own. It was refused.',
   },
+  IssuedNamesAnother: {
+    watches: { signal: 'IssuedNamesAnother' },
+    first: 'audit',
+    setting: 'count',
+    severity: 'critical',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    meaning: 'A node has a certificate for what belongs to another node, to the API server or to a Service.',
+  },
   SloFastBurn: {
     watches: { signal: 'SloFastBurn' },
-    firstCommand: OBSERVE,
+    first: 'sweep --observe',
     setting: 'burn',
     severity: 'critical',
     threshold: 14.4,
@@ -268,7 +270,7 @@ export const ALARMS = {
   },
   SloSlowBurn: {
     watches: { signal: 'SloSlowBurn' },
-    firstCommand: OBSERVE,
+    first: 'sweep --observe',
     setting: 'burn',
     severity: 'warning',
     threshold: 1,
@@ -278,7 +280,7 @@ export const ALARMS = {
   },
   RolloutHeld: {
     watches: { signal: 'RolloutsHeld' },
-    firstCommand: `${clusterCommand('rollout status', { name: 'CLUSTER' })}${NODE_GROUP}`,
+    first: 'rollout status',
     setting: 'none',
     severity: 'critical',
     threshold: 1,
@@ -287,7 +289,7 @@ export const ALARMS = {
   },
   RolloutNeeded: {
     watches: { signal: 'RolloutsNeeded' },
-    firstCommand: `${clusterCommand('rollout plan', { name: 'CLUSTER' })}${NODE_GROUP}`,
+    first: 'rollout plan',
     setting: 'none',
     severity: 'warning',
     threshold: 1,
@@ -296,7 +298,7 @@ export const ALARMS = {
   },
   RecoveryModeOpen: {
     watches: { signal: 'RecoveriesOpen' },
-    firstCommand: DOCTOR,
+    first: 'doctor',
     setting: 'none',
     severity: 'warning',
     threshold: 1,
@@ -333,7 +335,46 @@ export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
   return new Set([...CLASS_SIGNALS].filter((signal) => !together.includes(signal)));
 }
 
+/** The alarm that a trouble rings when it gets worse, in place of this one: its end is then no recovery. */
+export const WORSE: Readonly<Partial<Record<AlarmId, AlarmId>>> = {
+  CertificateWarning: 'CertificateCritical',
+  KubeletOverdue: 'CertificateCritical',
+  RequestsWaiting: 'RequestsStuck',
+  RolloutNeeded: 'RolloutHeld',
+};
+
+type SignalAlarmId = {
+  [Id in AlarmId]: (typeof ALARMS)[Id]['watches'] extends { readonly signal: string } ? Id : never;
+}[AlarmId];
+
+/** Whether the alarm looks at clusters, and not at certmarshal. */
+export function isOnSignal(id: AlarmId): id is SignalAlarmId {
+  return 'signal' in ALARMS[id].watches;
+}
+
+/**
+ * The first command about an alarm on clusters. The description of the alarm and the message have the same one.
+ *
+ * @param cluster with its id in the fleet; without it the command has ID or CLUSTER in its place
+ */
+export function firstCommand(id: SignalAlarmId, cluster?: CommandCluster & { readonly id: string }): string {
+  const { first } = ALARMS[id];
+  if (first === 'doctor') return `certmarshal doctor --fleet fleet.yaml --cluster ${word(cluster?.id, 'ID')}`;
+  // Of an EKS cluster there are node groups only, which EKS rolls.
+  const verb = cluster?.provider === 'eks' && first.startsWith('rollout') ? 'audit' : first;
+  return clusterCommand(verb, cluster ?? { name: 'CLUSTER' });
+}
+
 /** `ClusterUnreadable` → `docs/runbooks/alarms/cluster-unreadable.md`. */
 export function alarmRunbook(id: AlarmId): string {
   return `docs/runbooks/alarms/${kebab(id)}.md`;
+}
+
+/**
+ * Where a person reads the runbook of an alarm: its URL, else the command that prints it.
+ *
+ * @param runbooks `monitoring.runbooks` of fleet.yaml: the URL at which `docs/runbooks` is published
+ */
+export function runbookPlace(id: AlarmId, runbooks: string | undefined): string {
+  return runbooks === undefined ? `certmarshal runbook ${kebab(id)}` : `${runbooks}/alarms/${kebab(id)}.md`;
 }

@@ -94,6 +94,17 @@ export const FINDING_CODES = {
     meaning: 'A requester makes more requests than a kubelet can need.',
   },
 
+  // What was issued to nodes.
+  IssuedNamesAnother: {
+    severities: ['critical'],
+    meaning:
+      'A kubelet serving certificate was issued for what belongs to another node, to the API server or to a Service.',
+  },
+  IssuedUnproven: {
+    severities: ['warning', 'info'],
+    meaning: 'A kubelet serving certificate was issued with a name that no evidence proves to be of its node.',
+  },
+
   // What could not be seen.
   Unreachable: { severities: ['warning'], meaning: 'A place that should show a certificate does not answer.' },
   SourceUnread: { severities: ['warning'], meaning: 'A source could not be read.' },

@@ -237,7 +237,7 @@ export const REASONS = {
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
-    next: 'Cluster API: kubectl get machines -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs, that its tags name this cluster and no other, and of a hybrid node what EKS asks of it (docs/runbooks/san-not-owned.md).',
+    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs, that its tags name this cluster and no other, and of a hybrid node what EKS asks of it (docs/runbooks/san-not-owned.md).',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',

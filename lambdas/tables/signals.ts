@@ -73,6 +73,20 @@ export const SIGNALS = {
     deselected: true,
     meaning: 'Requests of the last 25 minutes that claim what another node owns, or that have no innocent cause.',
   },
+  IssuedNamesAnother: {
+    unit: 'Count',
+    fleet: 'sum',
+    knownFrom: 'audit',
+    deselected: true,
+    meaning:
+      'Kubelet serving certificates that were issued for what belongs to another node, to the API server or to a Service.',
+  },
+  IssuedUnproven: {
+    unit: 'Count',
+    fleet: 'sum',
+    knownFrom: 'audit',
+    meaning: 'Kubelet serving certificates that were issued with a name that no evidence proves.',
+  },
   SloFastBurn: {
     unit: 'None',
     fleet: 'maximum',

@@ -42,6 +42,8 @@ export class Notify extends Construct {
         STATE_BUCKET: state.bucketName,
         CRITICAL_TOPIC_ARN: topics.critical.topicArn,
         WARNING_TOPIC_ARN: topics.warning.topicArn,
+        PAGER_TOPIC_ARN: topics.pager.topicArn,
+        CHAT_TOPIC_ARN: topics.chat.topicArn,
         REPORT_LINKS: String(reportLinks),
       },
       files: { 'monitoring.json': monitoring },

@@ -1,5 +1,5 @@
 import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import { ALARMS, type AlarmId, isByClass } from '../../lambdas/tables/alarms.ts';
+import { ALARMS, type AlarmId, firstCommand, isByClass, isOnSignal } from '../../lambdas/tables/alarms.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
 import type { WatchedFunction, WatchedHub } from './watched.ts';
@@ -23,19 +23,15 @@ const REACHED = {
 
 /** @param threshold as `fleet.yaml` has it */
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  if (isOfHub(id)) return ofHub(id, threshold, hub);
-  const { watches, firstCommand } = ALARMS[id];
-  const byClass = isByClass(watches.signal, threshold);
-  return [{ ...REACHED, metric: signalQuery({ signal: watches.signal, byClass }), threshold, first: firstCommand }];
+  if (!isOnSignal(id)) return ofHub(id, threshold, hub);
+  const { signal } = ALARMS[id].watches;
+  const byClass = isByClass(signal, threshold);
+  return [{ ...REACHED, metric: signalQuery({ signal, byClass }), threshold, first: firstCommand(id) }];
 }
 
 type HubAlarmId = {
   [Id in AlarmId]: (typeof ALARMS)[Id]['watches'] extends { readonly hub: string } ? Id : never;
 }[AlarmId];
-
-function isOfHub(id: AlarmId): id is HubAlarmId {
-  return 'hub' in ALARMS[id].watches;
-}
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   const { dispatch, report, functions, queues } = hub;

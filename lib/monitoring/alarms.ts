@@ -22,6 +22,8 @@ export interface FleetAlarmsProps {
   readonly notified: ITopic;
   /** Where people listen: for what is wrong with notify itself. */
   readonly people: ITopic;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks?: string | undefined;
 }
 
 /** An alarm that was made, with what the others need to know of it. */
@@ -42,7 +44,7 @@ const TELLER = 'notify';
  */
 export function fleetAlarms(
   scope: Construct,
-  { settings, hub, notified, people }: FleetAlarmsProps,
+  { settings, hub, notified, people, runbooks }: FleetAlarmsProps,
 ): readonly MadeAlarm[] {
   return ALARM_IDS.flatMap((id) => {
     const { threshold, severity } = alarmSetting(id, settings);
@@ -54,19 +56,29 @@ export function fleetAlarms(
         id,
         name,
         severity,
-        alarm: made(scope, id, name, instance, disambiguator === TELLER ? people : notified),
+        alarm: made(scope, name, instance, {
+          id,
+          topic: disambiguator === TELLER ? people : notified,
+          runbooks,
+        }),
       };
     });
   });
 }
 
+interface Made {
+  readonly id: AlarmId;
+  readonly topic: ITopic;
+  readonly runbooks: string | undefined;
+}
+
 // oxlint-disable-next-line max-params -- one call, right above
-function made(scope: Construct, id: AlarmId, alarmName: string, instance: AlarmInstance, topic: ITopic): Alarm {
+function made(scope: Construct, alarmName: string, instance: AlarmInstance, { id, topic, runbooks }: Made): Alarm {
   const { disambiguator, metric, threshold, comparison, missing, first } = instance;
   const { atLeast, of } = ALARMS[id].datapoints;
   const alarm = new Alarm(scope, disambiguator === undefined ? id : `${id}-${disambiguator}`, {
     alarmName,
-    alarmDescription: describeAlarm({ alarm: id, threshold, first }),
+    alarmDescription: describeAlarm({ alarm: id, threshold, first, runbooks }),
     metric,
     threshold,
     comparisonOperator: comparison,

@@ -22,15 +22,21 @@ export interface PagingAlarm {
 }
 
 /**
- * One alarm for each level, in ALARM as long as any of that level is. CloudWatch tells the pager itself, so that it opens one incident and closes it again, also when
+ * One alarm for each level, in ALARM as long as any of that level is. CloudWatch tells the fallback topic itself, which opens one incident and closes it again, also when
  * no function of ours works. Where a level has more alarms than a rule takes, the rule is over groups of them.
  */
-export function pagingAlarms(scope: Construct, made: readonly MadeAlarm[], pager: ITopic): readonly PagingAlarm[] {
+// oxlint-disable-next-line max-params -- one call
+export function pagingAlarms(
+  scope: Construct,
+  made: readonly MadeAlarm[],
+  fallback: ITopic,
+  runbooks?: string,
+): readonly PagingAlarm[] {
   return ALARM_SEVERITIES.flatMap((level) => {
     const children = made.filter(({ severity }) => severity === level);
     if (children.length === 0) return [];
-    const alarm = anyOf(scope, level, groupsOf(scope, level, children));
-    const action = new SnsAction(pager);
+    const alarm = anyOf(scope, { level, runbooks }, groupsOf(scope, { level, runbooks }, children));
+    const action = new SnsAction(fallback);
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
     return [{ level, name: nameOf({ level }) }];
@@ -39,19 +45,25 @@ export function pagingAlarms(scope: Construct, made: readonly MadeAlarm[], pager
 
 type Child = Pick<MadeAlarm, 'name' | 'alarm'>;
 
-function groupsOf(scope: Construct, level: AlarmSeverity, children: readonly Child[]): readonly Child[] {
+interface Level {
+  readonly level: AlarmSeverity;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks: string | undefined;
+}
+
+function groupsOf(scope: Construct, { level, runbooks }: Level, children: readonly Child[]): readonly Child[] {
   if (children.length <= MAX_CHILDREN) return children;
   return Array.from({ length: Math.ceil(children.length / MAX_CHILDREN) }, (_, index) => {
     const disambiguator = `group-${index + 1}`;
     const group = children.slice(index * MAX_CHILDREN, (index + 1) * MAX_CHILDREN);
-    return { name: nameOf({ level, disambiguator }), alarm: anyOf(scope, level, group, disambiguator) };
+    return { name: nameOf({ level, disambiguator }), alarm: anyOf(scope, { level, runbooks }, group, disambiguator) };
   });
 }
 
 /** By name, which is shorter than an ARN and is known before the deployment. */
 function anyOf(
   scope: Construct,
-  level: AlarmSeverity,
+  { level, runbooks }: Level,
   children: readonly Child[],
   disambiguator?: string,
 ): CompositeAlarm {
@@ -64,7 +76,7 @@ function anyOf(
       compositeAlarmName: nameOf({ level, disambiguator }),
       alarmDescription:
         `${MEANINGS[level]} At least one alarm of level ${level} rings; its own description says what to do.\n` +
-        `First: aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix ${nameOf({})}\nRunbook: docs/runbooks/alarms/README.md`,
+        `First: aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix ${nameOf({})}\nRunbook: ${runbooks === undefined ? 'certmarshal runbook alarms' : `${runbooks}/alarms/README.md`}`,
       alarmRule: AlarmRule.fromString(rule),
     },
   );

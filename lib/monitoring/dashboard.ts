@@ -12,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
-import { ALARMS, alarmRunbook } from '../../lambdas/tables/alarms.ts';
+import { ALARMS, runbookPlace } from '../../lambdas/tables/alarms.ts';
 import { CLASS_SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
@@ -25,6 +25,8 @@ export interface FleetDashboardProps {
   readonly alarms: readonly MadeAlarm[];
   readonly paging: readonly PagingAlarm[];
   readonly hub: WatchedHub;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks?: string | undefined;
 }
 
 /** Columns of a dashboard. */
@@ -41,7 +43,7 @@ const RANGE = Duration.days(1);
 export class FleetDashboard extends Construct {
   public readonly dashboardName: string;
 
-  constructor(scope: Construct, id: string, { alarms, paging, hub }: FleetDashboardProps) {
+  constructor(scope: Construct, id: string, { alarms, paging, hub, runbooks }: FleetDashboardProps) {
     super(scope, id);
     const dashboard = new Dashboard(this, 'Resource', {
       // Dashboards are of the account, not of a Region of it.
@@ -57,7 +59,7 @@ export class FleetDashboard extends Construct {
         culprits(),
         rollouts(),
         ofHub(hub),
-        [runbooks(alarms)],
+        [runbooksOf({ alarms, runbooks })],
       ],
     });
     this.dashboardName = dashboard.dashboardName;
@@ -231,10 +233,10 @@ function graph(
 }
 
 /** One line for each kind of alarm that is on. */
-function runbooks(alarms: readonly MadeAlarm[]): IWidget {
+function runbooksOf({ alarms, runbooks }: Pick<FleetDashboardProps, 'alarms' | 'runbooks'>): IWidget {
   const entries = new Map(alarms.map(({ id, severity }) => [id, severity]));
   const rows = [...entries].map(
-    ([id, severity]) => `${id} | ${severity} | ${ALARMS[id].meaning} | ${alarmRunbook(id)}`,
+    ([id, severity]) => `${id} | ${severity} | ${ALARMS[id].meaning} | ${runbookPlace(id, runbooks)}`,
   );
   const markdown = [
     '### What each alarm means, and what to do',

@@ -1,5 +1,5 @@
 import { Token } from 'aws-cdk-lib/core';
-import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
+import { ALARMS, type AlarmEntry, type AlarmId, runbookPlace } from '../../lambdas/tables/alarms.ts';
 import { SIGNALS } from '../../lambdas/tables/signals.ts';
 
 export interface DescriptionProps {
@@ -8,6 +8,8 @@ export interface DescriptionProps {
   readonly threshold: number;
   /** The exact command. */
   readonly first: string;
+  /** The URL at which the runbooks are published. */
+  readonly runbooks?: string | undefined;
 }
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
@@ -20,21 +22,22 @@ const MAX_TOKEN = 250;
  *
  * @throws Error for one that CloudWatch would not take
  */
-export function describeAlarm({ alarm, threshold, first }: DescriptionProps): string {
+export function describeAlarm({ alarm, threshold, first, runbooks }: DescriptionProps): string {
   const entry: AlarmEntry = ALARMS[alarm];
   const { meaning, datapoints, watches } = entry;
   const minutes =
     datapoints.of === 1
       ? 'a minute shows'
       : `${datapoints.atLeast} of ${datapoints.of} minutes ${datapoints.atLeast === 1 ? 'shows' : 'show'}`;
+  const rollout = first.includes(' rollout ') ? ' Of an EKS cluster run certmarshal audit instead.' : '';
   const exec = first.includes(' KUBECONFIG ')
-    ? ' Add --allow-exec for EKS, --management-kubeconfig FILE for a workload cluster.'
+    ? ` Add --allow-exec for EKS, --management-kubeconfig FILE for a workload cluster.${rollout}`
     : '';
   const who =
     'signal' in watches
       ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${exec}`
       : '';
-  const text = `${meaning} Rings when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${alarmRunbook(alarm)}`;
+  const text = `${meaning} Rings when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
   return text;
 }

@@ -10,13 +10,16 @@ import { AlarmTopic } from '../constructs/alarm-topic.ts';
  *
  * - `alarms`: what CloudWatch says of every alarm; notify listens, nobody else needs to.
  * - `critical` and `warning`: what notify makes of it for people. Also to `critical` goes what notify cannot tell.
- * - `pager`: one incident for each level, which CloudWatch opens and closes by itself.
+ * - `pager` and `chat`: each incident by itself, opened and closed by notify, as a paging service and a chat read it.
+ * - `fallback`: one incident for each level, which CloudWatch opens and closes without any function of ours.
  */
 export class Topics extends Construct {
   public readonly alarms: AlarmTopic;
   public readonly critical: AlarmTopic;
   public readonly warning: AlarmTopic;
   public readonly pager: AlarmTopic;
+  public readonly chat: AlarmTopic;
+  public readonly fallback: AlarmTopic;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
@@ -37,12 +40,15 @@ export class Topics extends Construct {
     this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });
     this.critical = new AlarmTopic(this, 'Critical', { displayName: 'certmarshal critical', key, fromAlarms: true });
     this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
-    this.pager = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal pager', key, fromAlarms: true });
+    this.pager = new AlarmTopic(this, 'Incidents', { displayName: 'certmarshal pager', key });
+    this.chat = new AlarmTopic(this, 'Chat', { displayName: 'certmarshal chat', key });
+    // It was called pager before: who subscribed to it, perhaps with a filter on the names of the composite alarms, still gets exactly these.
+    this.fallback = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal fallback', key, fromAlarms: true });
   }
 
   /** Lets a role tell people. */
   allowTelling(role: IRole): void {
-    for (const topic of [this.critical, this.warning]) topic.grantPublish(role);
+    for (const topic of [this.critical, this.warning, this.pager, this.chat]) topic.grantPublish(role);
     acknowledgeWildcards(role, 'Forms of one permission on the one key of the topics.', [
       'Action::kms:GenerateDataKey*',
     ]);

@@ -66,12 +66,12 @@ async function benchHub(say: (text: string) => void): Promise<Figure[]> {
     unwell: [],
   };
   const minute = async (kind: 'well' | 'unwell', found: number[]) => {
+    world.nextMinute();
     found.push(await dispatch.run());
     const ordered = world.takeOrders();
     if (found !== times.finding && ordered !== CLUSTERS) throw new Error(`${ordered} clusters were ordered`);
     world.sendOutcomes(kind === 'unwell' ? UNWELL : 0);
     times[kind].push(await report.run());
-    world.nextMinute();
   };
 
   while (world.known() < CLUSTERS) {
@@ -147,7 +147,7 @@ function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
   };
 
   const earliestTick = () => Math.floor((Date.now() - BEFORE_MS) / 60_000) * 60_000;
-  let tick = earliestTick();
+  let tick = 0;
 
   return {
     nextMinute(): void {

@@ -12,6 +12,7 @@ import {
   fleetOf,
   HELD,
   healthOf,
+  impostorCluster,
   otherClusters,
   REFUSED,
   renamed,
@@ -76,6 +77,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     ['one cluster', () => healthOf([wellCluster(3)])],
     ['three clusters', threeClusters],
     ['one of each state', () => healthOf([...three(), ...otherClusters(), wellCluster(9)])],
+    ['a certificate that names another', () => healthOf([impostorCluster(1), wellCluster(4)])],
     [
       'rollouts',
       () =>
@@ -252,6 +254,28 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
       await detail.getByRole('table', { name: 'Machines: control plane machines' }).locator('tbody tr').count(),
     ).toBe(3);
     expect(await detail.getByRole('img', { name: '1 of 3 control plane machines' }).count()).toBe(1);
+    expect(incidents).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
+    const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));
+    const words = "36 proven, 1 names another's, 2 not proven, 2 no longer proven, 1 unknown";
+    const cell = visibleRows(page).first().locator('td').nth(3);
+    expect(await cell.innerText()).toBe('✖ 36 of 42');
+    expect(await cell.getByRole('img', { name: words }).locator('rect').count()).toBe(5);
+    await page.locator('#table').getByRole('button', { name: 'berlin-prod' }).click();
+    const rows = page.getByRole('table', { name: 'Kubelet certificates' }).locator('tbody tr');
+    expect((await rows.allInnerTexts()).map((text) => text.split(/\s+/))).toEqual([
+      ['all', '36', '1', '2', '2', '1'],
+      ['CertMarshalApproved', '33', '0', '2', '0', '0'],
+      ['KubectlApprove', '2', '0', '0', '2', '1'],
+      ['not', 'known', '1', '1', '0', '0', '0'],
+    ]);
+    const seen = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('.proofs rect')].map((part) => part.getBoundingClientRect().width)",
+    );
+    expect(Math.min(...seen)).toBeGreaterThanOrEqual(3);
     expect(incidents).toEqual([]);
     await page.context().close();
   });

@@ -13,7 +13,7 @@ import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
 import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../lambdas/contracts/snapshot.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { loadLocalKubeconfig } from '../../lambdas/kubernetes/local-kubeconfig.ts';
 import { waitFor } from '../patience.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import {
@@ -83,7 +83,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
   async function connect(user = 'certmarshal', server = controlPlane.server): Promise<KubernetesClient> {
     const kubeconfig = await readFile(controlPlane.kubeconfig(user), 'utf8');
     const at = kubeconfig.replace(controlPlane.server, server);
-    const client = createKubernetesClient({ ...(await loadKubeconfig(at, { origin: 'file' })), addresses: 'local' });
+    const client = createKubernetesClient({ ...(await loadLocalKubeconfig(at)), addresses: 'local' });
     clients.push(client);
     return client;
   }

@@ -24,12 +24,7 @@ const run = promisify(execFile);
 const ENTRY = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 // What .ci/run does itself, or what needs an AWS account.
-const COVERED_BY_CI: ReadonlySet<string> = new Set([
-  'npm ci && npm run demo',
-  'npm ci && npm test',
-  'npm run synth',
-  'npm run rehearse',
-]);
+const COVERED_BY_CI: ReadonlySet<string> = new Set(['npm ci && npm run demo', 'npm test', 'npm run synth']);
 const real = await realComponents(
   'the command line on a real control plane',
   'etcd',
@@ -149,8 +144,8 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
           .filter((line) => /^ {2}(?:certmarshal|aws) /.test(line));
         expect(examples.length).toBeGreaterThanOrEqual(2);
         for (const example of examples) {
-          // Those of a fleet need the clusters that are in its file.
-          if (example.includes('--every') || example.includes('--fleet')) continue;
+          // Those of a fleet need the clusters that are in its file, and a node has a kubelet.
+          if (['--every', '--fleet', '--node'].some((option) => example.includes(option))) continue;
           await shell(example.replace('berlin-prod=42:9f86d081…', anchor));
         }
       },
@@ -188,6 +183,32 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
           }
       }
       expect(ran.length).toBeGreaterThanOrEqual(5);
+    });
+
+    it('deletes, by the command of docs/runbooks/replace-node.md, a worker and nothing else', async () => {
+      const text = await readFile(join(REPOSITORY, 'docs/runbooks/replace-node.md'), 'utf8');
+      const command = /^kubectl .* delete machines\.cluster\.x-k8s\.io .*$/m.exec(text)?.[0] ?? 'false';
+      const left = async () =>
+        (
+          await shell('kubectl --kubeconfig management.yaml -n eksa-system get machines.cluster.x-k8s.io -o name')
+        ).stdout
+          .trim()
+          .split('\n');
+      const before = await left();
+      const labels = { 'cluster.x-k8s.io/deployment-name': 'berlin-prod-md-0' };
+      await createMachine(admin, { name: 'berlin-prod-md-0-q4zt9', clusterName: 'berlin-prod', labels });
+      await createMachine(admin, { name: 'paris-md-0-q4zt9', clusterName: 'paris', labels });
+      const all = await left();
+      expect(all).toHaveLength(before.length + 2);
+      const replace = (machine: string) =>
+        shell(`CLUSTER=berlin-prod; MANAGEMENT=management.yaml; MACHINE='${machine}'; ${command}`);
+      // One without a group of workers, as those of control plane and etcd are; one of another cluster; and a name that was forgotten.
+      for (const machine of ['md-0-worker-3', 'paris-md-0-q4zt9', ''])
+        expect((await replace(machine)).stdout).toBe('No resources found\n');
+      expect(await left()).toEqual(all);
+      await replace('berlin-prod-md-0-q4zt9');
+      expect(await left()).toEqual(all.filter((name) => !name.endsWith('/berlin-prod-md-0-q4zt9')));
+      await shell('kubectl -n eksa-system delete machines.cluster.x-k8s.io paris-md-0-q4zt9');
     });
 
     /** Sweeps every second until the output holds the third round, then presses Ctrl-C. */

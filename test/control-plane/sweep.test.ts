@@ -10,7 +10,7 @@ import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { loadLocalKubeconfig } from '../../lambdas/kubernetes/local-kubeconfig.ts';
 import {
   attribute,
   extension,
@@ -84,7 +84,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     await admin.apply(rbacManifests({ group: 'certmarshal', audit: false }, POLICIES));
     await admin.apply(rbacManifests({ group: 'certmarshal', management: true, audit: false }, POLICIES));
     const kubeconfig = await readFile(controlPlane.kubeconfig('certmarshal'), 'utf8');
-    client = createKubernetesClient({ ...(await loadKubeconfig(kubeconfig, { origin: 'file' })), addresses: 'local' });
+    client = createKubernetesClient({ ...(await loadLocalKubeconfig(kubeconfig)), addresses: 'local' });
     target = {
       cluster: { name: CLUSTER, provider: 'eks-anywhere' },
       workload: client,

@@ -75,7 +75,7 @@ it('tells that a certificate has ended, and what that means', async () => {
     'closed ClusterUnreadable: berlin',
     'closed CertificateCritical: berlin',
   ]);
-  expect(story.paged()).toEqual(['critical ALARM 3', 'critical OK 21']);
+  expect(story.fallback()).toEqual(['critical ALARM 3', 'critical OK 21']);
 });
 
 it('tells of a kubelet that did not renew its certificate, and that it did', async () => {

@@ -38,7 +38,7 @@ describe('a cluster that cannot be reached', () => {
     await story.until(() => story.isOver(), 40);
     // Read a minute before the cause; 600 seconds later in the tenth minute, and once more.
     expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
-    expect(story.paged()).toEqual(['critical ALARM 11', 'critical OK 19']);
+    expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 19']);
     // It has to stay well for a quarter of an hour.
     expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`, `31 [recovered] berlin: over: ${UNREADABLE}`]);
     expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);

@@ -52,7 +52,7 @@ describe('when Scheduler starts dispatch no more', () => {
       'oldest-sweep': SILENCE,
       critical: SILENCE,
     });
-    expect(story.paged()).toEqual(['critical ALARM 5', 'critical OK 15']);
+    expect(story.fallback()).toEqual(['critical ALARM 5', 'critical OK 15']);
   });
 
   it('tells which clusters are not swept, and when it is over', () => {
@@ -111,7 +111,7 @@ it('rings for the one sweep function that is dead, its queue and its clusters, a
     'oldest-sweep': 7,
     critical: 7,
   });
-  expect(story.paged()).toEqual(['warning ALARM 3', 'critical ALARM 7', 'critical OK 13', 'warning OK 13']);
+  expect(story.fallback()).toEqual(['warning ALARM 3', 'critical ALARM 7', 'critical OK 13', 'warning OK 13']);
   expect(story.told()).toEqual([
     `3 [warning] ${SAYS.errors('sweep-default')}`,
     `4 [warning] ${SAYS.queue('orders-default')}`,
@@ -201,7 +201,7 @@ describe('when S3 can only be read', () => {
   });
 
   it('closes the incidents of the pager', () => {
-    expect(story.paged()).toEqual([
+    expect(story.fallback()).toEqual([
       'warning ALARM 1',
       'critical ALARM 5',
       'critical OK 17',

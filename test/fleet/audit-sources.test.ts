@@ -11,6 +11,7 @@ import { tlsSecrets } from '../../lambdas/audit/sources/tls-secrets.ts';
 import { trustConfigMaps } from '../../lambdas/audit/sources/trust-configmaps.ts';
 import { webhooks } from '../../lambdas/audit/sources/webhooks.ts';
 import { localClient } from '../support/local-client.ts';
+import { NO_EVIDENCE } from '../unit/audit/sources/fake-cluster.ts';
 import { startSimulatedApiServer } from './api-server.ts';
 import { fastClock } from './clock.ts';
 
@@ -62,6 +63,7 @@ test('every source of a cluster itself, through the network', async () => {
     signal: new AbortController().signal,
     members: [],
     authorities: [],
+    issuedJudge: async () => NO_EVIDENCE,
     remembered: new Set(),
   };
   const sources = [

@@ -4,7 +4,7 @@ import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { Provider } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 import { capiCluster, workerMachine } from '../providers/objects.ts';
 import { PROVIDERS } from '../providers/table.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
@@ -50,7 +50,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
   const client = createKubernetesClient({
-    ...(await loadKubeconfig(kubeconfigOf(server, 'certmarshal'), { origin: 'secret' })),
+    ...loadSecretKubeconfig(kubeconfigOf(server, 'certmarshal')),
     addresses: 'local',
   });
   const trust = (configMap: string, data: Readonly<Record<string, string>>) =>

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { MACHINE_TEMPLATES } from '../../lambdas/kubernetes/infrastructure-templates.ts';
-import { EVERYWHERE, PROVIDERS, RELEASES, ROWS } from './table.ts';
+import { EVERYWHERE, PROVIDERS, RELEASES, ROWS, WITHOUT_ROW } from './table.ts';
 
 const page = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -17,7 +17,7 @@ function factsOf(value: unknown): readonly Found[] {
   return 'sources' in value || 'unproven' in value ? [value as Found] : Object.values(value).flatMap(factsOf);
 }
 
-const FACTS = factsOf([RELEASES, EVERYWHERE, PROVIDERS]);
+const FACTS = factsOf([RELEASES, EVERYWHERE, PROVIDERS, WITHOUT_ROW]);
 
 /** Cells of the rows of a table in the README. */
 function rowsUnder(heading: string): readonly (readonly string[])[] {
@@ -73,6 +73,7 @@ describe('the table of providers', () => {
     const minors = Object.keys(RELEASES);
     const titles = [...new Set(ROWS.map(({ provider }) => provider.title))];
     const mark = (has: boolean) => (has ? 'yes' : 'no');
+    const without: Readonly<Record<string, Found & { readonly value: string }>> = WITHOUT_ROW;
     expect(rowsUnder('Works with EKS Anywhere on')).toEqual([
       [
         '',
@@ -89,7 +90,9 @@ describe('the table of providers', () => {
         const types = addresses.value?.({ name: 'a', address: '10.0.0.1' }).map(({ type }) => type);
         return [
           title,
-          ...minors.map((minor) => mark(own.some((provider) => provider.minor === minor))),
+          ...minors.map((minor) =>
+            own.some((provider) => provider.minor === minor) ? 'yes' : without[`${title}, ${minor}`]?.value,
+          ),
           types === undefined ? 'not proven' : `Machine: node name, ${types.join(', ')}`,
           mark(externalEtcd.value),
           types === undefined ? 'not proven' : mark(types.some((type) => type === EVERYWHERE.scanned.value)),

@@ -140,7 +140,11 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const journalLines = await expectJournal(hub, output('JournalBucketName'), clusters);
 
   progress('an alarm rings, and is over');
-  const told = await expectTold(hub, { warning: output('WarningTopicArn'), pager: output('PagerTopicArn') });
+  const told = await expectTold(hub, {
+    warning: output('WarningTopicArn'),
+    pager: output('PagerTopicArn'),
+    fallback: output('FallbackTopicArn'),
+  });
   progress(told);
 
   const logs = await logsOf(hub.calls);

@@ -13,10 +13,12 @@ const TOLD_WITHIN_MS = 60_000;
 export interface PeopleTopics {
   readonly warning: string;
   readonly pager: string;
+  readonly fallback: string;
 }
 
 /**
- * Makes an alarm ring and end, and waits for what people and the pager are told: alarm, internal topic, the deployed notify function, topic, queue.
+ * Makes an alarm ring and end, and waits for what people and the pager are told: alarm, internal topic, the deployed notify function, topic, queue; and for the
+ * composite alarm on the fallback topic.
  *
  * A stand-in for CloudWatch puts the one datum: the emulator makes no metrics of logs. That it is over is said through the API, as CloudWatch would a minute later.
  *
@@ -54,12 +56,17 @@ export async function expectTold({ calls }: Pick<Account, 'calls'>, topics: Peop
     const rings = await received(
       calls,
       String(QueueUrl),
-      ({ people, pager }) => people !== undefined && pager !== undefined,
+      ({ people, pager, fallback }) => people !== undefined && pager !== undefined && fallback !== undefined,
     );
     await monitoring('SetAlarmState', { AlarmName: ALARM.name, StateValue: 'OK', StateReason: 'no datapoint' });
-    // The pager closes its incident at once; people are told of the end only when it has lasted.
-    const over = await received(calls, String(QueueUrl), ({ pager }) => pager !== undefined);
+    const over = await received(
+      calls,
+      String(QueueUrl),
+      ({ pager, fallback }) => pager !== undefined && fallback !== undefined,
+    );
     assert.deepEqual([rings.pager?.NewStateValue, over.pager?.NewStateValue], ['ALARM', 'OK'], 'the pager');
+    assert.equal(rings.pager?.AlarmName, over.pager?.AlarmName, 'the key of the incident');
+    assert.deepEqual([rings.fallback?.NewStateValue, over.fallback?.NewStateValue], ['ALARM', 'OK'], 'the fallback');
     assert.deepEqual([rings.people?.severity, rings.people?.state], ['warning', 'opened'], 'what people are told');
     return String(rings.people?.text.split('\n', 1)[0]);
   } finally {
@@ -69,10 +76,16 @@ export async function expectTold({ calls }: Pick<Account, 'calls'>, topics: Peop
 
 interface Received {
   readonly people?: NotificationDocument;
-  readonly pager?: { readonly AlarmName: string; readonly NewStateValue: string };
+  readonly pager?: AlarmBody;
+  readonly fallback?: AlarmBody;
 }
 
-/** The last message of notify and of the composite alarm, in either order. */
+interface AlarmBody {
+  readonly AlarmName: string;
+  readonly NewStateValue: string;
+}
+
+/** The last messages of notify and of the composite alarm, in any order. */
 async function received(
   calls: Account['calls'],
   QueueUrl: string,
@@ -85,7 +98,10 @@ async function received(
     const { Messages } = await calls.json('sqs', 'AmazonSQS.ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
     for (const { Body, ReceiptHandle } of Array.isArray(Messages) ? Messages : []) {
       const body = JSON.parse(String(Body));
-      found = 'AlarmName' in body ? { ...found, pager: body } : { ...found, people: body };
+      if (!('AlarmName' in body)) found = { ...found, people: body };
+      // Incidents have names of their own.
+      else if (String(body.AlarmName).startsWith('certmarshal-')) found = { ...found, fallback: body };
+      else found = { ...found, pager: body };
       await calls.json('sqs', 'AmazonSQS.DeleteMessage', { QueueUrl, ReceiptHandle });
     }
     await sleep(200);

@@ -102,7 +102,7 @@ function circles(imports: readonly Import[]): readonly (readonly string[])[] {
 const PURE = ['contracts', 'health', 'resources', 'slo', 'tables', 'window', 'x509'];
 /** Of the rooms that also read and write. */
 const DECIDING =
-  /^lambdas\/(?:approval\/(?:decide-approval|rules\/|evidence\/)|audit\/(?:assess|rules\/)|rollout\/(?:plan|checks|progress)|recovery\/policy)/;
+  /^lambdas\/(?:approval\/(?:decide-approval|person|rules\/|evidence\/)|audit\/(?:assess|rules\/)|rollout\/(?:plan|checks|progress)|recovery\/policy)/;
 const PURE_PACKAGES = new Set(['zod/mini', 'node:net', 'node:buffer', 'node:crypto']);
 const IO_FILES = new Set(['lambdas/allowed-addresses.ts', 'lambdas/processor-time.ts']);
 

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { billOf } from '../../bin/commands/cost.ts';
 import { probeCommand } from '../../bin/commands/probe/probe.ts';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
@@ -16,7 +19,8 @@ import { skip } from '../control-plane/real.ts';
 import { recordedIo } from './bin/io.ts';
 import { createAuthority, createServing, listenTls } from './tls/tls-servers.ts';
 
-const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const page = (name: string) => readFileSync(`${ROOT}${name}`, 'utf8');
 
 /** Names of all fields of a value, however deep; maps by reason have no names of their own. */
 function fieldsOf(value: unknown): string[] {
@@ -145,6 +149,53 @@ describe('fleet.yaml in the pages', () => {
     const parsed = parseFleet(text.startsWith('version:') ? text : `version: 1\n${text}`, name);
     expect(parsed.ok ? [] : parsed.problems).toEqual([]);
   });
+});
+
+describe('README.md', () => {
+  const readme = page('README.md');
+
+  it('makes certmarshal a command of the shell, which all pages use', () => {
+    const [, section = ''] = readme.split('\n## Use it on one cluster\n');
+    const [, block = ''] = /^```sh\n(CLONE=[^]*?)^```$/m.exec(section.split('\n## ')[0] ?? '') ?? [];
+    const elsewhere = mkdtempSync(join(tmpdir(), 'certmarshal-shell-'));
+    const script = `${block}cd '${elsewhere}' && certmarshal sweep --help`;
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-euc', script], { cwd: ROOT, encoding: 'utf8' });
+    rmSync(elsewhere, { recursive: true });
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal sweep /), stderr: '' });
+    const clones = globSync('docs/**/*.md', { cwd: ROOT }).filter((name) => page(name).includes('n a clone'));
+    expect(clones.length).toBeGreaterThan(7);
+    const unlinked = clones.filter(
+      (name) => !page(name).includes(`${'../'.repeat(name.split('/').length - 1)}README.md#use-it-on-one-cluster`),
+    );
+    expect(unlinked).toEqual([]);
+    for (const name of globSync('docs/**/*.md', { cwd: ROOT }))
+      expect(page(name)).not.toContain('npm run -s certmarshal --`');
+  });
+
+  it('tells what the first deploy costs, before its commands', () => {
+    const { totalUsd } = billOf(10, 0.02);
+    const cost = readme.indexOf(`costs about $${totalUsd.toFixed(0)} a month for 10 clusters`);
+    expect(cost).toBeGreaterThan(0);
+    expect(readme.indexOf('npx cdk deploy')).toBeGreaterThan(cost);
+  });
+});
+
+/** Kinds of Cluster API, of EKS Anywhere, and how kubectl lets them be shortened. */
+const SHARED_KINDS =
+  /^(?:cl|ma|md|ms|mhc|kcp|(?:machine|machinedeployment|machineset|machinehealthcheck|kubeadmcontrolplane|kubeadmconfig|etcdadmcluster|cluster)s?)$/;
+const KUBECTL = /\bkubectl ([^\n`|;]*)/g;
+const OF_OBJECTS = /(?:^| )(?:get|describe|delete|annotate|label|patch|edit|wait) (?!-)["']?([\w.,/-]+)/;
+
+// On bare metal `machines` are those of bmc.tinkerbell.org, and EKS Anywhere has a `clusters` beside that of Cluster API.
+it('no command of kubectl leaves open whose kind it means', () => {
+  const files = globSync(['*.md', 'docs/**/*.md', 'examples/**/*', '{bin,lambdas,lib}/**/*.ts'], { cwd: ROOT });
+  const kinds = files.flatMap((name) =>
+    [...page(name).matchAll(KUBECTL)].flatMap(([, words = '']) =>
+      (OF_OBJECTS.exec(words)?.[1]?.split(',') ?? []).map((kind) => ({ name, words, kind: kind.split('/')[0] ?? '' })),
+    ),
+  );
+  expect(kinds.filter(({ kind }) => kind === 'machines.cluster.x-k8s.io').length).toBeGreaterThan(10);
+  expect(kinds.filter(({ kind }) => SHARED_KINDS.test(kind))).toEqual([]);
 });
 
 describe('links between pages', () => {

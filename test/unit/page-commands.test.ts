@@ -30,6 +30,18 @@ describe('the commands of pages that are blocks to paste', () => {
     expect(commands.at(-1)?.join(' ')).toContain(last);
   });
 
+  it('of the next day of docs/field-test.md need no variable of the day before', () => {
+    const nextDay = shellBlocks('docs/field-test.md').filter(({ heading }) => heading.startsWith('The bill'));
+    expect(nextDay).toHaveLength(1);
+    expect(recordCommands(nextDay).problems).toEqual([]);
+  });
+
+  it('of docs/uninstall.md destroy the stack of the Region that is named, and look whether it is gone', () => {
+    const [destroy, look] = shellBlocks('docs/uninstall.md').filter(({ heading }) => heading === '2. The hub');
+    expect(destroy?.text).toContain('\nAWS_REGION="$REGION" npx cdk destroy CertMarshal\n');
+    expect(look?.text).toMatch(/^aws cloudformation describe-stacks --stack-name CertMarshal --region "\$REGION" /);
+  });
+
   describe('of certmarshal, tried on a cluster, and on an AWS that does not answer', () => {
     let directory: string;
     let server: SimulatedApiServer;

@@ -59,8 +59,10 @@ const AWS_ERRORS: Readonly<Record<Exclude<AwsErrorKind, 'aborted' | 'conflict'>,
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
+/** What more than one finding leads to. */
+const PROCEDURES = ['recovery.md', 'renew-in-place.md', 'replace-node.md'];
 /** Of reasons of an approval, and the list of those of alarms; those of findings have sections that a test can hold. */
-const OTHERS = ['alarms/README.md', 'recovery.md', 'rollouts/README.md', 'san-not-owned.md'];
+const OTHERS = ['alarms/README.md', ...PROCEDURES, 'rollouts/README.md', 'san-not-owned.md'];
 const LIST = 'README.md';
 const ALARM_LIST = 'alarms/README.md';
 const ROLLOUT_LIST = 'rollouts/README.md';
@@ -88,7 +90,7 @@ const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8'
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
 const ofFindings = pagesIn('').filter((page) => !OTHERS.includes(page));
 /** Whose variables are set at the head of a page, and whose commands are known. */
-const pasted = [...ofFindings, ...ofAlarms, ...ofRollouts, 'recovery.md'];
+const pasted = [...ofFindings, ...ofAlarms, ...ofRollouts, ...PROCEDURES];
 
 /** Quoted parts are one word, and of a pipe each part is a command. Enough for what is written there. */
 function commandsIn(block: string): readonly (readonly string[])[] {
@@ -136,10 +138,13 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'rollout restart',
     'rollout status',
     'delete csr',
+    'delete machines.cluster.x-k8s.io',
+    'drain',
     'config view',
     'diff',
   ],
   aws: [
+    'autoscaling terminate-instance-in-auto-scaling-group',
     'eks create-access-entry',
     'eks delete-access-entry',
     'eks describe-access-entry',
@@ -212,8 +217,8 @@ function optionsOf(command: string): ReadonlySet<string> {
 
 describe('runbooks', () => {
   it('are there for every code of a finding, and for nothing that there is not', () => {
-    const expected = [...codes.map(runbookOf), `${FOLDER}/recovery.md`, `${FOLDER}/san-not-owned.md`];
-    expect(pagesIn('').map((page) => `${FOLDER}/${page}`)).toEqual(expected.toSorted());
+    const others = [...PROCEDURES, 'san-not-owned.md'].map((page) => `${FOLDER}/${page}`);
+    expect(pagesIn('').map((page) => `${FOLDER}/${page}`)).toEqual([...codes.map(runbookOf), ...others].toSorted());
   });
 
   it('are there for every alarm, and for nothing that there is not', () => {
@@ -325,7 +330,6 @@ describe('runbooks', () => {
     const listed = rows.filter(({ page = '' }) => !OTHERS.includes(page));
     expect(listed).toEqual(headings.toSorted((a, b) => ((a.name ?? '') < (b.name ?? '') ? -1 : 1)));
     expect(rows.flatMap(({ page = '' }) => (OTHERS.includes(page) ? page : [])).toSorted()).toEqual(OTHERS);
-    expect(textOf(LIST)).toContain('npm run -s certmarshal --');
   });
 
   const firstCellsOf = (page: string) =>
@@ -444,7 +448,40 @@ describe('runbooks', () => {
     expect(textOf(page).indexOf('get secret "$CLUSTER-apiserver-etcd-client"')).toBeGreaterThan(first);
   });
 
-  it.each(['certificate-expired.md', 'certificate-expiring.md'])('%s has a file that eksctl anywhere takes', (page) => {
+  it('have one page that renews in place, and one that replaces a node; others point there', () => {
+    expect(renewing).toEqual(['recovery.md', 'renew-in-place.md']);
+    for (const page of ['certificate-expired.md', 'certificate-expiring.md', 'recovery.md', 'rollouts/etcd-by-hand.md'])
+      expect(textOf(page)).toContain('renew-in-place.md)');
+    const replacing = pages.filter((page) =>
+      /clusterctl alpha rollout|terminate-instance/.test(blocksIn(page).join('')),
+    );
+    expect(replacing).toEqual(['replace-node.md']);
+    for (const page of ['certificate-expired.md', 'kubelet-renewal-overdue.md', 'no-valid-certificate.md'])
+      expect(textOf(page)).toContain('(replace-node.md)');
+  });
+
+  // aws/eks-anywhere pkg/certificates/renewerbottlerocket.go: v0.23.6 and v0.24.1 wait for static pods to go, v0.24.0 does not.
+  it('name the versions that renew Bottlerocket', () => {
+    const versions = '0.23.6 or later,? but not 0.24.0';
+    expect(textOf('renew-in-place.md')).toMatch(new RegExp(`Bottlerocket ${versions}`));
+    expect(readFileSync(`${ROOT}README.md`, 'utf8')).toMatch(new RegExp(`Bottlerocket ${versions}`));
+    const others = pages.filter(
+      (page) => page !== 'renew-in-place.md' && /Bottlerocket[^.]{0,20} 0\.2\d/.test(textOf(page)),
+    );
+    expect(others).toEqual([]);
+  });
+
+  // Sources of the users, all aws/eks-anywhere@v0.26.1 pkg: constants/constants.go:107-108, providers/tinkerbell/ssh.go:10, api/v1alpha1/nutanixmachineconfig.go:54 and
+  // cloudstackmachineconfig.go:10.
+  it('have a file that eksctl anywhere takes, and the users of SSH', () => {
+    const page = 'renew-in-place.md';
+    for (const user of [
+      '`capv` on vSphere',
+      '`eksa` on Nutanix',
+      '`capc` on CloudStack',
+      '`ec2-user` on bare metal and',
+    ])
+      expect(textOf(page)).toContain(user);
     const [, file = ''] = /^```yaml\n([^]*?)^```$/m.exec(textOf(page)) ?? [];
     const nodes = { nodes: expect.any(Array), ssh: { sshUser: expect.any(String), sshKey: expect.any(String) } };
     expect(parse(file)).toEqual({
@@ -455,6 +492,25 @@ describe('runbooks', () => {
       etcd: nodes,
     });
     expect(file).toContain('os: ubuntu # or redhat, bottlerocket');
+  });
+
+  // aws/eks-anywhere@v0.26.1 docs/content/en/docs/getting-started/optional/kubeletconfig.md:46: without `kind` it is not processed.
+  it('tell all of what lets a kubelet of EKS Anywhere ask', () => {
+    const [, file = ''] = /^```yaml\n([^]*?)^```$/m.exec(textOf('certificate-expired.md')) ?? [];
+    const kubelet = { kubeletConfiguration: { kind: 'KubeletConfiguration', serverTLSBootstrap: true } };
+    expect(parse(file)).toEqual({
+      apiVersion: expect.stringMatching(/^anywhere\.eks\.amazonaws\.com\//),
+      kind: 'Cluster',
+      metadata: { name: 'berlin-prod' },
+      spec: { controlPlaneConfiguration: kubelet, workerNodeGroupConfigurations: [{ name: 'md-0', ...kubelet }] },
+    });
+    for (const page of ['README.md', 'docs/deploy.md']) {
+      const text = readFileSync(`${ROOT}${page}`, 'utf8');
+      expect(text).toMatch(
+        /`serverTLSBootstrap: true`[^]*?rolls (?:the|these) nodes[^]*?Bottlerocket[^]*?ntil then there is nothing to approve/,
+      );
+      expect(text).toMatch(/\((?:docs\/)?runbooks\/certificate-expired\.md\)/);
+    }
   });
 
   it('explain what a kubelet says whose request nobody approved, where people look', () => {
@@ -486,6 +542,34 @@ describe('runbooks', () => {
     'rollout status': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
   };
   const OF_A_CLUSTER = ['audit', 'sweep', 'explain'];
+
+  /** Where the cluster is one of Cluster API. */
+  const CLUSTER_API = ['coverage-shrunk.md', 'stale-annotation.md'];
+  /** Where it is one of EKS. */
+  const EKS = ['authority-distribution-failed.md', 'successor-not-trusted.md'];
+
+  it.each(ofFindings)('%s has a line for EKS wherever the others have one, and asks the management cluster', (page) => {
+    const missing = blocksIn(page).flatMap((block) => {
+      const lines = block.split('\n');
+      return lines.filter((line, index) => {
+        if (!/^certmarshal (?:audit|sweep|explain) /.test(line)) return false;
+        if (EKS.includes(page)) return !line.includes(' --allow-exec');
+        if (/^MANAGEMENT=/m.test(textOf(page)) && !line.includes(' --management-kubeconfig "$MANAGEMENT"')) return true;
+        const forEks = line.replace(' --management-kubeconfig "$MANAGEMENT"', '');
+        const next = (lines[index + 1] ?? '').replace(' --allow-exec', '');
+        return !CLUSTER_API.includes(page) && (next !== `# EKS: ${forEks}` || next === lines[index + 1]);
+      });
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it.each(ofRollouts)('%s says of a plan that it writes nothing, where it is under what mends', (page) => {
+    const [, mend = ''] = textOf(page).split('\n## Mend it\n');
+    const [section = ''] = mend.split('\n## ');
+    const plans = [...section.matchAll(/\n([^\n]+)\n\n```sh\n(?=certmarshal rollout plan [^\n]* --accept )/g)];
+    expect(plans.filter(([, before = '']) => !before.endsWith('this writes nothing:'))).toEqual([]);
+    expect(section).not.toContain('for once');
+  });
 
   it.each(ofAlarms)('%s has blocks that run as they are printed', (page) => {
     const incomplete: string[] = [];
@@ -561,7 +645,8 @@ describe('runbooks', () => {
 
   it.each(pages)('%s takes nothing away that cannot be brought back', (page) => {
     const forbidden =
-      /delete machine|delete secret|edit secret|certificate deny|certificate approve|--force|delete node /;
+      // But a Machine of a group of workers: its MachineSet makes another one.
+      /delete machine(?!s\.cluster\.x-k8s\.io -l "[^"]*,cluster\.x-k8s\.io\/deployment-name" )|delete secret|edit secret|certificate deny|certificate approve|--force|delete node /;
     expect(blocksIn(page).filter((block) => forbidden.test(block))).toEqual([]);
   });
 });

@@ -1,52 +1,37 @@
 import { Option } from 'commander';
-import { type AuditOptions, type AuditReport, audit } from '../../../lambdas/audit/audit.ts';
+import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
-import { directorySnapshots, snapshotFileName } from '../../../lambdas/audit/directory-snapshots.ts';
 import { tryDirectory } from '../../../lambdas/audit/make-directory.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
-import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
-import { AUDIT_SOURCES } from '../../../lambdas/audit/sources.ts';
-import { isWhole } from '../../../lambdas/audit/whole.ts';
-import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
-import { SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
-import { firstOf } from '../../../lambdas/words.ts';
+import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { type AllContextsOptions, withAllContexts } from '../../all-contexts.ts';
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
-import { EXIT, UsageError } from '../../exit-codes.ts';
+import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
-import { type Io, PROCESS, print, printJson } from '../../io.ts';
+import { PROCESS, print, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { auditCsv } from './csv.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
+import { type AuditIo, type AuditOnceOptions, auditOnce } from './once.ts';
 import { auditOpenMetrics } from './openmetrics.ts';
 import { type AuditRepeat, auditRepeat } from './repeat.ts';
-import { auditedSources } from './sources.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { auditLines } from './view.ts';
 
-export interface AuditCommandOptions extends AuditRepeat {
+export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions {
   readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
-  /** Exit status 1 for a finding that is at least so severe. */
-  readonly failOn?: Severity;
   readonly verbose?: boolean;
-  /** Directory of the snapshots: what was known before counts, and what is known now is written. */
-  readonly snapshots?: string;
   /** How the user starts this program, for the commands it recommends. */
   readonly program: string;
 }
 
-/** What the command does it with; tests have sources of their own. */
-export interface AuditIo extends Io {
-  readonly sources?: AuditOptions['sources'];
-}
-
 export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    withCluster(command)
+    withAllContexts(withCluster(command), 'audits')
       .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
       .option('--no-handshakes', 'no TLS handshakes with machines and Nodes; only one with the API endpoint')
       .option('--secrets', 'read TLS Secrets and those of Cluster API too: certmarshal rbac --audit-secrets')
@@ -81,6 +66,7 @@ Examples:
   ${name} audit --kubeconfig berlin.yaml --no-handshakes --policy fleet.yaml --output json
   ${name} audit --kubeconfig berlin.yaml --output openmetrics > certmarshal.prom
   ${name} audit --kubeconfig berlin.yaml --fail-on critical --port kubelet=10250
+  ${name} audit --all-contexts --no-handshakes --report fleet.html
 
 Exit status:
   0  done
@@ -88,10 +74,15 @@ Exit status:
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
-      run(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
+      run(async (options: AuditTargetOptions & AllContextsOptions & AuditCommandOptions & { policy?: string }) => {
         const { snapshots, policy } = options;
         const fleet = await loadFleet(policy);
         if (snapshots !== undefined) await trySnapshots(snapshots);
+        if (options.allContexts === true) {
+          // The page is only loaded by those who ask for it.
+          const { auditAllContexts } = await import('./all-contexts.ts');
+          return auditAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
+        }
         const target = await openAuditTarget(options, fleet);
         const given = { ...options, program: name, ...auditRepeat(options) };
         const signal = interruption('what was read by now is shown');
@@ -130,35 +121,19 @@ export async function auditCommand(
   io: AuditIo,
 ): Promise<number> {
   const { stderr } = io;
-  const { server } = target;
-  stderr.write(otherwiseNotice(target.cluster.name, server) ?? '');
-  const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
-  const before = await readBefore(snapshots, target.id, stderr, signal);
-  refuseAnother(before, target, options.snapshots);
-  const audited = await auditWithProgress(target, { previous: before.stored?.snapshot, thresholds, signal }, io);
-  const partial = lossOf(before, audited, stderr);
-  const report = partial === undefined ? audited : { ...audited, snapshot: { ...audited.snapshot, partial } };
-  show(report, thresholds, options, server, io);
-  const interrupted = signal.aborted;
-  if (interrupted)
+  stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
+  const progress = startProgress(stderr);
+  const { report, status, failed } = await auditOnce(target, thresholds, options, signal, io, (left) =>
+    progress.say(`${target.cluster.name}: ${left}`),
+  ).finally(() => progress.done());
+  show(report, thresholds, options, target.server, io);
+  if (signal.aborted)
     stderr.write(
-      `Interrupted: what was not read by then is listed as not read${snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
+      `Interrupted: what was not read by then is listed as not read${options.snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
     );
-  const kept =
-    snapshots === undefined ||
-    (before.readable &&
-      !interrupted &&
-      (await writeAfter(snapshots, ofServer(report, server), before.stored?.etag, stderr)));
-  const { findings, observations } = report.snapshot;
-  const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
-  const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
   // Whoever runs it in a job where nobody looks at the output wants to know which of the two it was.
   if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
-  return complete && !failed ? EXIT.done : EXIT.incomplete;
-}
-
-function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
-  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(limit);
+  return status;
 }
 
 function show(
@@ -182,106 +157,5 @@ function show(
       break;
     case 'table':
       print(io, auditLines(viewOf(report, thresholds, now), { ...options, verbose, server, now }));
-  }
-}
-
-function auditWithProgress(
-  target: AuditTarget,
-  options: Pick<AuditOptions, 'previous' | 'thresholds' | 'signal'>,
-  { stderr, clock, sources = AUDIT_SOURCES }: AuditIo,
-): Promise<AuditReport> {
-  const progress = startProgress(stderr);
-  const waiting = new Set<SourceId>(sources.map(({ id }) => id));
-  const say = () =>
-    progress.say(
-      `${target.cluster.name}: ${sources.length - waiting.size} of ${sources.length} sources read, waiting for ${firstOf([...waiting])}`,
-    );
-  say();
-  return audit(target, {
-    ...options,
-    clock,
-    sources,
-    onSource(source) {
-      waiting.delete(source);
-      say();
-    },
-  }).finally(() => progress.done());
-}
-
-interface Before {
-  readonly stored: StoredSnapshot | undefined;
-  /** Whether it is known what is there: nothing is written over what could not be read. */
-  readonly readable: boolean;
-}
-
-async function readBefore(
-  snapshots: Snapshots | undefined,
-  id: string,
-  stderr: NodeJS.WritableStream,
-  signal: AbortSignal,
-): Promise<Before> {
-  if (snapshots === undefined) return { stored: undefined, readable: true };
-  try {
-    const stored = await snapshots.read(id, signal);
-    if (stored !== undefined && stored.snapshot === undefined)
-      stderr.write('The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n');
-    return { stored, readable: true };
-  } catch (error) {
-    stderr.write(
-      `The snapshot of before cannot be read: ${systemErrorWords(error)}. This audit knows nothing of before, and writes none.\n`,
-    );
-    return { stored: undefined, readable: false };
-  }
-}
-
-/**
- * Kubeconfigs call many a cluster alike: what is known of one must not pass for what was known of another.
- *
- * @throws UsageError when the snapshot of before is of another API server
- */
-function refuseAnother(
-  { stored }: Before,
-  { id, server }: Pick<AuditTarget, 'id'> & { readonly server?: NamedServer },
-  directory = '',
-): void {
-  const before = stored?.snapshot?.server;
-  if (before === undefined || server === undefined || before === server.address) return;
-  throw new UsageError(
-    `--snapshots ${printable(directory)}: the snapshot of ${printable(id)} there is of the API server ${printable(before)}; this one is ${printable(server.address)}. Two clusters that are called alike: name this one with --cluster. The same cluster at another address: move ${printable(snapshotFileName(id))} away.`,
-  );
-}
-
-function ofServer(report: AuditReport, server: NamedServer | undefined): AuditReport {
-  return server === undefined ? report : { ...report, snapshot: { ...report.snapshot, server: server.address } };
-}
-
-/** Whether something of before is lost, and not everything was seen again since. */
-function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.WritableStream): true | undefined {
-  if (stored === undefined) return undefined;
-  if (stored.snapshot === undefined) return true;
-  if (stored.snapshot.partial === undefined || isWhole(snapshot)) return undefined;
-  stderr.write(
-    'A snapshot was lost, and not everything was seen again since: what is missing here may be there all the same. Make every source readable.\n',
-  );
-  return true;
-}
-
-/** @returns whether it was written */
-async function writeAfter(
-  snapshots: Snapshots,
-  { snapshot }: AuditReport,
-  etag: string | undefined,
-  stderr: NodeJS.WritableStream,
-): Promise<boolean> {
-  try {
-    await snapshots.write(snapshot, etag, new AbortController().signal);
-    return true;
-  } catch (error) {
-    stderr.write(
-      error instanceof AwsError
-        ? `${error.message}\n`
-        : `The snapshot cannot be written: ${systemErrorWords(error)}. The next audit knows nothing of this one.\n`,
-    );
-    return false;
   }
 }

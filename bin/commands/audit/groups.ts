@@ -1,6 +1,8 @@
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
+import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { type CertificateGroup, certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
+import type { IssuedSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
@@ -10,6 +12,8 @@ export interface AuditView {
   readonly report: AuditReport;
   /** Its certificates by class, what bites first in front. */
   readonly groups: readonly CertificateGroup[];
+  /** Whose kubelet serving certificates are proven; absent where none was judged. */
+  readonly issued?: IssuedSummary | undefined;
 }
 
 export function severityCounts(findings: readonly ExpiryFinding[]): Readonly<Record<Severity, number>> {
@@ -23,5 +27,10 @@ export function certificatesOf({ snapshot }: AuditReport): readonly CertificateO
 
 /** @param now milliseconds since the epoch */
 export function viewOf(report: AuditReport, thresholds: Thresholds, now: number): AuditView {
-  return { report, groups: certificateGroups(report.snapshot, thresholds, now) };
+  const { snapshot } = report;
+  return {
+    report,
+    groups: certificateGroups(snapshot, thresholds, now),
+    issued: issuedSummaryOf(snapshot.observations),
+  };
 }

@@ -2,7 +2,7 @@ import { type AuditView, certificatesOf, severityCounts } from './groups.ts';
 import { auditedSources, handshakesOf } from './sources.ts';
 
 /** The audit as a program reads it: docs/output.md. @param verbose with every other observation */
-export function auditJson({ report, groups }: AuditView, verbose: boolean): object {
+export function auditJson({ report, groups, issued }: AuditView, verbose: boolean): object {
   const { snapshot, durationMs, requests } = report;
   const { version, cluster, provider, auditedAt, findings, observations } = snapshot;
   const sources = auditedSources(observations);
@@ -17,6 +17,7 @@ export function auditJson({ report, groups }: AuditView, verbose: boolean): obje
     counts: severityCounts(findings),
     findings,
     groups,
+    issued,
     sources: {
       read: sources.read.map(({ source, count }) => ({ source, count })),
       unread: sources.unread.map(({ source, problem, message, remedy }) => ({ source, problem, message, remedy })),

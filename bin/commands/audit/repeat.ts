@@ -6,6 +6,8 @@ import type { AuditTargetOptions } from './target.ts';
 export interface AuditRepeat {
   /** Of this program, which cluster. */
   readonly repeat: string;
+  /** Of `certmarshal explain --node`. */
+  readonly repeatExplain: string;
   /** Of `certmarshal audit`, all of them. */
   readonly repeatAudit: string;
   /** Of kubectl. */
@@ -22,14 +24,16 @@ export function auditRepeat(
     ['--kubeconfig', kubeconfig],
     ['--context', context],
   ]);
+  const ports = (options.port ?? []).map((port) => ['--port', port] as const);
   return {
     repeat,
+    repeatExplain: `${repeat}${repeatedFlags([['--policy', policy], ...ports])}`,
     repeatAudit: `${repeat}${repeatedFlags([
       ['--policy', policy],
       ['--no-handshakes', options.handshakes === false],
       ['--secrets', options.secrets],
       ['--kubelet-metrics', options.kubeletMetrics],
-      ...(options.port ?? []).map((port) => ['--port', port] as const),
+      ...ports,
       ['--snapshots', options.snapshots],
     ])}`,
     // Without one of its own, the cluster is its own management cluster.
@@ -42,7 +46,7 @@ export function auditRepeat(
 }
 
 /** Kinds that are in the management cluster. */
-const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com| get (?:machine|kubeadm|etcdadm|cluster )/;
+const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
 
 /** A command as the user has to type it: for this program, and for the cluster that was audited. */
 export function asTyped(
@@ -53,6 +57,8 @@ export function asTyped(
   if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
   if (command.startsWith('certmarshal rollout plan --kubeconfig KUBECONFIG '))
     return `${program} rollout plan${given.repeat}`;
+  const explained = /^certmarshal (?<verb>explain --node \S+) --kubeconfig KUBECONFIG /.exec(command)?.groups?.['verb'];
+  if (explained !== undefined) return `${program} ${explained}${given.repeatExplain}`;
   if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
   // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.

@@ -1,7 +1,7 @@
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import type { EksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { eksRegionOf } from '../../instances.ts';
+import { eksRegionOf, instancesOf } from '../../instances.ts';
 import { type OpenCluster, openCluster, type TargetOptions } from '../../target.ts';
 import { serverPorts } from './ports.ts';
 
@@ -24,11 +24,14 @@ export async function openAuditTarget(
   fleet: Fleet,
 ): Promise<AuditTarget & Pick<OpenCluster, 'server' | 'close'>> {
   const ports = serverPorts(options.port ?? []);
-  const { host, ...opened } = await openCluster(options, fleet);
-  const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host) : undefined;
+  const { host, awsProfile, ...opened } = await openCluster(options, fleet);
+  const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host, awsProfile) : undefined;
   return {
     ...opened,
     eks,
+    policies: fleet.policies,
+    // What is evidence of the certificates of EKS nodes.
+    ...(opened.cluster.provider === 'eks' ? instancesOf(host) : {}),
     reach: {
       handshakes: options.handshakes !== false,
       secrets: options.secrets === true,
@@ -38,8 +41,8 @@ export async function openAuditTarget(
   };
 }
 
-/** EKS of the Region that the endpoint names, asked with the AWS credentials of the user's environment; undefined for another host. */
-async function eksOf(name: string, host: string): Promise<EksAuditReader | undefined> {
+/** EKS of the Region that the endpoint names, asked with the AWS profile of the kubeconfig, else with the credentials of the user's environment; undefined for another host. */
+async function eksOf(name: string, host: string, profile: string | undefined): Promise<EksAuditReader | undefined> {
   const region = eksRegionOf(host);
   if (region === undefined) return undefined;
   // The SDK is only loaded by those who have an EKS cluster.
@@ -48,5 +51,7 @@ async function eksOf(name: string, host: string): Promise<EksAuditReader | undef
     import('../../../lambdas/aws/eks-audit.ts'),
   ]);
   const scope = { account: 'the account of your AWS credentials', region };
-  return createEksAuditReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) })(scope, name);
+  return createEksAuditReader({
+    credentials: createCredentials({ sessionName: 'certmarshal', sts: profile === undefined ? {} : { profile } }),
+  })(scope, name);
 }

@@ -12,6 +12,7 @@ import { MARKS, nextLine, PROVIDER_NAMES, serverLine } from '../../terminal/phra
 import { day, joined, span, took } from '../../terminal/words.ts';
 import { visibleWidth } from '../../terminal/wrap.ts';
 import { type AuditView, severityCounts } from './groups.ts';
+import { issuedLines } from './issued.ts';
 import { type AuditRepeat, asTyped } from './repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
 
@@ -46,6 +47,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && asTyped(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
+    issuedLines(view.issued),
     findingsBlock(counted(others.length, 'finding'), others, rendering),
     notRead.length > 0 && findingsBlock(`${notRead.length} not read`, notRead, rendering),
     notVisibleBlock(notVisible),
@@ -60,6 +62,19 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
 export function timelineLines(view: AuditView, now: number, server?: NamedServer): Lines {
   const sources = auditedSources(view.report.snapshot.observations);
   return [headline(view, sources, now), serverLine(server), timeline(view, now)];
+}
+
+/** One line of a fleet: the story of one cluster, without what to do about it. */
+export function storyLine(view: AuditView, now: number): Lines {
+  const { findings, observations } = view.report.snapshot;
+  const worst = findings.find(({ severity }) => severity !== 'info');
+  const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
+  const sources = auditedSources(observations);
+  // A message that has a remedy has it behind a semicolon.
+  const brief = worst && { ...worst, message: worst.message.split('; ', 1).join() };
+  return isUnreadable(sources)
+    ? unreadableLine(view, sources, now)
+    : hang(paint(`${symbol} `), readLine(view, brief, now));
 }
 
 const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
@@ -77,18 +92,26 @@ function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>)
   return unread.some(({ source }) => !FROM_OUTSIDE.has(source)) && read.every(({ source }) => FROM_OUTSIDE.has(source));
 }
 
-function headline({ report, groups }: AuditView, { read, unread }: AuditedSources, now: number): Lines {
-  const { cluster, provider, findings } = report.snapshot;
-  const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
-  if (isUnreadable({ read, unread }))
-    return hang(bad('✖ '), bad(`${name} · not readable: ${answerOf(unread[0])}${remembered(groups, now)}`));
+function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
+  const worst = view.report.snapshot.findings.find(({ severity }) => severity !== 'info');
+  return isUnreadable(sources) ? unreadableLine(view, sources, now) : hang('', readLine(view, worst, now));
+}
+
+function unreadableLine({ report, groups }: AuditView, { unread }: AuditedSources, now: number): Lines {
+  return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${answerOf(unread[0])}${remembered(groups, now)}`));
+}
+
+function nameOf({ snapshot: { cluster, provider } }: AuditView['report']): string {
+  return `${cluster} · ${PROVIDER_NAMES[provider]}`;
+}
+
+function readLine({ report, groups }: AuditView, worst: ExpiryFinding | undefined, now: number): string {
   const certificates = counted(
     groups.reduce((sum, { count }) => sum + count, 0),
     'certificate',
   );
-  const worst = findings.find(({ severity }) => severity !== 'info');
   const [, paint] = MARKS[worst?.severity ?? 'well'];
-  return hang('', `${strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`);
+  return `${strong(nameOf(report))} · ${certificates}: ${paint(story(worst, groups, now))}`;
 }
 
 /** Whichever list failed first, the server is what does not answer. */

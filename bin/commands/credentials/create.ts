@@ -6,16 +6,16 @@ import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/
 import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
 import { ensureObject, type Manifest, objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
-import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
-import { EXIT_HELP, type Register, withOutput } from '../../command.ts';
+import { ALLOW_EXEC_OPTION, EXIT_HELP, type Register, withOutput } from '../../command.ts';
 import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
-import { defaultKubeconfig, load, nameOf, providerOf } from '../../target.ts';
+import { kubeconfigFiles, load, nameOf, providerOf } from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
@@ -51,9 +51,12 @@ export const register: Register = (command, { program: name, interruption, run }
       .addHelpText('after', EXIT_HELP)
       .command('create')
       .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')
-      .option('--kubeconfig <file>', 'kubeconfig of an administrator; default: $KUBECONFIG, else ~/.kube/config')
+      .option(
+        '--kubeconfig <file>',
+        'kubeconfig of an administrator; default: the files of $KUBECONFIG, else ~/.kube/config',
+      )
       .option('--context <name>', 'context of the kubeconfig; default: its current one')
-      .option('--allow-exec', 'run the credential command that the kubeconfig names')
+      .option(...ALLOW_EXEC_OPTION)
       .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
       .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
       .option(
@@ -64,7 +67,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
       .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
       .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
-      .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
+      .option('-n, --namespace <namespace>', 'of the ServiceAccount', 'kube-system')
       .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
       .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
       .option(
@@ -156,7 +159,7 @@ export async function createCredentialsCommand(
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
   const admin = {
-    ...(await load(options.kubeconfig ?? defaultKubeconfig(env), options)),
+    ...(await load(kubeconfigFiles(options, env), options)),
     addresses: 'local' as const,
   };
   const cluster = options.cluster ?? nameOf(admin);

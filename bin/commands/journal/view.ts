@@ -161,7 +161,8 @@ function rowOf(line: RawLine, now: number): string[] {
       : shown === ''
         ? 'no name that could be read'
         : shown;
-  const why = `${changedOf(intact)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}`;
+  const person = value['kind'] === 'person' ? `; decided by ${text(value['by'])}: ${text(value['because'], 500)}` : '';
+  const why = `${changedOf(intact)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}${person}`;
   return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict), text(outcome), why];
 }
 
@@ -226,6 +227,9 @@ const COLUMNS = [
   'window',
   'by',
   'until',
+  'because',
+  'judged',
+  'failed',
 ] as const;
 
 const isSpecial = (value: string) => /[",\r\n]/.test(value);

@@ -1,6 +1,4 @@
-import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
-import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
@@ -10,8 +8,8 @@ import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../../l
 import { counted } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
+import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
 import { pasteable } from '../../program.ts';
-import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, quote, serverWords } from '../../target.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, good, warn } from '../../terminal/paint.ts';
@@ -25,7 +23,7 @@ export interface RecoveryOptions {
   /** Version of certmarshal, for the journal. */
   readonly version: string;
   /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
-  readonly journal?: { readonly journal: Journal; readonly directory: string };
+  readonly journal?: KeyboardJournal;
   /** The command again, without its output. */
   readonly repeat: string;
 }
@@ -42,8 +40,6 @@ export const RECOVERY_PORTS: RecoveryPorts = { ...PROCESS, sweep: sweepRecovery,
 const EVERY_MS = 10_000;
 /** Who pressed Ctrl-C waits no longer for the cluster to hear of it. */
 const END_MS = 10_000;
-/** For the disk. */
-const JOURNAL_MS = 10_000;
 
 /** What became of a node of the window. */
 interface NodeOutcome {
@@ -56,7 +52,7 @@ interface NodeOutcome {
 
 /**
  * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
- * another one may begin at once. Where a journal is to be kept and cannot be, it closes too. As JSON the window, one document a sweep, and what became of each node.
+ * another one may begin at once. Where a journal is to be kept and cannot be, or the first look does not reach the cluster, it closes too: a person who waits is told what comes first. As JSON the window, one document a sweep, and what became of each node.
  *
  * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
  */
@@ -77,6 +73,7 @@ export async function recoveryOpenCommand(
   stderr.write(recordNotice(window, options));
   if (isJson) printJson(ports, { version: 1, kind: 'window', window });
   let unkept: string | undefined;
+  let reach: 'unknown' | 'reached' | 'unreached' = 'unknown';
   while (!signal.aborted && left() > 0) {
     const report = await during(ports, `${target.cluster.name}: window open for ${span(left())} more`, () =>
       sweep(target, window, { clock, signal, given }),
@@ -86,18 +83,28 @@ export async function recoveryOpenCommand(
     else if (news.length > 0) print(ports, news);
     for (const row of report.rows) rows.set(row.uid, row);
     unkept = await keep(report, window, options);
+    if (reach === 'unknown') reach = isUnreached(report) ? 'unreached' : 'reached';
     const rest = left();
-    if (unkept !== undefined || report.closed !== undefined || rest <= 0) break;
+    if (unkept !== undefined || reach === 'unreached' || report.closed !== undefined || rest <= 0) break;
     // Ctrl-C is no error: the loop sees it.
     await sleep(Math.min(EVERY_MS, rest), signal).catch(() => {});
   }
   const outcomes = window.nodes.map((node) => outcomeOf(node, [...rows.values()]));
   const isRecovered = outcomes.every(({ approvals, last }) => approvals > 0 || last?.reason === 'StillValid');
   if (isJson) printJson(ports, { version: 1, kind: 'closed', window: window.id, nodes: outcomes });
-  else print(ports, closing(window, outcomes, options));
+  else if (reach !== 'unreached') print(ports, closing(window, outcomes, options));
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
-  if (left() > 0) stderr.write(await closeEarly(target, window, ports));
+  if (reach === 'unreached')
+    stderr.write(
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of docs/runbooks/recovery.md; then again: ${options.repeat}\n`,
+    );
+  else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** The API server did not answer at all. A later look that does not is no reason to end: it may be restarting. */
+function isUnreached({ rows, problems }: RecoveryReport): boolean {
+  return rows.length === 0 && problems.some(({ kind }) => kind === 'unreachable' || kind === 'timeout');
 }
 
 /** Ends it in the cluster too, where a deployed sweep or another keyboard would have to wait for its end. */
@@ -130,13 +137,8 @@ async function keep(
   if (journal === undefined) return undefined;
   const { entries } = recoveryEntries(report, window, version);
   if (entries.length === 0) return undefined;
-  try {
-    await journal.journal.append(report.cluster, entries, AbortSignal.timeout(JOURNAL_MS));
-    return undefined;
-  } catch (error) {
-    const why = error instanceof AwsError ? error.message : systemErrorWords(error);
-    return `The journal in ${printable(journal.directory)} could not be written, so the window is closed: ${why}. These lines are not in it:\n${entries.map((entry) => JSON.stringify(entry)).join('\n')}`;
-  }
+  const unkept = await keepAtKeyboard(journal, report.cluster, entries);
+  return unkept === undefined ? undefined : `The window is closed: ${unkept}`;
 }
 
 /** Who was approved, and why, has to be found again. */

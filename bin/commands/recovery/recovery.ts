@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
-import type { Journal } from '../../../lambdas/journal/journal.ts';
-import { printable } from '../../../lambdas/printable.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { PROCESS } from '../../io.ts';
-import { systemErrorWords } from '../../system-error.ts';
+import { openKeyboardJournal } from '../../keyboard-journal.ts';
 import { openCluster, repeatedFlags, repeatOptions, type TargetOptions } from '../../target.ts';
 import { type RecoveryBucket, recoveryCloseInBucket, recoveryListInBucket, recoveryOpenInBucket } from './bucket.ts';
 import { RECOVERY_PORTS, recoveryOpenCommand } from './open.ts';
@@ -89,7 +85,7 @@ Examples:
 
 Exit status:
   0  done: every Node of the window was approved, or has a valid certificate; with --bucket: the window is open
-  1  a Node was not, or something could not be read or written; the output says what
+  1  a Node was not, something could not be read or written, or the first look did not reach the cluster; the output says what
   2  wrong usage or configuration, or a window is open already; nothing was done`,
     )
     .action(run((options: OpenOptions) => (options.bucket === undefined ? openHere(options) : openDeployed(options))));
@@ -114,7 +110,7 @@ Exit status:
     const given = { ...options, by: options.by ?? `${userInfo().username} on ${hostname()}` };
     // Before anything is connected to: all that is wrong with the options.
     recoveryWindow(given, { ...opening, cluster: options.cluster ?? '' });
-    const journal = options.journal === undefined ? undefined : await openJournal(options.journal);
+    const journal = options.journal === undefined ? undefined : await openKeyboardJournal(options.journal);
     const fleet = await loadFleet(options.fleet, '--fleet');
     const { id, ...target } = await openCluster(options, fleet, ({ provider }) => {
       if (provider === 'eks')
@@ -208,22 +204,6 @@ function requireCluster(cluster: string | undefined): string {
 
 function windowId(): string {
   return `${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
-}
-
-/** A directory that cannot be written is found out before anybody is approved. */
-async function openJournal(directory: string): Promise<{ readonly journal: Journal; readonly directory: string }> {
-  try {
-    await mkdir(directory).catch((error: unknown) => {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    });
-    await access(directory, constants.W_OK);
-  } catch (error) {
-    throw new UsageError(`--journal ${printable(directory)} cannot be written: ${systemErrorWords(error)}.`, {
-      cause: error,
-    });
-  }
-  const { createDirectoryJournal } = await import('../../../lambdas/journal/directory-journal.ts');
-  return { journal: createDirectoryJournal(directory), directory };
 }
 
 function repeatWindow({ nodes = '', for: length, approvals, by, bootstrapGroup = [], fleet }: OpenOptions): string {

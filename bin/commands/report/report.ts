@@ -38,7 +38,7 @@ export const register: Register = (command, { program: name, interruption, run }
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
     .option(
-      '--output <file>',
+      '-o, --output <file>',
       'file of the page, named .html; - for standard output; json for the data of the page',
       'report.html',
     )
@@ -75,16 +75,30 @@ export async function reportCommand(
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
-  const { stdout, stderr } = io;
-  const { output, version, snapshots } = options;
   const now = io.clock();
-  const before = await checkedOutput(output);
+  await checkedOutput(options.output);
   const state = await stateOf(options, now, signal);
   if (typeof state === 'string') {
-    stderr.write(`${state}\n`);
+    io.stderr.write(`${state}\n`);
     return EXIT.incomplete;
   }
-  const health = healthOf(state, options, monitoring, now);
+  return writeReport(state, options, monitoring, io);
+}
+
+/**
+ * Makes the page of a state that was read.
+ *
+ * @returns the exit status, as of {@link reportCommand}
+ */
+export async function writeReport(
+  state: FleetState,
+  options: ReportOptions,
+  monitoring: Monitoring,
+  io: Io,
+): Promise<number> {
+  const { stdout, stderr } = io;
+  const { output, version, snapshots } = options;
+  const health = healthOf(state, options, monitoring, io.clock());
   const unread = state.unread ?? [];
   // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
   const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
@@ -106,7 +120,7 @@ export async function reportCommand(
     stderr.write(`${story('report', health, page)}\n`);
     return told();
   }
-  if (unread.length > 0 && before === 'a report') {
+  if (unread.length > 0 && (await checkedOutput(output)) === 'a report') {
     told();
     stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
@@ -140,11 +154,11 @@ const HEAD_BYTES = 2_000;
  * @returns what is there now
  * @throws UsageError for a name that is none of a page, and for a file that is none
  */
-async function checkedOutput(output: string): Promise<'a report' | 'nothing'> {
+export async function checkedOutput(output: string, option = '--output'): Promise<'a report' | 'nothing'> {
   if (output === '-' || output === 'json') return 'nothing';
   if (!PAGE_NAME.test(output))
     throw new UsageError(
-      `--output takes a file that ends in .html, - for the page on standard output, or json for its data; got ${output === '' ? 'nothing' : printable(output)}.`,
+      `${option} takes a file that ends in .html${option === '--output' ? ', - for the page on standard output, or json for its data' : ''}; got ${output === '' ? 'nothing' : printable(output)}.`,
     );
   let head: string;
   try {

@@ -17,9 +17,9 @@ import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import {
   addressOf,
-  defaultKubeconfig,
   entryOf,
   expiredServerOf,
+  kubeconfigFiles,
   type Listed,
   load,
   type NamedServer,
@@ -84,11 +84,11 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const own =
     managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
       ? undefined
-      : await load(kubeconfig ?? ownKubeconfig(options), options);
+      : await load(ownKubeconfig(options), options);
   const manager =
     managementKubeconfig === undefined
       ? undefined
-      : await load(managementKubeconfig, {
+      : await load([managementKubeconfig], {
           option: '--management-kubeconfig',
           allowExec: options.allowExec,
         });
@@ -123,11 +123,11 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
 }
 
 /** @throws UsageError */
-function ownKubeconfig({ managementKubeconfig }: RolloutTargetOptions): string {
+function ownKubeconfig(options: RolloutTargetOptions): readonly string[] {
   try {
-    return defaultKubeconfig(process.env);
+    return kubeconfigFiles(options, process.env);
   } catch (error) {
-    if (managementKubeconfig === undefined) throw error;
+    if (options.managementKubeconfig === undefined) throw error;
     throw new UsageError(
       'Name the cluster: --cluster as Cluster API calls it, or its own kubeconfig with --kubeconfig.',
       {

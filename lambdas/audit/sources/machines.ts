@@ -1,3 +1,6 @@
+import { notRead } from '../../approval/evidence/believed.ts';
+import { collectOwners } from '../../approval/evidence/collect-owners.ts';
+import { ownerFromMachine } from '../../approval/evidence/machine.ts';
 import type { ClusterContext } from '../../approval/request.ts';
 import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
@@ -43,10 +46,12 @@ export const machines: AuditSource = {
     const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
     const seen: Member[] = [];
     const unreadable: Observation[] = [];
+    const owners = collectOwners('machine');
     let etcdMachines = false;
     const reading = await readList(listMachines(management, selection), (object) => {
       if (seen.length + unreadable.length === MAX_MACHINES) return 'full';
       if (isMachineOfAnother(object, cluster.name)) return 'more';
+      owners.add(ownerFromMachine(object, cluster.name));
       etcdMachines ||= roleOfMachine(object) === 'etcd';
       if (isDeleting(object)) return 'more';
       const member = memberOf(readMachine(object), cluster.endpoints?.[0], told);
@@ -79,7 +84,8 @@ export const machines: AuditSource = {
       ...inferredEtcdClient(seen, cluster, told),
       ...cut,
     ];
-    return { observations, count: reading.count };
+    const evidence = reading.problem === undefined ? owners.reading() : notRead('machine', reading.problem);
+    return { observations, count: reading.count, evidence };
   },
 };
 

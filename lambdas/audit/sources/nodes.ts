@@ -1,3 +1,6 @@
+import { notRead } from '../../approval/evidence/believed.ts';
+import { collectOwners } from '../../approval/evidence/collect-owners.ts';
+import { ownerFromNode } from '../../approval/evidence/node.ts';
 import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
@@ -19,8 +22,10 @@ export const nodes: AuditSource = {
   async observe({ target, now, signal }) {
     const told = { source: 'nodes' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
+    const owners = collectOwners('node');
     const reading = await readList(listKind(target.workload, 'nodes', { signal }), (item) => {
       if (observations.length === MAX_NODES) return 'full';
+      owners.add(ownerFromNode(item));
       const member = memberFromNode(item, target.cluster.provider);
       observations.push(
         typeof member === 'string'
@@ -36,7 +41,11 @@ export const nodes: AuditSource = {
       );
       return 'more';
     });
-    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+    return {
+      observations: [...observations, ...cutShort(told, reading)],
+      count: reading.count,
+      evidence: reading.problem === undefined ? owners.reading() : notRead('node', reading.problem),
+    };
   },
 };
 

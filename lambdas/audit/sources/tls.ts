@@ -17,6 +17,7 @@ import {
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
+import type { IssuedJudge } from '../issued-judge.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
 /** Half of the time of the source: a second address of a machine has its turn too. */
@@ -50,10 +51,13 @@ export const tlsSource: AuditSource = {
       shakeAll(within, machineAddresses(target.workload), context),
     ]);
     const observations: Observation[] = [];
+    const judge = seen.some(({ server, result }) => result.ok && server.what === 'kubelet-serving')
+      ? await context.issuedJudge()
+      : undefined;
     let left = VERIFICATIONS.aServer * (within.length + 1) + VERIFICATIONS.more;
     await eachInTurns([...shown, ...seen], (visit) => {
       const made = left < VERIFICATIONS_A_HANDSHAKE ? undefined : verifications();
-      observations.push(...observationsOf(visit, told, context, made));
+      observations.push(...observationsOf(visit, told, { ...context, judge }, made));
       left -= made?.count ?? 0;
     });
     const reached = shown.every(({ result }) => result.ok);
@@ -95,7 +99,7 @@ const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
   message: 'no address of it is known',
   remedy:
-    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines -A -o yaml.',
+    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
 };
 
 /** The first address of every server, then the second one of those that did not answer. */
@@ -130,7 +134,7 @@ type Told = Pick<UnreadObservation, 'source' | 'observedAt'>;
 function observationsOf(
   { server, host, result }: Visit,
   told: Told,
-  context: AuditContext,
+  context: Pick<AuditContext, 'target' | 'authorities'> & { readonly judge: IssuedJudge | undefined },
   made: Verifications | undefined,
 ): readonly Observation[] {
   const { member, what, port } = server;
@@ -151,8 +155,17 @@ function observationsOf(
           made,
         )
       : undefined;
+  const issued =
+    first?.ok === true && leaf?.what === 'kubelet-serving' && leaf.issuedByCluster === true
+      ? context.judge?.shown(first.certificate, {
+          node: member ?? '',
+          address: host ?? '',
+          keyProven: result.keyProven === true,
+        })
+      : undefined;
   return result.chain.map((read, position) => {
-    const sighting: Sighting = position === 0 ? (leaf ?? { ...place, what }) : { ...place, what: 'ca-bundle' };
+    const sighting: Sighting =
+      position === 0 ? { ...(leaf ?? { ...place, what }), issued } : { ...place, what: 'ca-bundle' };
     if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
     return {
       kind: 'unread',

@@ -1,3 +1,4 @@
+import type { ApprovalPolicy } from '../../approval/policy.ts';
 import { assessInSteps } from '../../audit/assess.ts';
 import { audit, auditUnopened } from '../../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
@@ -20,6 +21,8 @@ import type { Stage, StageContext } from '../stage.ts';
 export interface AuditStageOptions {
   readonly snapshots: Snapshots;
   readonly thresholds: Thresholds;
+  /** What certificates that were issued are judged by. */
+  readonly policies: readonly ApprovalPolicy[];
   readonly eksAudit: (scope: AwsScope, name: string) => EksAuditReader;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -51,7 +54,7 @@ interface Before {
  * nothing from the index, until one after it has seen everything again.
  */
 export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit, AuditSummary> {
-  const { snapshots, thresholds, eksAudit, clock, engine = ENGINE } = options;
+  const { snapshots, thresholds, policies, eksAudit, clock, engine = ENGINE } = options;
 
   return async (context) => ({ result: await auditOrdered(context), problems: [] });
 
@@ -129,7 +132,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   function auditTarget(
     { id, cluster: { name }, access, eksAnywhereNamespace }: Target,
     reach: AuditReach,
-    { cluster, workload, management, machinesNamespace }: OpenTarget,
+    { cluster, workload, management, machinesNamespace, vpcId, listInstances }: OpenTarget,
   ): AuditTarget {
     return {
       id,
@@ -140,6 +143,9 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
       eksAnywhereNamespace,
       eks: access.kind === 'eks' ? eksAudit(access.scope, name) : undefined,
       reach,
+      policies,
+      vpcId,
+      listInstances,
     };
   }
 }

@@ -119,6 +119,19 @@ const MaintenanceEntry = z
 
 const OBJECTIVE_FORM = `write a share of the requests, ${LEAST_OBJECTIVE} or more and below 1, for example 0.999`;
 
+const URL_FORM = 'write an https URL of at most 200 characters, without user, query, fragment or a slash at its end';
+
+/** It stands in the description of every alarm, and in each message. */
+const runbooksUrl = text('the URL at which docs/runbooks is published').refine(
+  isRunbooksUrl,
+  wrong(`cannot be the place of the runbooks; ${URL_FORM}`),
+);
+
+function isRunbooksUrl(value: string): boolean {
+  if (value.length > 200 || !/^https:\/\/[!-~]+[^/]$/.test(value) || /[<>"'`\\?#@]/.test(value)) return false;
+  return URL.canParse(value);
+}
+
 /** `monitoring`: when somebody is told, and of what. */
 export const Monitoring = section(
   z
@@ -161,6 +174,11 @@ export const Monitoring = section(
         .describe(
           'Notifications carry a link that opens the report page, for whoever has it and for a few hours. Default: true.',
         ),
+      runbooks: runbooksUrl.exactOptional().meta({
+        description:
+          'The URL at which docs/runbooks is published; messages then carry the URL of each runbook, else the command that prints it.',
+        examples: ['https://github.com/example/certmarshal/blob/main/docs/runbooks'],
+      }),
     })
     .transform(({ alarms, maintenance, ...said }) => ({
       ...DEFAULT_MONITORING,

@@ -3,6 +3,7 @@ import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { detailsOf } from './details.ts';
 import { byId, make, onClick } from './dom.ts';
+import { provenBar } from './proven.ts';
 
 interface Cluster {
   readonly row: HTMLTableRowElement;
@@ -47,6 +48,7 @@ function clusterOfRow(row: HTMLTableRowElement, index: number): Cluster {
   if (first && first !== small) first.replaceWith(button);
   else head?.prepend(button);
   const id = details?.id ?? small?.textContent ?? name;
+  if (details?.issued) row.cells[4]?.append(provenBar(details.issued[0]));
   const state = CLUSTER_STATES.find((known) => row.classList.contains(known));
   return { row, index, id, name, button, details, state, text, open: false };
 }
@@ -182,8 +184,9 @@ const ORDERS: readonly ((a: Cluster, b: Cluster) => number)[] = [
   by(({ state }) => (state === undefined ? -1 : CLUSTER_STATES.indexOf(state))),
   by(({ index }) => index),
   by((cluster) => timeIn(cluster, 3)),
-  by(({ row }) => orLast(Number.parseFloat(row.cells[4]?.textContent ?? ''))),
-  by((cluster) => timeIn(cluster, 5)),
+  by(({ details }) => orLast(provenShare(details))),
+  by(({ row }) => orLast(Number.parseFloat(row.cells[5]?.textContent ?? ''))),
+  by((cluster) => timeIn(cluster, 6)),
 ];
 
 function by(key: (cluster: Cluster) => number): (a: Cluster, b: Cluster) => number {
@@ -195,6 +198,11 @@ function by(key: (cluster: Cluster) => number): (a: Cluster, b: Cluster) => numb
 
 function timeIn({ row }: Cluster, column: number): number {
   return orLast(Date.parse(row.cells[column]?.querySelector('time')?.dateTime ?? ''));
+}
+
+function provenShare(details: Cluster['details']): number {
+  const [numbers] = details?.issued ?? [];
+  return numbers === undefined ? Number.NaN : (numbers[0] ?? 0) / numbers.reduce((sum, count) => sum + count, 0);
 }
 
 function orLast(value: number): number {
@@ -259,7 +267,7 @@ function createAddress(clusters: readonly Cluster[], filter: Filter, sorting: So
     }
     if (parts.has('q') || parts.has('state') || id === null)
       filter.set(parts.get('q') ?? '', (parts.get('state') ?? '').split(','));
-    const [, minus, column] = /^(-?)([0-5])$/.exec(parts.get('sort') ?? '') ?? [];
+    const [, minus, column] = /^(-?)([0-6])$/.exec(parts.get('sort') ?? '') ?? [];
     if (column !== undefined) sorting.sort(Number(column), minus === '-' ? -1 : 1);
     filter.apply();
     if (id === null) byId('clusters').scrollIntoView({ behavior: 'instant' });

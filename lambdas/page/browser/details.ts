@@ -4,6 +4,7 @@ import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { type Child, make } from './dom.ts';
 import { bar, type Fact, factList, heading, labelledTable, list, soft } from './parts.ts';
+import { provenPart } from './proven.ts';
 import { rolloutPart } from './rollout.ts';
 import { localDate, when } from './times.ts';
 
@@ -20,7 +21,8 @@ export function detailsOf(
       soft('There was no room in this page for the details of this cluster. '),
       make('p', {}, make('code', {}, 'certmarshal report --output json'), ' has them.'),
     ];
-  const { signals, rollout, ends, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } = details;
+  const { signals, rollout, ends, issued, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } =
+    details;
   return [
     ...list('What to do', signals, ({ story, since, due, command }) =>
       make(
@@ -33,6 +35,7 @@ export function detailsOf(
     ),
     ...(rollout === undefined ? [] : rolloutPart(rollout)),
     ...(ends === undefined ? [] : [heading('Certificates, by class'), certificates(ends, details)]),
+    ...(issued === undefined ? [] : provenPart(issued)),
     ...list('Findings of the audit', findings, finding, moreFindings),
     findings === undefined && moreFindings !== undefined && soft(`${moreFindings} findings are not shown here`),
     ...(verdicts === undefined ? [] : [heading('Requests and verdicts'), verdictTable(verdicts)]),
@@ -146,7 +149,8 @@ function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLEl
 }
 
 function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
-  const { readableAt, incomplete, auditedAt, unread, read, off, partial, snapshotProblem, maintenance, gone } = details;
+  const { readableAt, incomplete, auditedAt, issued, unread, read, off, partial } = details;
+  const { snapshotProblem, maintenance, gone } = details;
   const listed = incomplete ? '! listed, but not everything could be read, judged or written' : '✔ listed';
   return [
     readableAt === undefined
@@ -158,6 +162,8 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     unread && ['Not read', `! ${sourceNames(unread)}`],
     read && ['Read', sourceNames(read)],
     off && ['Switched off', sourceNames(off)],
+    auditedAt !== undefined &&
+      issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
     partial && ['Before', '! The audit does not know what was seen before'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     ...sloFacts(details.slo),

@@ -2,6 +2,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
 
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
@@ -12,8 +13,9 @@ import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
+import { incidentKey } from '../../../lambdas/notify/incident.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
-import type { AlarmSeverity } from '../../../lambdas/tables/alarms.ts';
+import { topicPlace } from '../../../lambdas/notify/pager-message.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
@@ -34,6 +36,9 @@ import { createSimulator, type Transition } from './simulator.ts';
 
 /** Of an asynchronous call of Lambda. */
 const TRIES = 3;
+
+/** What notify publishes to. */
+type Topic = 'critical' | 'warning' | 'pager' | 'chat';
 
 /** What of one version of certmarshal runs in a story. */
 export interface Version {
@@ -73,6 +78,10 @@ export interface Story<Clusters> extends AsyncDisposable {
   begin(): void;
   /** Functions that throw at once; `scheduler` does not start dispatch at all. */
   readonly broken: Set<'dispatch' | 'sweep' | 'report' | 'scheduler'>;
+  /** Topics that refuse messages. */
+  readonly refusing: Set<Topic>;
+  /** Topics at which notify dies, each once, before it publishes there: as when Lambda ends the process. */
+  readonly deadly: Set<Topic>;
   /** Names of all alarms in state ALARM, those of the levels among them. */
   ringing(): readonly string[];
   /** Every alarm that rang since {@link begin}, by the minute in which it did first. Without the prefix of its name. */
@@ -83,10 +92,18 @@ export interface Story<Clusters> extends AsyncDisposable {
   isOver(): boolean;
   /** The minute and the first line of each message to people, which is the whole story; ports and dates, which differ from run to run, are left out. */
   told(): readonly string[];
-  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`. */
+  /**
+   * The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`.
+   *
+   * @throws Error when pager and chat were not told exactly these, or one of them does not say what to do
+   */
   events(): readonly string[];
-  /** What CloudWatch told the pager: level, state and minute. */
+  /** What the pager got, which tells incidents apart by the name: `11 ALARM ClusterUnreadable berlin: [critical] berlin: …`. */
   paged(): readonly string[];
+  /** The threads of what the chat got. */
+  threads(): readonly string[];
+  /** What CloudWatch told the fallback topic: level, state and minute. */
+  fallback(): readonly string[];
   /** All that the functions printed. */
   output(): string;
 }
@@ -111,6 +128,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const simulator = createSimulator(alarms, store);
   const lambda = awsMetrics({ alarms, store, clock });
   const broken: Story<Clusters>['broken'] = new Set();
+  const [refusing, deadly] = [new Set<Topic>(), new Set<Topic>()];
 
   const output: string[] = [];
   const endListening = listen((text) => {
@@ -130,7 +148,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     const started = { aws, clock, fleet: from.fleetOf(file) };
     return {
       hub: from.startHub({ ...hubOptions, ...changed, ...started, aroundCall }),
-      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall }),
+      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall, refusing, deadly }),
     };
   };
   let { hub, notify } = start(version);
@@ -140,6 +158,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const minuteOf = (at: number): number => Math.round((at - begun) / MINUTE);
   const transitions: Transition[] = [];
   const told: string[] = [];
+  const paged: { readonly at: number; readonly page: Page }[] = [];
+  const chatted: Chat[] = [];
   const onTopic = new Map(
     alarms.flatMap(({ name, alarmActions }) => (alarmActions[0] ? [[name, alarmActions[0]]] : [])),
   );
@@ -161,8 +181,12 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     if (failed && tries < TRIES) again.push({ event, tries: tries + 1, at: clock.now() + tries * MINUTE });
     else if (failed) told.push(`${minuteOf(clock.now())} as it came: ${alarmIn(event)}`);
     for (; published < aws.sns.published.length; published += 1) {
-      const [line = ''] = aws.sns.published[published]?.texts.default.split('\n', 1) ?? [];
-      told.push(`${minuteOf(clock.now())} ${stable(line)}`);
+      const { topicArn = '', texts } = aws.sns.published[published] ?? {};
+      const [line = ''] = texts?.default.split('\n', 1) ?? [];
+      const document = JSON.parse(texts?.['https'] ?? '{}');
+      if (topicArn.endsWith(':pager')) paged.push({ at: clock.now(), page: document });
+      else if (topicArn.endsWith(':chat')) chatted.push(document);
+      else told.push(`${minuteOf(clock.now())} ${stable(line)}`);
     }
   }
 
@@ -192,6 +216,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     clusters,
     store,
     broken,
+    refusing,
+    deadly,
     async deploy(next, changed) {
       await hub[Symbol.asyncDispose]();
       ({ hub, notify } = start(next, changed));
@@ -217,6 +243,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     begin() {
       begun = clock.now();
       told.length = 0;
+      paged.length = 0;
+      chatted.length = 0;
       events = aws.eventBridge.eventsOf(HUB).length;
     },
     ringing: () => alarms.filter(isRinging).map(({ name }) => shortName(name)),
@@ -235,8 +263,22 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],
-    events: () => aws.eventBridge.eventsOf(HUB).slice(events).map(toldEvent),
+    events() {
+      const all = aws.eventBridge.eventsOf(HUB).slice(events);
+      checkIncidents(
+        all,
+        paged.map(({ page }) => page),
+        chatted,
+      );
+      return all.map(toldEvent);
+    },
     paged: () =>
+      paged.map(
+        ({ at, page: { AlarmName, NewStateValue, AlarmDescription } }) =>
+          `${minuteOf(at)} ${NewStateValue} ${AlarmName}: ${stable(AlarmDescription.split('\n', 1)[0] ?? '')}`,
+      ),
+    threads: () => chatted.map(({ metadata: { threadId } }) => threadId),
+    fallback: () =>
       transitions
         .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
         .map(({ alarm, at, to }) => `${shortName(alarm)} ${to} ${minuteOf(at)}`),
@@ -293,21 +335,48 @@ interface NotifyOptions {
   readonly clock: SteppedClock;
   readonly fleet: Fleet;
   readonly aroundCall: ReturnType<typeof awsMetrics>['aroundCall'];
+  readonly refusing: ReadonlySet<Topic>;
+  readonly deadly: Set<Topic>;
 }
 
 /** The function notify, wired as lambdas/functions/notify.ts does it. @returns how it is called */
-function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: unknown) => Promise<void> {
+function startNotify({
+  aws,
+  clock,
+  fleet,
+  aroundCall,
+  refusing,
+  deadly,
+}: NotifyOptions): (event: unknown) => Promise<void> {
   const config = awsClientConfig(aws, HUB);
   const [sns, eventBridge] = [new SNSClient(config), new EventBridgeClient(config)];
-  const topics: Readonly<Record<AlarmSeverity, string>> = {
+  const topics = {
     critical: aws.sns.createTopic(HUB, 'critical'),
     warning: aws.sns.createTopic(HUB, 'warning'),
+    pager: aws.sns.createTopic(HUB, 'pager'),
+    chat: aws.sns.createTopic(HUB, 'chat'),
   };
   const metrics = createMetrics('notify');
+  const publish = createPublisher(topics, sns);
+  let death = Promise.withResolvers<never>();
   const handle = createNotifyHandler({
     state: createStateObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
-    publish: createPublisher(topics, sns),
+    async publish(topic, message, signal) {
+      if (refusing.has(topic))
+        throw new AwsError({
+          kind: 'denied',
+          object: `sns:Publish to ${topic}`,
+          problem: 'it refuses',
+          remedy: 'Wait.',
+        });
+      if (deadly.delete(topic)) {
+        death.reject(new Error('the process ended'));
+        await new Promise(() => undefined);
+      }
+      await publish(topic, message, signal);
+    },
+    place: topicPlace(topics.critical),
     putEvents: createEventSender(eventBridge),
     link: async () => 'https://report.example.com/report.html',
     clock: () => clock.now(),
@@ -316,10 +385,71 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
     logger: createLogger('notify'),
     metrics,
   });
-  return async (event) =>
-    aroundCall('notify', async () => handle(event, new AbortController().signal)).finally(() => {
+  return async (event) => {
+    death = Promise.withResolvers<never>();
+    // Nobody waits for it where notify lives.
+    death.promise.catch(() => undefined);
+    await aroundCall('notify', async () =>
+      Promise.race([handle(event, new AbortController().signal), death.promise]),
+    ).finally(() => {
       if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     });
+  };
+}
+
+/** What a paging service reads. */
+interface Page {
+  readonly AlarmName: string;
+  readonly NewStateValue: string;
+  readonly AlarmDescription: string;
+}
+
+/** What a chat shows. */
+interface Chat {
+  readonly content: { readonly title: string; readonly description: string; readonly nextSteps: readonly string[] };
+  readonly metadata: { readonly threadId: string };
+}
+
+/** @throws Error when pager and chat do not have the incidents that EventBridge has, or one does not say what to do */
+function checkIncidents(events: readonly BusEvent[], pages: readonly Page[], chats: readonly Chat[]): void {
+  const wanted = events.flatMap(({ detailType, detail }) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test of the schema looks at every event
+    const event = detail as AlarmEvent;
+    return detailType === 'certmarshal digest' ? [] : [`${event.state} ${incidentKey(event)}`];
+  });
+  const onPager = pages.map(
+    ({ AlarmName, NewStateValue }) => `${NewStateValue === 'ALARM' ? 'opened' : 'closed'} ${AlarmName}`,
+  );
+  const threads = wanted.map((one) => one.replace(/^\w+ /, ''));
+  const inChat = chats.flatMap(({ metadata: { threadId } }) => (/^(?:digest|many) /.test(threadId) ? [] : [threadId]));
+  const missing = [
+    ...different('the pager', wanted, onPager),
+    // What is more than ten at once is one message.
+    ...(chats.some(({ metadata }) => metadata.threadId.startsWith('many '))
+      ? []
+      : different('the chat', threads, inChat)),
+  ];
+  const mute = [
+    ...pages.filter(({ AlarmDescription: text }) => !isWhole(text)).map(({ AlarmName }) => AlarmName),
+    ...chats.flatMap(({ content: { title, description, nextSteps }, metadata: { threadId } }) =>
+      inChat.includes(threadId) && !isWhole([title, description, ...nextSteps].join('\n')) ? [threadId] : [],
+    ),
+  ];
+  if (missing.length + mute.length > 0)
+    throw new Error([...missing, ...mute.map((one) => `says too little: ${one}`)].join('\n'));
+}
+
+function different(where: string, wanted: readonly string[], found: readonly string[]): readonly string[] {
+  return JSON.stringify(wanted.toSorted()) === JSON.stringify(found.toSorted())
+    ? []
+    : [`${where} got ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`];
+}
+
+/** A date, the first command and the runbook. */
+function isWhole(text: string): boolean {
+  return [/\d{4}-\d\d-\d\d \d\d:\d\d UTC/, /First: \S/, /Runbook: certmarshal runbook [a-z-]+/].every((part) =>
+    part.test(text),
+  );
 }
 
 /** What CloudWatch publishes of a change. */

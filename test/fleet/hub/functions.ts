@@ -126,6 +126,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const audit = createAuditStage({
     snapshots: aroundSnapshots(createS3Snapshots({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
     thresholds: fleet.audit.thresholds,
+    policies: fleet.policies,
     eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),
     clock: now,
     engine: auditEngine,

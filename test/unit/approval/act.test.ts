@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Acted, act } from '../../../lambdas/approval/act.ts';
+import { type Acted, act, conditionByPerson, writeForPerson } from '../../../lambdas/approval/act.ts';
 import type { Decision } from '../../../lambdas/approval/decide.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { report } from '../../../lambdas/approval/report.ts';
@@ -212,6 +212,61 @@ describe('a conflict', () => {
     };
     const { outcomes, journal } = await carryOut({ put, stats, get: throwing(error({ kind: 'timeout' })) });
     expect([outcomes, journal]).toEqual([[outcome], [outcome]]);
+  });
+});
+
+describe('what a person decided', () => {
+  const condition = conditionByPerson({ decision: 'approve', by: 'ada', because: 'ticket 4711' });
+  const THEIRS = { ...condition, status: 'True' };
+  const subject = { name: 'csr-1', uid: 'uid of csr-1', resourceVersion: '1', metadata: {}, conditions: [] };
+
+  async function write(put: World['put'], get: () => JsonObject = () => stored(), signal?: AbortSignal) {
+    const bodies: unknown[] = [];
+    const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
+    const client: Partial<KubernetesClient> = {
+      stats,
+      request: async ({ method, body }: ApiCall) => {
+        if (method === 'GET') return get();
+        bodies.push(body);
+        // What follows a 'retried' was sent before.
+        if (put === retried) stats.retries += 1;
+        return put();
+      },
+    };
+    const context = { client: client as KubernetesClient, signal: signal ?? new AbortController().signal };
+    return { ...(await writeForPerson(subject, condition, context)), bodies };
+  }
+  const retried = throwing(conflict);
+
+  it('is sent once, bound to the object that was shown', async () => {
+    expect(await write(() => stored())).toEqual({
+      kind: 'written',
+      bodies: [
+        expect.objectContaining({
+          metadata: { name: 'csr-1', uid: 'uid of csr-1', resourceVersion: '1' },
+          status: { conditions: [THEIRS] },
+        }),
+      ],
+    });
+  });
+
+  it.each<[string, () => JsonObject]>([
+    ['undecided', () => stored()],
+    ['decided in the same words', () => stored([THEIRS])],
+    ['another of its name', () => stored([], { uid: 'another' })],
+    ['gone', throwing(error({ kind: 'not-found', status: 404 }))],
+  ])('is not sent again after a conflict with what is %s', async (_, get) => {
+    expect(await write(throwing(conflict), get)).toMatchObject({ kind: 'overtaken', bodies: [{}] });
+  });
+
+  it('is known to be written where a write that was sent again met itself', async () => {
+    expect(await write(retried, () => stored([THEIRS]))).toMatchObject({ kind: 'written', bodies: [{}] });
+    expect(await write(retried, () => stored([THEIRS], { uid: 'another' }))).toMatchObject({ kind: 'overtaken' });
+    expect(await write(retried, throwing(error({ kind: 'not-found' })))).toMatchObject({ kind: 'unknown' });
+  });
+
+  it('is not sent after Ctrl-C', async () => {
+    expect(await write(() => stored(), undefined, AbortSignal.abort())).toEqual({ kind: 'unfinished', bodies: [] });
   });
 });
 

@@ -49,10 +49,39 @@ describe.each(Object.entries(PLACES))(
   },
 );
 
+// On bare metal `machines` are those of bmc.tinkerbell.org, and EKS Anywhere has a `clusters` beside that of Cluster API.
+it.each([
+  ['Machine eksa-system/cp-1', 'kubectl -n eksa-system get machines.cluster.x-k8s.io cp-1 -o yaml'],
+  [
+    'KubeadmConfig eksa-system/cp-1',
+    'kubectl -n eksa-system get kubeadmconfigs.bootstrap.cluster.x-k8s.io cp-1 -o yaml',
+  ],
+  [
+    'Cluster default/berlin status (machine cp-1)',
+    'kubectl -n default get clusters.anywhere.eks.amazonaws.com berlin -o yaml',
+  ],
+  ['ConfigMap kube-system/x ca.crt', 'kubectl -n kube-system get configmap x -o yaml'],
+])('of %s names its kind so that no other can be meant', (where, command) => {
+  expect(
+    COMMANDS.CertificateExpired({ cluster: 'berlin', provider: 'eks-anywhere', what: 'kube-apiserver', where }),
+  ).toBe(command);
+});
+
 it('of a finding whose code a later version made is a new audit', () => {
   const finding = { code: 'MadeLater' as FindingCode, cluster: 'berlin', object: 'x' };
   expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
 });
+
+it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
+  'of %s explains the certificate of its node',
+  (object) => {
+    const finding = { code: 'IssuedNamesAnother', what: 'kubelet-serving', cluster: 'berlin', object } as const;
+    expect(commandOf(finding, { provider: 'eks' })).toBe(
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin --allow-exec',
+    );
+    expect(commandOf({ ...finding, object: 'kubelet-serving --policy=x' }, {})).toContain('explain --node NODE ');
+  },
+);
 
 it.each([
   ['kubelet-serving', 'kubernetes.io/kubelet-serving'],

@@ -96,6 +96,21 @@ describe('certmarshal audit', () => {
     expect(verbose.observations).toEqual([expect.objectContaining({ kind: 'read' })]);
   });
 
+  it('has whose kubelet certificates are proven, where one was judged', async () => {
+    const serving = certificateOf({
+      observedAt,
+      what: 'kubelet-serving',
+      where: '10.0.1.23:10250',
+      issued: { verdict: 'proven', approvedBy: 'AutoApproved' },
+    });
+    const counts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 1 };
+    const { issued, certificates } = JSON.parse((await run([showing(serving)])).stdout);
+    expect(issued).toEqual({ counts, byApprover: [{ approvedBy: 'AutoApproved', counts }] });
+    expect(certificates).toEqual([serving]);
+    const { stdout } = await run([showing(serving)], { output: 'table' });
+    expect(stdout).toContain('\n  ✔ 1 kubelet certificate, approved by AutoApproved: 1 proven\n');
+  });
+
   it.each([
     ['table', /^berlin · EKS Anywhere · 1 certificate: .+\n[^]*\n$/],
     ['csv', /^"cluster","class",[^]*\r\n$/],
@@ -281,7 +296,7 @@ describe('certmarshal audit', () => {
   it.each([
     [['--port', 'kubelet'], /^--port takes NAME=PORT/],
     [['--fail-on', 'bad'], /^error: option '--fail-on <severity>' argument 'bad' is invalid/],
-    [['--output', 'xml'], /^error: option '--output <format>' argument 'xml' is invalid/],
+    [['--output', 'xml'], /^error: option '-o, --output <format>' argument 'xml' is invalid/],
     [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x, which --kubeconfig names\.\n$/],
   ])('refuses %j', async (args, expected) => {
     expect(await runCli(['audit', ...args])).toEqual(refusal(expected));

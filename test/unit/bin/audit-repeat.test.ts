@@ -34,13 +34,18 @@ describe('a command as the user has to type it', () => {
     ],
     [
       'one Machine',
-      'kubectl -n eksa-system get machine berlin-0 -o yaml',
-      'kubectl --kubeconfig management.yaml -n eksa-system get machine berlin-0 -o yaml',
+      'kubectl -n eksa-system get machines.cluster.x-k8s.io berlin-0 -o yaml',
+      'kubectl --kubeconfig management.yaml -n eksa-system get machines.cluster.x-k8s.io berlin-0 -o yaml',
     ],
     [
       'the plan of a rollout',
       'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
       "npm run -s certmarshal -- rollout plan --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
+    ],
+    [
+      'the explanation of a node',
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin-prod --allow-exec',
+      "npm run -s certmarshal -- explain --node worker-3 --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --port kubelet=10251",
     ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {

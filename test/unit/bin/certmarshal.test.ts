@@ -7,12 +7,15 @@ import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli, runShell } from './run-cli.ts';
 
 describe('the command line', () => {
-  it.each([[['frobnicate']], [['sweep', '--provider', 'gke']], [['sweep', '--output', 'xml']], [['explain']]])(
-    'ends with status 2 for %j, says why on stderr and nothing on stdout',
-    async (args) => {
-      expect(await runCli(args)).toEqual(refusal(/^error: .+\nAdd --help for options and examples\.\n$/));
-    },
-  );
+  it.each([
+    [['frobnicate']],
+    [['sweep', '--provider', 'gke']],
+    [['sweep', '--output', 'xml']],
+    [['explain']],
+    [['explain', 'csr-1', '--node', 'worker-3']],
+  ])('ends with status 2 for %j, says why on stderr and nothing on stdout', async (args) => {
+    expect(await runCli(args)).toEqual(refusal(/^error: .+\nAdd --help for options and examples\.\n$/));
+  });
 
   it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'assess', 'probe', 'credentials create'])(
     'documents examples and exit status of %s',
@@ -32,6 +35,13 @@ describe('the command line', () => {
     expect(status).toBe(0);
     expect(stdout).toContain(`Examples:\n  certmarshal ${command} --kubeconfig berlin.yaml`);
     expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
+  });
+
+  it.each(['approve', 'deny'])('documents examples and exit status of %s', async (command) => {
+    const { status, stdout } = await runCli([command, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`Examples:\n  certmarshal ${command} csr-q77zt --kubeconfig berlin.yaml --because '`);
+    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done: /);
   });
 
   it('shows examples as they are typed where they are read', async () => {

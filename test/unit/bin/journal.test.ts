@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JournalSearchOptions, journalSearchCommand } from '../../../bin/commands/journal/search.ts';
 import { type JournalVerifyOptions, journalVerifyCommand } from '../../../bin/commands/journal/verify.ts';
 import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chain.ts';
-import { CLUSTER, entry, memoryBucket, never, recovery, rollout, writerOf } from '../journal/values.ts';
+import { CLUSTER, entry, memoryBucket, never, person, recovery, rollout, writerOf } from '../journal/values.ts';
 import { outcomeOf, type RecordedIo, recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
@@ -194,9 +194,13 @@ describe('certmarshal journal search', () => {
     expect(JSON.parse(second ?? '')).toHaveProperty('intact');
   });
 
-  it('shows writes of rollouts and decisions of recovery windows in the same table', async () => {
+  it('shows writes of rollouts, decisions of recovery windows and those of persons in the same table', async () => {
     const bucket = memoryBucket();
-    await writerOf(bucket).append(CLUSTER, [rollout({ at: '2026-11-22T09:00:00.000Z' }), recovery()], never);
+    await writerOf(bucket).append(
+      CLUSTER,
+      [rollout({ at: '2026-11-22T09:00:00.000Z' }), recovery(), person({ because: 'moved \u001b[2J' })],
+      never,
+    );
     const directory = await copy((objects) => {
       objects.clear();
       for (const [key, bytes] of bucket.objects) objects.set(key, bytes);
@@ -206,8 +210,11 @@ describe('certmarshal journal search', () => {
     expect(text).toContain('KubeadmControlPlane eksa-system/berlin');
     expect(text).toContain('rollout berlin-20261121, by the schedule: certificates end 2026-12-30: admission webhook');
     expect(text).toContain('a client certificate of cp-1, in recovery window w1 that ada opened');
+    expect(text).toContain('hostile: IP 10.0.1.8 belongs to worker-8  SanNotOwned; decided by ada: moved \\u{1b}[2J');
     const [names = '', first = ''] = (await search({ directory, output: 'csv' })).text.split('\r\n');
-    expect(names).toMatch(/,hash,kind,node,object,write,rollout,start,trigger,window,by,until,intact$/);
+    expect(names).toMatch(
+      /,hash,kind,node,object,write,rollout,start,trigger,window,by,until,because,judged,failed,intact$/,
+    );
     expect(first).toContain(',rollout,,KubeadmControlPlane eksa-system/berlin,roll-control-plane,berlin-20261121,');
   });
 
@@ -241,7 +248,8 @@ describe('docs/journal.md', () => {
     const columns = [
       ...(/TABLE certmarshal_journal \((.*?)\n\)/s.exec(page)?.[1] ?? '').matchAll(/^ {2}`?(\w+)`? (.+?),?$/gm),
     ];
-    const others = Object.keys({ ...recovery(), ...rollout() }).filter((name) => !(name in line));
+    const all: Readonly<Record<string, unknown>> = { ...recovery(), ...rollout(), ...person(), ...line };
+    const others = Object.keys(all).filter((name) => !(name in line));
     const names = columns.map(([, name = '']) => name);
     // A table that is there already gets new columns at its end.
     expect(names.slice(0, Object.keys(line).length)).toEqual(Object.keys(line));
@@ -254,7 +262,7 @@ describe('docs/journal.md', () => {
           : typeof value === 'boolean'
             ? /^boolean$/
             : /^array</;
-    for (const [, name = '', type = ''] of columns) expect(type).toMatch(typeOf(line[name] ?? ''));
+    for (const [, name = '', type = ''] of columns) expect(type).toMatch(typeOf(all[name]));
     const [evidence = {}] = entry(1).evidence;
     expect(columns.find(([, name]) => name === 'evidence')?.[2]).toBe(
       `array<struct<${Object.keys(evidence)
@@ -264,7 +272,7 @@ describe('docs/journal.md', () => {
   });
 
   it('says what every field is', () => {
-    for (const name of Object.keys({ ...line, ...recovery(), ...rollout() }))
+    for (const name of Object.keys({ ...line, ...recovery(), ...rollout(), ...person() }))
       expect(page).toMatch(new RegExp(`\\| .*\`${name}\`.* \\|`));
   });
 });

@@ -1,16 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import { pasteable, programName } from '../../../bin/program.ts';
+import { isSupported, pasteable, programName, startedIn } from '../../../bin/program.ts';
 
 describe('how the program was started', () => {
   it.each([
     [{ npm_lifecycle_event: 'certmarshal' }, '/clone/bin/certmarshal.ts', 'npm run -s certmarshal --'],
     [{ npm_lifecycle_event: 'test' }, '/clone/bin/certmarshal.ts', 'certmarshal'],
+    [{ npm_lifecycle_event: 'npx' }, '/clone/dist/certmarshal.mjs', 'npx certmarshal'],
     [{}, '/usr/local/bin/certmarshal', 'certmarshal'],
     [{}, '/usr/local/bin/kubectl-certmarshal', 'kubectl certmarshal'],
     [{}, '/opt/kubectl-certmarshal/certmarshal.mjs', 'certmarshal'],
     [{}, undefined, 'certmarshal'],
   ])('%j %s: %s', (env, entry, name) => {
     expect(programName(env, entry)).toBe(name);
+  });
+
+  it.each([
+    [{ npm_lifecycle_event: 'certmarshal', INIT_CWD: '/home/me' }, '/home/me'],
+    [{ npm_lifecycle_event: 'audit', INIT_CWD: '/home/me' }, undefined],
+    [{ npm_lifecycle_event: 'npx', INIT_CWD: '/home/me' }, undefined],
+    [{ INIT_CWD: '/home/me' }, undefined],
+    [{ npm_lifecycle_event: 'certmarshal' }, undefined],
+  ])('%j: relative paths start in %s', (env, directory) => {
+    expect(startedIn(env)).toBe(directory);
+  });
+
+  it.each([
+    ['20.20.2', false],
+    ['22.18.0', false],
+    ['22.19.0', true],
+    ['22.20.1', true],
+    ['24.0.0', true],
+    ['100.1.0', true],
+  ])('Node.js %s is supported: %s', (version, expected) => {
+    expect(isSupported('>=22.19.0', version)).toBe(expected);
   });
 
   it('puts it before the commands of a remedy', () => {

@@ -212,7 +212,7 @@ describe('certmarshal recovery open', () => {
     };
     const { sweeps, status, stderr, ended } = await open([report(row('cp-1'), row('cp-2'))], { journal });
     expect({ sweeps, status, ended: ended.length }).toEqual({ sweeps: 1, status: 1, ended: 1 });
-    expect(stderr).toContain('could not be written, so the window is closed: no space left on device');
+    expect(stderr).toContain('The window is closed: the journal in kept could not be written: no space left on device');
     expect(stderr).toContain('"csr":"csr-cp-1"');
   });
 
@@ -227,6 +227,39 @@ describe('certmarshal recovery open', () => {
     const { stdout } = await open([{ ...report(), recovering, problems: [problem] }]);
     expect(stdout.match(/tolerated: the certificate of the API server ended 2026-11-21/g)).toHaveLength(1);
     expect(stdout.match(/list nodes: answered 403/g)).toHaveLength(1);
+  });
+
+  describe('where the cluster is not reached', () => {
+    const unreached = (kind: string): RecoveryReport => ({
+      ...report(),
+      complete: false,
+      problems: [{ kind, object: 'list requests', message: 'the connection was refused', remedy: 'Check it.' }],
+    });
+
+    it.each(['unreachable', 'timeout'])(
+      'by the first look (%s) closes at once and says what comes first',
+      async (kind) => {
+        const { status, sweeps, slept, stdout, stderr, ended } = await open([unreached(kind)]);
+        expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
+        expect(stdout).toContain('list requests: the connection was refused');
+        expect(stdout).not.toContain('it did not ask');
+        expect(stderr).toContain('steps 2 and 3 of docs/runbooks/recovery.md; then again: certmarshal recovery open');
+      },
+    );
+
+    it('says so as JSON, too', async () => {
+      const { stdout } = await open([unreached('unreachable')], { output: 'json' });
+      const kinds = [...stdout.matchAll(/"kind":"(window|sweep|closed)"/g)].map(([, kind]) => kind);
+      expect(kinds).toEqual(['window', 'sweep', 'closed']);
+    });
+
+    it.each([
+      ['a later look', [report(), unreached('unreachable'), report(row('cp-1'), row('cp-2'))]],
+      ['what a look may not read', [unreached('forbidden'), report(row('cp-1'), row('cp-2'))]],
+    ])('by %s goes on', async (_, reports) => {
+      const { status, sweeps } = await open(reports);
+      expect({ status, sweeps }).toEqual({ status: 0, sweeps: 6 });
+    });
   });
 
   it('ends when the sweep says that it is closed', async () => {

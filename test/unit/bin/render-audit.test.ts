@@ -5,6 +5,7 @@ import { auditRepeat } from '../../../bin/commands/audit/repeat.ts';
 import { type AuditRendering, auditLines } from '../../../bin/commands/audit/view.ts';
 import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
+import { issuedOf } from '../page/fleets.ts';
 import { certificateOf, findingOf, groupOf, NOW, READ, reportOf } from './audit/audits.ts';
 
 const { first: FIRST } = groupOf();
@@ -74,6 +75,27 @@ describe('the table of an audit', () => {
     const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
     expect(render({}, { server }).split('\n').slice(1, 3)).toEqual(['  10.0.1.1:6443, context admin@dublin', '']);
     expect(render({}, { server: { ...server, context: '\u001b[31m' } })).not.toContain('\u001b');
+  });
+
+  it('tells whose kubelet certificates are proven, by approver where there are several', () => {
+    const one = render({ issued: issuedOf(['AutoApproved', { proven: 42 }]) });
+    expect(one).toContain('\n\n  ✔ 42 kubelet certificates, approved by AutoApproved: 42 proven\n\n');
+    const shown = render({ issued: issuedOf([undefined, { proven: 1, unknown: 2 }]) });
+    expect(shown).toContain('\n\n  ? 3 kubelet certificates: 1 proven, 2 unknown\n\n');
+    const several = issuedOf(
+      ['CertMarshalApproved', { proven: 33, 'no-longer-proven': 2 }],
+      ['KubectlApprove', { 'not-proven': 2, 'names-another': 1 }],
+      [undefined, { proven: 1 }],
+    );
+    expect(render({ issued: several }).split('\n')).toEqual(
+      expect.arrayContaining([
+        "  ✖ 39 kubelet certificates: 34 proven, 1 names another's, 2 not proven, 2 no longer proven",
+        '    · approved by CertMarshalApproved  33 proven, 2 no longer proven',
+        "    ✖ approved by KubectlApprove       0 proven, 1 names another's, 2 not proven",
+        '    ✔ approver not known               1 proven',
+      ]),
+    );
+    expect(render()).not.toContain('kubelet certificates');
   });
 
   it('says that a cluster is not readable, whatever is kept of before', () => {

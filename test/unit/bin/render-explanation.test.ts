@@ -53,7 +53,7 @@ describe('the explanation of a request', () => {
 
   it('does not promise what mode observe keeps from happening', () => {
     expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
-      /The policy only observes: nothing is written\.$/,
+      /The policy only observes: no sweep writes it\.$/,
     );
   });
 
@@ -78,6 +78,29 @@ describe('the explanation of a request', () => {
     const text = render({ verdict: { ...verdict, names }, csr });
     expect(text.match(/✔ n\d+$/gm)).toHaveLength(20);
     expect(text).toContain('\n          and 3 more; --output json lists them all\n');
+  });
+
+  it('shows them all to who approves them', () => {
+    const { verdict, csr } = explain();
+    const names = Array.from(
+      { length: 1_000 },
+      (_, index): NameProof => ({ kind: 'dns', name: `n${index}`, proven: false }),
+    );
+    expect(render({ verdict: { ...verdict, names }, csr, allNames: true }).match(/✖ n\d+$/gm)).toHaveLength(1_000);
+  });
+
+  it('says what a sweep makes of it, where that is something else', () => {
+    const { verdict, csr } = explain(9);
+    const sweep = {
+      ...verdict,
+      verdict: 'ignore',
+      reason: 'Superseded',
+      message: 'csr-9 is newer',
+      checks: [],
+    } as const;
+    const text = render({ verdict, sweep, csr });
+    expect(text.split('\n')[0]).toMatch(/covers 10\.0\.0\.9 of worker-9\. No sweep judges it\.$/);
+    expect(text).toMatch(/SanNotOwned: [^]*Superseded: /);
   });
 
   it.each([120, 80, 60, 40])('fits into %i columns', (width) => {

@@ -1,10 +1,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAuditTarget } from '../../../bin/commands/audit/target.ts';
 import { loadFleet } from '../../../bin/fleet.ts';
 import { instancesOf } from '../../../bin/instances.ts';
-import { openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
+import {
+  kubeconfigFiles,
+  openTarget,
+  otherwiseNotice,
+  repeatOptions,
+  type TargetOptions,
+} from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
@@ -93,10 +100,45 @@ describe('the cluster of the command line', () => {
     expect(instancesOf(host) !== undefined).toBe(known);
   });
 
+  it.each([
+    ['https://ABC.gr7.eu-central-1.eks.amazonaws.com', true],
+    ['https://127.0.0.1:1', false],
+  ])('at %s an audit is given the policies, and instances only of EKS', async (server, known) => {
+    const file = join(kubeconfig, '..', 'audited');
+    await writeFile(file, kubeconfigOf({ server }));
+    const target = await openAuditTarget({ kubeconfig: file }, FLEET);
+    target.close();
+    expect(target.policies).toEqual(FLEET.policies);
+    expect(target.listInstances !== undefined).toBe(known);
+  });
+
   it('repeats its options for the next command', () => {
     const options = { kubeconfig: "it's", serviceCidr: ['10.96.0.0/12', 'fd00::/112'], policy: 'fleet.yaml' };
     expect(repeatOptions({ ...options, allowExec: true })).toBe(
       " --kubeconfig 'it'\\''s' --policy fleet.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00::/112 --allow-exec",
+    );
+  });
+});
+
+describe('the files of the kubeconfig', () => {
+  let directory: string;
+  let a: string;
+  let b: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-files-'));
+    [a, b] = [join(directory, 'a'), join(directory, 'b')];
+    for (const file of [a, b]) await writeFile(file, '');
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it('are those that KUBECONFIG names, as for kubectl: without the missing ones, each once', () => {
+    const files = (KUBECONFIG: string) => kubeconfigFiles({}, { KUBECONFIG });
+    expect(files(b)).toEqual([b]);
+    expect(files([b, '/nowhere/c', '', a, b].join(delimiter))).toEqual([b, a]);
+    expect(kubeconfigFiles({ kubeconfig: '/nowhere/c' }, { KUBECONFIG: a })).toEqual(['/nowhere/c']);
+    const missing = ['/nowhere/c', '/nowhere/d'].join(delimiter);
+    expect(() => files(missing)).toThrow(
+      `There is no file ${missing}, which KUBECONFIG names; name a kubeconfig with --kubeconfig.`,
     );
   });
 });

@@ -172,6 +172,7 @@ export const validFleet = fc.record(
         ),
         objective: fc.constantFrom(0.95, 0.99, 0.9999),
         reportLinks: fc.boolean(),
+        runbooks: fc.constantFrom('https://git.example.com/runbooks', 'https://wiki.example.com:8443/a/b'),
       },
       { requiredKeys: [] },
     ),

@@ -42,6 +42,29 @@ describe('monitoring in fleet.yaml', () => {
     });
   });
 
+  it('has no place of the runbooks but the one that is written', () => {
+    const runbooks = 'https://github.com/example/certmarshal/blob/main/docs/runbooks';
+    expect(parseFleet(`version: 1\nmonitoring: { runbooks: ${runbooks} }\n`, 'f')).toMatchObject({
+      fleet: { monitoring: { runbooks } },
+    });
+    expect(DEFAULT_MONITORING).not.toHaveProperty('runbooks');
+  });
+
+  it.each([
+    'http://example.com/runbooks',
+    'https://example.com/runbooks/',
+    'https://user:secret@example.com/runbooks',
+    'https://example.com/runbooks?token=secret',
+    'https://example.com/#runbooks',
+    'https://example.com/run books',
+    `https://example.com/${'x'.repeat(200)}`,
+    'runbooks',
+  ])('does not take %j for the place of the runbooks', (runbooks) => {
+    expect(problemsOf(`version: 1\nmonitoring: { runbooks: '${runbooks}' }\n`).join()).toContain(
+      'cannot be the place of the runbooks; write an https URL',
+    );
+  });
+
   refuses([
     [
       'a misspelled alarm',

@@ -171,6 +171,8 @@ describe('the bundles that synthesis makes', () => {
       STATE_BUCKET: 'state',
       CRITICAL_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:critical',
       WARNING_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:warning',
+      PAGER_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:pager',
+      CHAT_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:chat',
       REPORT_LINKS: 'true',
       AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
     });

@@ -52,22 +52,36 @@ describe('createNotifyHandler', () => {
   function notifier(state: MemoryObjects, changed: { now?: number; link?: () => Promise<string> } = {}) {
     const sent: (TopicMessage & { severity: string })[] = [];
     const events: BusEvent[] = [];
-    const failures = { publish: false, events: 0, kind: 'unavailable' as 'unavailable' | 'denied' };
+    const [paged, chatted]: [unknown[], unknown[]] = [[], []];
+    const failures = {
+      publish: false,
+      pager: false,
+      chat: false,
+      events: 0,
+      kind: 'unavailable' as 'unavailable' | 'denied',
+    };
     const metrics = createMetrics('notify');
+    let now = changed.now ?? NOW;
     const notify = createNotifyHandler({
       state,
       monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
-      publish: async (severity, message) => {
+      publish: async (topic, message) => {
+        if (topic === 'pager' || topic === 'chat') {
+          if (failures[topic]) throw awsError('denied', `sns:Publish to ${topic}`);
+          (topic === 'pager' ? paged : chatted).push(JSON.parse(JSON.parse(message.message).https));
+          return;
+        }
         if (failures.publish) throw awsError('unavailable', 'sns:Publish');
-        sent.push({ severity, ...message });
+        sent.push({ severity: topic, ...message });
       },
+      place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
       putEvents: async (all) => {
         const unsent = all.slice(0, failures.events);
         events.push(...all.slice(failures.events));
         return unsent.length === 0 ? { unsent } : { unsent, error: awsError(failures.kind, 'events:PutEvents') };
       },
       link: changed.link,
-      clock: () => changed.now ?? NOW,
+      clock: () => now,
       random: () => 0,
       wait: async () => undefined,
       logger: createLogger('notify'),
@@ -76,7 +90,10 @@ describe('createNotifyHandler', () => {
     return {
       sent,
       events,
+      paged,
+      chatted,
       failures,
+      pass: (minutes: number) => void (now += minutes * MINUTE),
       subjects: () => sent.map(({ severity, subject }) => `${severity} ${subject}`),
       handle: async (event: unknown) => {
         await notify(event, new AbortController().signal);
@@ -205,21 +222,79 @@ describe('createNotifyHandler', () => {
     expect(toldIn(state)?.unsent).toHaveLength(1);
     one.failures.events = 0;
     await one.handle(UNREADABLE);
+    // Somebody may be sending it right now.
+    expect(one.events).toEqual([]);
+    one.pass(5);
     await one.handle({ look: true });
     expect(one.sent).toHaveLength(1);
     expect(one.events).toMatchObject([{ detail: { cluster: 'paris' } }]);
     expect(toldIn(state)?.unsent).toEqual([]);
   });
 
-  it('drops an event that EventBridge refuses twice, and says so', async () => {
+  it('drops an event that EventBridge refuses for a week, and says so', async () => {
     const state = stateOf(false);
     const one = notifier(state);
     Object.assign(one.failures, { events: 1, kind: 'denied' });
     await expect(one.handle(UNREADABLE)).rejects.toThrow('events:PutEvents');
-    expect(toldIn(state)?.unsent).toMatchObject([{ refused: true }]);
+    one.pass(6 * 24 * 60);
+    await one.handle({ look: true });
+    expect(toldIn(state)?.unsent).toMatchObject([{ to: ['bus'] }]);
+    one.pass(2 * 24 * 60);
     await one.handle({ look: true });
     expect(toldIn(state)?.unsent).toEqual([]);
     expect(output.text()).toContain('events dropped');
+  });
+
+  it.each(['pager', 'chat'] as const)(
+    'keeps an incident that the topic %s refuses, says so, and sends it once',
+    async (topic) => {
+      const state = stateOf(false);
+      const one = notifier(state);
+      one.failures[topic] = true;
+      await expect(one.handle(UNREADABLE)).rejects.toThrow(`sns:Publish to ${topic}`);
+      expect(one.subjects()).toEqual(OPEN);
+      expect(one.events).toHaveLength(1);
+      expect(toldIn(state)?.unsent).toMatchObject([{ to: [topic], detail: { cluster: 'paris' } }]);
+      expect(output.text()).toContain('events not taken');
+      one.pass(20);
+      await one.handle({ digest: true }).catch(() => undefined);
+      expect(one.sent.at(-1)?.message).toContain(
+        `1 message could not be sent to the ${topic} topic, the oldest for 20 minutes`,
+      );
+      one.failures[topic] = false;
+      one.pass(5);
+      await one.handle({ look: true });
+      await one.handle({ look: true });
+      one.pass(5);
+      await one.handle({ look: true });
+      expect([one.sent.length, one.events.length]).toEqual([2, 2]);
+      expect(one.paged).toMatchObject([{ AlarmName: 'ClusterUnreadable paris', NewStateValue: 'ALARM' }]);
+      const threads = one.chatted.map((message) => (message as { metadata: { threadId: string } }).metadata.threadId);
+      expect(threads.filter((thread) => thread === 'ClusterUnreadable paris')).toHaveLength(1);
+      expect(toldIn(state)?.unsent.filter(({ detailType }) => detailType !== 'certmarshal digest')).toEqual([]);
+    },
+  );
+
+  it('gives a chat ten messages at once, the last of them about all others, and the pager each', async () => {
+    const ids = Array.from({ length: 25 }, (_, number) => `c${number}`);
+    const state = memoryObjects({
+      'registry.v2.json.gz': registry(
+        ...ids.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) })),
+      ),
+      'fleet-index.v2.json.gz': index(
+        ...ids.map((id) => indexed(id, { readable: false, readableAt: at(-60 * MINUTE) })),
+      ),
+    });
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    expect([one.sent.length, one.paged.length, one.chatted.length]).toEqual([1, 25, 10]);
+    expect(one.chatted.at(-1)).toMatchObject({
+      content: {
+        title: '16 more incidents at once: ClusterUnreadable',
+        description: expect.stringContaining('[critical]'),
+      },
+    });
+    expect(toldIn(state)?.unsent).toEqual([]);
   });
 
   it('looks also at what CloudWatch has no reason to tell: another class of certificate, another node', async () => {

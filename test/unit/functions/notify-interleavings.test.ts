@@ -23,6 +23,13 @@ function world(turn: () => Promise<void>) {
     if (state === 'opened') open.add(id);
     else open.delete(id);
   };
+  /** As a paging service does: by AlarmName. */
+  const paged = new Set<string>();
+  const page = ({ AlarmName: name, NewStateValue: state }: { AlarmName: string; NewStateValue: string }): void => {
+    if (state === 'ALARM') paged.add(name);
+    else paged.delete(name);
+  };
+  const chat: string[] = [];
   const metrics = createMetrics('notify');
   const handler = (lives: () => Promise<void>) => {
     const call = async <T>(does: () => T | Promise<T>): Promise<T> => {
@@ -40,10 +47,14 @@ function world(turn: () => Promise<void>) {
         write: async (key, value, etag, signal) => call(() => memory.write(key, value, etag, signal)),
       },
       monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
-      publish: async (_, { message }) =>
+      publish: async (topic, { message }) =>
         call(() => {
-          for (const { state, cluster } of JSON.parse(JSON.parse(message).https).events) read(state, cluster ?? '-');
+          const document = JSON.parse(JSON.parse(message).https);
+          if (topic === 'pager') page(document);
+          else if (topic === 'chat') chat.push(document.metadata.threadId);
+          else for (const { state, cluster } of document.events) read(state, cluster ?? '-');
         }),
+      place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
       putEvents: async () => call(() => ({ unsent: [] })),
       link: undefined,
       clock: () => now,
@@ -55,6 +66,8 @@ function world(turn: () => Promise<void>) {
   };
   return {
     open,
+    paged,
+    chat,
     wrong,
     pass: (minutes: number) => void (now += minutes * MINUTE),
     ring: (unwell: readonly string[]) => {
@@ -146,6 +159,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
           await one.run(LOOK);
         }
         expect(IDS.filter((id) => !one.open.has(id))).toEqual([]);
+        expect(IDS.filter((id) => !one.paged.has(`ClusterUnreadable ${id}`))).toEqual([]);
         one.ring([]);
         for (let turn = 0; turn < 5; turn += 1) {
           one.pass(5);
@@ -153,6 +167,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
         }
         expect(one.remembered()).toEqual([]);
         expect([...one.open].filter((id) => id !== '-')).toEqual([]);
+        expect([...one.paged].filter((key) => key !== 'ClusterUnreadable')).toEqual([]);
       }),
       { seed: 41, numRuns: runs(20) },
     );
@@ -169,6 +184,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
     };
     await Promise.all(Array.from({ length: 200 }, async (_, early) => one.run(one.said('ALARM', early / 60_000))));
     expect([published, one.wrong]).toEqual([3, []]);
+    expect(one.chat.toSorted()).toEqual(IDS.map((id) => `ClusterUnreadable ${id}`).toSorted());
   });
 
   it('hear of a flapping cluster once, and of its end once', async () => {
@@ -207,10 +223,11 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
     const notify = createNotifyHandler({
       state,
       monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
-      publish: async () => {
+      publish: async (topic) => {
         if (broken) throw awsError('unavailable', 'sns:Publish');
-        sent += 1;
+        if (topic === 'critical') sent += 1;
       },
+      place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
       putEvents: async () => ({ unsent: [] }),
       link: undefined,
       clock: () => NOW,

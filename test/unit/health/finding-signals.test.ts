@@ -40,6 +40,8 @@ describe('signalOf', () => {
       'CertificatesWarning: warning OutlivesIssuer',
       'CertificatesWarning: warning SuccessorNotTrusted',
       'CoverageLost: critical SourceLost',
+      'IssuedNamesAnother: critical IssuedNamesAnother',
+      'IssuedUnproven: warning IssuedUnproven',
       'KubeletsOverdue: warning KubeletRenewalOverdue',
       'KubeletsOverdue: warning RenewalErrors',
       'RequestsStuck: critical RequestNotIssued',

@@ -960,6 +960,8 @@ describe('laws of fleetHealth', () => {
       'KubeletsOverdue',
       'RequestsStuck',
       'RequestsHostile',
+      'IssuedNamesAnother',
+      'IssuedUnproven',
     ];
     fc.assert(
       fc.property(anyRegistered, anyIndexed, (found, known) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { DecisionEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
+import type { DecisionEntry, PersonEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
 import type { JournalStore } from '../../../lambdas/journal/journal-store.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 
@@ -29,6 +29,23 @@ export function entry(number: number, changed: Partial<DecisionEntry> = {}): Dec
     evidence: [{ source: 'machine', object: `Machine eksa-system/md-0-${number}`, readAt: '2026-11-21T10:00:00.000Z' }],
     requestHash: '7'.repeat(64),
     program: '0.0.0',
+    ...changed,
+  };
+}
+
+/** What a person decided, against the checks. */
+export function person(changed: Partial<PersonEntry> = {}): PersonEntry {
+  return {
+    ...entry(1),
+    kind: 'person',
+    verdict: 'approve',
+    judged: 'leave',
+    reason: 'SanNotOwned',
+    message: 'IP 10.0.1.8 belongs to worker-8',
+    hostile: true,
+    failed: ['san-proven'],
+    by: 'ada',
+    because: 'address moved, ticket 4711',
     ...changed,
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { KubeconfigError } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import { KubeconfigError } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../../../lambdas/kubernetes/secret-kubeconfig.ts';
 
 // A kubeconfig from a secret may have any keys: those that mean something to JavaScript are keys like all others.

@@ -6,7 +6,13 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { KubeconfigError, type KubeconfigSource, loadKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import {
+  FILE_LIMITS,
+  KubeconfigError,
+  type LoadedKubeconfig,
+  listContexts,
+} from '../../../lambdas/kubernetes/kubeconfig-document.ts';
+import { type LocalKubeconfigOptions, loadLocalKubeconfig } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
 import { loadSecretKubeconfig } from '../../../lambdas/kubernetes/secret-kubeconfig.ts';
 import { answer, createAuthority, type Keyed, startTlsServer, TOKEN } from './tls-server.ts';
 
@@ -19,6 +25,16 @@ beforeAll(async () => {
   ca = authority.certificatePem;
   client = await authority.issue({ type: 'dns', value: 'client' });
 });
+
+/** Who wrote the kubeconfig: somebody else, or the person who runs the command. */
+type KubeconfigSource =
+  | { readonly origin: 'secret'; readonly context?: string }
+  | ({ readonly origin: 'file'; readonly directory?: string } & LocalKubeconfigOptions);
+
+async function loadKubeconfig(text: string, source: KubeconfigSource): Promise<LoadedKubeconfig> {
+  if (source.origin === 'secret') return loadSecretKubeconfig(text, source);
+  return loadLocalKubeconfig([{ text, directory: source.directory ?? '.' }], source);
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -403,6 +419,100 @@ describe('from a file', () => {
     await expect(loadKubeconfig(kubeconfig({}, user), { ...allowed, execTimeoutMs: 50 })).rejects.toThrow(
       /no credentials within 50 ms/,
     );
+  });
+});
+
+// Source: client-go, tools/clientcmd/loader.go, ClientConfigLoadingRules.Load, and loader_test.go.
+describe('from several files', () => {
+  const file = (name: string, document: Fields, at = '.') => ({ text: stringify(document), directory: at, name });
+  const cluster = (name: string, server: string, more: Fields = {}) => ({ name, cluster: { server, ...more } });
+  const user = (name: string, token: string) => ({ name, user: { token } });
+  const context = (name: string, at: string, as: string) => ({ name, context: { cluster: at, user: as } });
+
+  const first = file('a.yaml', {
+    clusters: [cluster('red', 'https://red-a.example')],
+    users: [user('red', 'red-a')],
+    contexts: [context('red', 'red', 'red')],
+  });
+  const second = file('b.yaml', {
+    'current-context': 'blue',
+    clusters: [
+      cluster('red', 'https://red-b.example', { 'tls-server-name': 'b' }),
+      cluster('blue', 'https://blue.example'),
+    ],
+    users: [user('red', 'red-b'), user('blue', 'blue-b')],
+    contexts: [context('red', 'blue', 'blue'), context('blue', 'blue', 'red')],
+  });
+
+  test('the first entry of a name counts with all that is in it, and the first current-context', async () => {
+    const third = file('c.yaml', { 'current-context': 'red' });
+    expect(await loadLocalKubeconfig([first, second, third])).toMatchObject({
+      context: 'blue',
+      server: 'https://blue.example',
+      credentials: { token: 'red-a' },
+    });
+    const red = await loadLocalKubeconfig([first, second], { context: 'red' });
+    expect(red).toMatchObject({ server: 'https://red-a.example', credentials: { token: 'red-a' } });
+    expect(red.tlsServerName).toBeUndefined();
+    expect(await loadLocalKubeconfig([second, first], { context: 'red' })).toMatchObject({
+      server: 'https://blue.example',
+      credentials: { token: 'blue-b' },
+    });
+  });
+
+  test('lists may be spread over them, and one of them may be empty', async () => {
+    const parts = (['clusters', 'users', 'contexts'] as const).map((list) =>
+      file(`${list}.yaml`, {
+        [list]: {
+          clusters: [cluster('c', 'https://c.example')],
+          users: [user('u', 't')],
+          contexts: [context('x', 'c', 'u')],
+        }[list],
+      }),
+    );
+    const empty = { text: '', directory: '.', name: 'empty.yaml' };
+    expect(await loadLocalKubeconfig([empty, ...parts], { context: 'x' })).toMatchObject({
+      server: 'https://c.example',
+    });
+    await expect(loadLocalKubeconfig(parts.slice(1), { context: 'x' })).rejects.toThrow(
+      'clusters: the list is missing or empty',
+    );
+  });
+
+  test('relative paths start at the file that they are in', async () => {
+    const [one, two] = [await directory({ 'ca.crt': ca }), await directory({ token: 'of-two', 'ca.crt': 'none' })];
+    const files = [
+      file('one/config', { clusters: [cluster('c', 'https://c.example', { 'certificate-authority': 'ca.crt' })] }, one),
+      file(
+        'two/config',
+        { users: [{ name: 'u', user: { tokenFile: 'token' } }], contexts: [context('x', 'c', 'u')] },
+        two,
+      ),
+    ];
+    expect(await loadLocalKubeconfig(files, { context: 'x' })).toMatchObject({
+      caPem: ca,
+      credentials: { token: 'of-two' },
+    });
+  });
+
+  test('what is wrong names the file', async () => {
+    await expect(loadLocalKubeconfig([first, { ...second, text: '{' }])).rejects.toThrow(
+      'b.yaml: kubeconfig: not valid YAML',
+    );
+    await expect(loadLocalKubeconfig([first, file('b.yaml', { users: [{ name: '' }] })])).rejects.toThrow(
+      'b.yaml: users[0]: it has no name or no user',
+    );
+    const twice = file('b.yaml', { users: [user('u', 'x'), user('u', 'y')] });
+    await expect(loadLocalKubeconfig([first, twice])).rejects.toThrow('b.yaml: users[1]: its name is used twice');
+  });
+
+  test('every context is listed once, the current one first', () => {
+    const dangling = file('c.yaml', { contexts: [context('lost', 'nowhere', 'u')] });
+    expect(listContexts([first, second, dangling], FILE_LIMITS)).toEqual([
+      { context: 'blue', cluster: 'blue', server: 'https://blue.example' },
+      { context: 'red', cluster: 'red', server: 'https://red-a.example' },
+      { context: 'lost', cluster: undefined, server: undefined },
+    ]);
   });
 });
 

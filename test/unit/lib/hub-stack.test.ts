@@ -506,6 +506,8 @@ describe('the hub stack', () => {
             STATE_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'State').id },
             CRITICAL_TOPIC_ARN: topic('Critical'),
             WARNING_TOPIC_ARN: topic('Warning'),
+            PAGER_TOPIC_ARN: topic('Incidents'),
+            CHAT_TOPIC_ARN: topic('Chat'),
             REPORT_LINKS: 'true',
           },
         },
@@ -522,12 +524,17 @@ describe('the hub stack', () => {
       });
     });
 
-    it.each(['CriticalTopicArn', 'WarningTopicArn', 'PagerTopicArn', 'DashboardName', 'JournalBucketName'])(
-      'has the output %s beside it',
-      (output) => {
-        plain.hasOutput(output, {});
-      },
-    );
+    it.each([
+      'CriticalTopicArn',
+      'WarningTopicArn',
+      'PagerTopicArn',
+      'ChatTopicArn',
+      'FallbackTopicArn',
+      'DashboardName',
+      'JournalBucketName',
+    ])('has the output %s beside it', (output) => {
+      plain.hasOutput(output, {});
+    });
   });
 
   it('puts the journal under the lock that fleet.yaml asks for, and under none without', () => {

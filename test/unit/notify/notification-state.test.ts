@@ -16,7 +16,7 @@ describe('markNotified', () => {
       opened: [opened('a')],
       closed: [{ alarm: 'QueueAge' as const, key: 'b' }],
       changed: { name: 'n', state: 'ALARM' as const, at: at() },
-      digest: { at: at(), critical: ['a'], warning: [] },
+      digestAt: at(),
     };
     const once = markNotified(open('QueueAge', 'b', 'c'), change);
     expect(markNotified(once, change)).toEqual(once);
@@ -27,10 +27,7 @@ describe('markNotified', () => {
     const many = Array.from({ length: 41_000 }, (_, index) =>
       opened(`${'x'.repeat(290)}${index}`, at(index - 60 * MINUTE)),
     );
-    const told = markNotified(NOTHING_NOTIFIED, {
-      opened: many,
-      digest: { at: at(), critical: many.map(({ key }) => key), warning: [] },
-    });
+    const told = markNotified(NOTHING_NOTIFIED, { opened: many });
     const keys = openAlarms(told).map(({ key }) => key);
     expect(keys).toHaveLength(40_000);
     expect(keys).toContain(many.at(-1)?.key);
@@ -44,6 +41,7 @@ describe('markNotified', () => {
     const events = Array.from({ length: 5_100 }, (_, index) => ({
       detailType: 'certmarshal digest' as const,
       detail: { ...detail, story: String(index) },
+      to: ['bus'] as const,
     }));
     const { unsent } = markNotified(NOTHING_NOTIFIED, {}, events);
     expect(unsent).toHaveLength(5_000);
@@ -56,7 +54,7 @@ describe('parseNotificationState', () => {
     ...open('QueueAge', '-'),
     changes: { n: { state: 'ALARM', at: at() } },
     lookedAt: at(),
-    digest: { at: at(), critical: ['a'], warning: [] },
+    digestAt: at(),
   };
 
   it('gives back what was written', () => {
@@ -71,7 +69,7 @@ describe('parseNotificationState', () => {
         open: { QueueAge: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
         changes: { n: { state: 'OK', at: ahead } },
         lookedAt: ahead,
-        digest: { ...told.digest, at: ahead },
+        digestAt: ahead,
         unsent: [{ detailType: 'something', detail: {} }],
       },
       NOW,
@@ -122,8 +120,8 @@ describe('parseNotificationState', () => {
     const read = parseNotificationState({ ...told, unsent }, NOW);
     const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/queue-age.md' };
     expect(read?.unsent).toEqual([
-      { detailType, detail: clean },
-      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] } },
+      { detailType, detail: clean, to: ['bus'] },
+      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] }, to: ['bus'] },
     ]);
     expect(read && droppedEvents({ ...told, unsent }, read)).toBe(5);
   });

@@ -23,7 +23,9 @@ describe('an alarm about clusters', () => {
     expect(messages[0]?.human.text.split('\n')).toEqual([
       '[critical] berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it',
       'Ends 2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
-      'First: certmarshal audit --cluster berlin-prod      Runbook: docs/runbooks/alarms/certificate-critical.md',
+      'First: certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
+      'Then: certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
+      'Runbook: certmarshal runbook certificate-critical',
       'Report: https://bucket/report.html?X-Amz-Signature=1',
     ]);
     expect(messages[0]?.human.subject).toBe(messages[0]?.human.text.split('\n')[0]);
@@ -34,11 +36,13 @@ describe('an alarm about clusters', () => {
         severity: 'critical',
         state: 'opened',
         cluster: 'berlin-prod',
+        name: 'berlin-prod',
         story: ETCD.story,
         since: ETCD.since,
         due: ETCD.due,
         at: at(),
-        command: ETCD.command,
+        command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
+        next: ETCD.command,
         runbook: 'docs/runbooks/alarms/certificate-critical.md',
       },
     ]);
@@ -194,7 +198,8 @@ describe('an alarm about certmarshal', () => {
     expect(messages[0]?.human.text.split('\n')).toEqual([
       '[warning] certmarshal (sweep): A function of certmarshal fails again and again',
       'Alarm certmarshal-function-errors-sweep. CloudWatch: Crossed',
-      'First: certmarshal doctor --fleet fleet.yaml      Runbook: docs/runbooks/alarms/function-errors.md',
+      'First: certmarshal doctor --fleet fleet.yaml',
+      'Runbook: certmarshal runbook function-errors',
     ]);
     expect(messages[0]?.events).toMatchObject([{ part: 'sweep', state: 'opened' }]);
     expect(Object.keys(markNotified(NOTHING_NOTIFIED, change).open.FunctionErrors ?? {})).toEqual(['sweep']);

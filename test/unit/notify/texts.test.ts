@@ -55,7 +55,8 @@ describe('what people are told first to do', () => {
     ['else to look for it', {}, 'certmarshal doctor --fleet fleet.yaml'],
   ])('about certmarshal is %s', (_, changed, command) => {
     const text = unnamedText(SWEEP, ERRORS, '', { ...HUB, ...changed });
-    expect(linesOf(text)[2]).toBe(`First: ${command}      Runbook: docs/runbooks/alarms/function-errors.md`);
+    expect(linesOf(text)[2]).toBe(`First: ${command}`);
+    expect(linesOf(text)[3]).toBe('Runbook: certmarshal runbook function-errors');
   });
 
   it.each([
@@ -66,7 +67,7 @@ describe('what people are told first to do', () => {
     const said = message('CertificateCritical', 'ALARM');
     // Its description only knows that there is a cluster.
     const scene = { ...SCENE, bucket, first: 'certmarshal audit --kubeconfig KUBECONFIG --cluster CLUSTER' };
-    expect(unnamedText({ alarm: 'CertificateCritical' }, said, '', scene).text).toContain(`\nFirst: ${command} `);
+    expect(unnamedText({ alarm: 'CertificateCritical' }, said, '', scene).text).toContain(`\nFirst: ${command}\n`);
   });
 });
 

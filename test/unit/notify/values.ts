@@ -27,7 +27,7 @@ export const ETCD: Signal = {
   story: 'etcd client certificate ends in 12 days, nothing planned renews it',
   since: at(-120 * MINUTE),
   due: '2026-12-03T10:00:00.000Z',
-  command: 'certmarshal audit --cluster berlin-prod',
+  command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
 };
 
 export function cluster(

@@ -1,5 +1,5 @@
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
-import type { AuditSummary, ClassEnd } from '../../../lambdas/contracts/audit-summary.ts';
+import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
@@ -8,6 +8,7 @@ import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-hea
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 
+import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { DAY_MS, HOUR_MS } from '../../../lambdas/time.ts';
 
 export const AT = '2026-11-22T02:00:00.000Z';
@@ -93,6 +94,19 @@ function endsOf(seed: number, provider: 'eks' | 'eks-anywhere'): readonly ClassE
     .toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter));
 }
 
+/** Kubelet serving certificates, by who approved them. */
+export function issuedOf(
+  ...approvers: readonly (readonly [approvedBy: string | undefined, counts: Partial<VerdictCounts>])[]
+): IssuedSummary {
+  const none: VerdictCounts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  const byApprover = approvers.map(([approvedBy, counts]) => ({ approvedBy, counts: { ...none, ...counts } }));
+  const of = (verdict: IssuedVerdict) => byApprover.reduce((sum, { counts }) => sum + counts[verdict], 0);
+  return {
+    counts: Object.fromEntries(ISSUED_VERDICTS.map((verdict) => [verdict, of(verdict)])) as VerdictCounts,
+    byApprover,
+  };
+}
+
 export function auditOf(
   seed: number,
   provider: 'eks' | 'eks-anywhere',
@@ -105,6 +119,10 @@ export function auditOf(
     findings: [],
     findingCount: 0,
     ends: endsOf(seed, provider),
+    issued: issuedOf([
+      provider === 'eks' ? 'AutoApproved' : 'CertMarshalApproved',
+      { proven: provider === 'eks' ? 28 : 42 },
+    ]),
     sources: {
       read: ['nodes', 'signing-requests', 'trust-configmaps', 'webhooks', 'tls', 'clock'],
       unread: [],
@@ -262,6 +280,11 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
         findings: [finding, expiring],
         findingCount: 2,
         ends: [soon, ...ends],
+        issued: issuedOf(
+          ['CertMarshalApproved', { proven: 36, 'no-longer-proven': 2 }],
+          ['KubectlApprove', { proven: 2 }],
+          [undefined, { proven: 1, unknown: 1 }],
+        ),
         sources: {
           read: ['nodes', 'machines', 'etcdadm-cluster', 'tls', 'clock'],
           unread: ['webhooks'],
@@ -294,6 +317,32 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
       slo: { ...requests(1_204, 0, 1, 2, 1), ...requestsOfDay() },
     },
   };
+}
+
+/** A node of it has a certificate for the address of another, which a person approved. */
+export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance'>> {
+  const { registered, indexed } = wellCluster(seed * 3);
+  const finding = findingOf(indexed.name ?? '', {
+    code: 'IssuedNamesAnother',
+    what: 'kubelet-serving',
+    object: 'kubelet-serving worker-3',
+    message:
+      'the certificate of worker-3, issued 2026-11-20, approved by KubectlApprove, is more than its node: IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+    due: undefined,
+    renewedBy: undefined,
+    runbook: 'docs/runbooks/issued-names-another.md',
+  });
+  const audit = auditOf(seed, 'eks-anywhere', {
+    counts: { critical: 1, warning: 0, info: 0 },
+    findings: [finding],
+    findingCount: 1,
+    issued: issuedOf(
+      ['CertMarshalApproved', { proven: 33, 'no-longer-proven': 2 }],
+      ['KubectlApprove', { proven: 2, 'not-proven': 2, 'names-another': 1 }],
+      [undefined, { proven: 1, unknown: 1 }],
+    ),
+  });
+  return { registered, indexed: { ...indexed, audit } };
 }
 
 /** oslo: nobody can list its requests. */

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
@@ -15,9 +17,12 @@ import {
   fleetOf,
   HELD,
   healthOf,
+  impostorCluster,
   inDays,
+  issuedOf,
   otherClusters,
   REFUSED,
+  renamed,
   rollingCluster,
   three,
   threeClusters,
@@ -35,6 +40,7 @@ const dataOf = (
     readonly cut?: true;
     readonly day?: readonly number[];
     readonly findings?: readonly unknown[];
+    readonly issued?: readonly unknown[];
     readonly rollout?: { readonly state: string; readonly machines?: readonly unknown[] };
   })[];
 } => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
@@ -260,6 +266,78 @@ describe('a rollout', () => {
     const off = rolloutOf(pageOf({ state: 'off', message: 'would not roll, not opted in' }));
     expect(off).toEqual({ state: 'off', message: 'would not roll, not opted in' });
     expect(rolloutOf(render(healthOf([wellCluster(3)])))).toBeUndefined();
+  });
+});
+
+describe('whose certificates are proven', () => {
+  const sectionOf = (html: string) =>
+    /<section class="proofs".*?<\/section>/s
+      .exec(html)?.[0]
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll('&#39;', "'")
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  const impostor = () => renamed(impostorCluster(1), 'berlin-prod');
+
+  it('is one line of the fleet: each verdict with its number, also where that is 0', () => {
+    expect(sectionOf(render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }])))).toBe(
+      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 names another's: berlin-prod – 1 cluster not known",
+    );
+    expect(sectionOf(render(healthOf([wellCluster(4)])))).toBe(
+      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 names another's",
+    );
+    expect(sectionOf(render(healthOf([])))).toBe(
+      'Whose certificates are proven No certificate that was issued to a kubelet is known yet.',
+    );
+  });
+
+  it('does not count clusters that are gone', () => {
+    const { registered, indexed } = wellCluster(4);
+    const gone = { registered: { ...registered, missingSince: ago(2_880) }, indexed };
+    expect(sectionOf(render(healthOf([gone])))).toContain('is known yet');
+  });
+
+  it('says nothing of it where the state could not be read', () => {
+    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', unread: ['fleet-index.v2.json.gz'] });
+    expect(sectionOf(html)).toBeUndefined();
+  });
+
+  it('is a number in the row of each cluster, and unknown where nothing is known', () => {
+    const html = render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }]));
+    expect([...html.matchAll(/<td>(\S (?:\d+ of \d+)|–)<\/td><td>[\d.–]/g)].map(([, cell]) => cell)).toEqual([
+      '–',
+      '✖ 36 of 42',
+      '✔ 28 of 28',
+    ]);
+  });
+
+  it('is told by approver in the details, what is proven first', () => {
+    const details = dataOf(render(healthOf([impostor(), wellCluster(4)]))).clusters;
+    expect(details.map((cluster) => cluster?.issued)).toEqual([
+      [
+        [36, 1, 2, 2, 1],
+        [
+          ['CertMarshalApproved', 33, 0, 2],
+          ['KubectlApprove', 2, 0, 0, 2, 1],
+          ['', 1, 1],
+        ],
+      ],
+      // Of the only approver the numbers are those of all.
+      [[28], [['AutoApproved']]],
+    ]);
+  });
+
+  it('is shortened to what the row does not tell', () => {
+    const short = (issued: AuditSummary['issued']) => {
+      const { registered, indexed } = wellCluster(4);
+      const [cluster] = healthOf([
+        { registered, indexed: { ...indexed, audit: { ...indexed.audit!, issued } } },
+      ]).clusters;
+      return clusterDetails(cluster!, 'short', Date.parse(AT)).issued;
+    };
+    expect(short(issuedOf(['AutoApproved', { proven: 28 }]))).toBeUndefined();
+    expect(short(issuedOf(['AutoApproved', { proven: 27, unknown: 1 }]))).toEqual([[27, 1]]);
+    expect(short(undefined)).toBeUndefined();
   });
 });
 

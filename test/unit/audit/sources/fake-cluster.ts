@@ -1,5 +1,6 @@
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
+import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
 import type {
   CertificateObservation,
   MemberObservation,
@@ -58,6 +59,13 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
   };
 }
 
+/** Judges as an audit does that could read nothing. */
+export const NO_EVIDENCE: IssuedJudge = {
+  ofRequest: () => ({ verdict: 'unknown' }),
+  shown: () => ({ verdict: 'unknown' }),
+  again: (observation) => observation,
+};
+
 export interface Surroundings {
   readonly provider?: Provider;
   readonly reach?: Partial<AuditReach>;
@@ -88,6 +96,7 @@ export function contextOf(workload: KubernetesClient, surroundings: Surroundings
     signal: signal ?? new AbortController().signal,
     members,
     authorities: [],
+    issuedJudge: async () => NO_EVIDENCE,
     remembered,
   };
 }

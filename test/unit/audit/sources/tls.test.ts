@@ -12,6 +12,7 @@ import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts
 import type { CertificateAuthority } from '../../../peculiar.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
+import { NO_EVIDENCE } from './fake-cluster.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -65,6 +66,7 @@ function contextOf(wanted: Wanted): AuditContext {
     signal,
     members: wanted.members ?? [],
     authorities: wanted.authorities ?? authorities,
+    issuedJudge: async () => NO_EVIDENCE,
     remembered: new Set(),
   };
 }

@@ -61,6 +61,7 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
   const stage = createAuditStage({
     snapshots,
     thresholds: DEFAULT_THRESHOLDS,
+    policies: [],
     eksAudit: (scope, name) => ({ scope, name }) as never,
     clock: () => NOW,
     engine: {
@@ -153,7 +154,12 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(bucket().snapshots);
     await audit(due());
     await audit(due({ target: DUBLIN }));
-    expect(seen.targets[0]).toEqual({ id: 'paris', ...open, reach: { handshakes: false, ...ORDERED } });
+    expect(seen.targets[0]).toEqual({
+      id: 'paris',
+      ...open,
+      reach: { handshakes: false, ...ORDERED },
+      policies: [],
+    });
     expect(seen.targets[1]?.eks).toEqual({
       scope: { account: '111122223333', region: 'eu-central-1' },
       name: 'dublin',
@@ -277,6 +283,7 @@ describe('createAuditStage', () => {
       const options = {
         snapshots: stored,
         thresholds: DEFAULT_THRESHOLDS,
+        policies: [],
         clock: () => now,
         eksAudit: () => ({}) as never,
       };

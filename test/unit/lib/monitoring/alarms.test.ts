@@ -8,6 +8,7 @@ import {
   type AlarmId,
   type AlarmSettings,
   alarmRunbook,
+  runbookPlace,
 } from '../../../../lambdas/tables/alarms.ts';
 import { ALWAYS_ON } from '../../../../lambdas/telemetry/metric-names.ts';
 import { fleetOf, resource, stacksOf } from '../stacks.ts';
@@ -66,7 +67,7 @@ describe('the alarms of the hub', () => {
       const text = typeof AlarmDescription === 'string' ? AlarmDescription : JSON.stringify(AlarmDescription);
       expect(text).toContain(ALARMS[id].meaning);
       expect(text).toMatch(/First: (?:certmarshal|aws) \w/);
-      expect(text).toContain(`Runbook: ${alarmRunbook(id)}`);
+      expect(text).toContain(`Runbook: ${runbookPlace(id, undefined)}`);
       expect(text.length).toBeLessThan(900);
     }
   });
@@ -92,6 +93,16 @@ describe('the alarms of the hub', () => {
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
         Metrics: [{ Period: 60, ReturnData: true }],
       });
+  });
+
+  it('names the URL of each runbook where fleet.yaml says where they are', () => {
+    const runbooks = `https://git.example.com/${'x'.repeat(176)}`;
+    const { hub } = stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, runbooks } }));
+    const template = Template.fromStack(hub);
+    for (const id of ids) expect(JSON.stringify(of(template, id))).toContain(`Runbook: ${runbookPlace(id, runbooks)}`);
+    expect(JSON.stringify(template.findResources('AWS::CloudWatch::CompositeAlarm'))).toContain(
+      `Runbook: ${runbooks}/alarms/README.md`,
+    );
   });
 
   it('counts the classes of a cluster together where one is not enough', () => {
@@ -166,7 +177,7 @@ describe('the alarms of the hub', () => {
 });
 
 describe('the alarms that page', () => {
-  it('are one for each level, over every alarm of it, and tell the pager without notify', () => {
+  it('are one for each level, over every alarm of it, and tell the fallback topic without notify', () => {
     const rules = compositesOf(plain);
     expect([...rules.keys()].toSorted()).toEqual(['certmarshal-critical', 'certmarshal-warning']);
     const children = [...rules.values()].flatMap(childrenOf);
@@ -175,8 +186,11 @@ describe('the alarms that page', () => {
         .map(({ AlarmName }) => AlarmName)
         .toSorted(),
     );
-    const pager = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsPager').id };
-    plain.allResourcesProperties('AWS::CloudWatch::CompositeAlarm', { AlarmActions: [pager], OKActions: [pager] });
+    const fallback = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsPager').id };
+    plain.allResourcesProperties('AWS::CloudWatch::CompositeAlarm', {
+      AlarmActions: [fallback],
+      OKActions: [fallback],
+    });
   });
 
   it('stay within what CloudWatch takes, however many lanes there are', () => {

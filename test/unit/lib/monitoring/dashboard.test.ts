@@ -1,7 +1,7 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
-import { ALARMS, type AlarmId, alarmRunbook } from '../../../../lambdas/tables/alarms.ts';
+import { ALARMS, type AlarmId, runbookPlace } from '../../../../lambdas/tables/alarms.ts';
 import { SIGNALS } from '../../../../lambdas/tables/signals.ts';
 import { ALWAYS_ON, METRIC } from '../../../../lambdas/telemetry/metric-names.ts';
 import { fleetOf, stacksOf } from '../stacks.ts';
@@ -131,7 +131,8 @@ describe('the dashboard', () => {
 
   it('ends with the runbook of each alarm that is on', () => {
     const last = widgets.at(-1);
-    for (const id of Object.keys(ALARMS) as AlarmId[]) expect(last?.properties.markdown).toContain(alarmRunbook(id));
+    for (const id of Object.keys(ALARMS) as AlarmId[])
+      expect(last?.properties.markdown).toContain(runbookPlace(id, undefined));
     const quiet = widgetsOf({
       monitoring: { ...DEFAULT_MONITORING, alarms: { KubeletOverdue: { threshold: 1, severity: 'off' } } },
     });

@@ -1,0 +1,212 @@
+import type { Command } from 'commander';
+import type { KubernetesClient } from '../lambdas/kubernetes/client.ts';
+import { parseServerUrl } from '../lambdas/kubernetes/connection.ts';
+import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
+import {
+  FILE_LIMITS,
+  KubeconfigError,
+  type ListedContext,
+  listContexts,
+} from '../lambdas/kubernetes/kubeconfig-document.ts';
+import { printable } from '../lambdas/printable.ts';
+import { counted, firstOf } from '../lambdas/words.ts';
+import { EXIT, UsageError } from './exit-codes.ts';
+import { type Io, print, printJson } from './io.ts';
+import { kubeconfigFiles, nameOf, readKubeconfigFiles, type TargetOptions } from './target.ts';
+import { hang, type Lines } from './terminal/draw.ts';
+import { bad, faint } from './terminal/paint.ts';
+import { startProgress } from './terminal/progress.ts';
+
+/** A file with more is none of a person. */
+const MAX_CONTEXTS = 1_000;
+/** Clusters that are looked at side by side. */
+const AT_ONCE = 6;
+
+export const DEFAULT_PAGE = 'report.html';
+
+/** A server that is alive answers this small question in less. Milliseconds. */
+const ANSWERS_WITHIN_MS = 5_000;
+
+/** What goes with --all-contexts. */
+export interface AllContextsOptions extends TargetOptions {
+  readonly allContexts?: boolean;
+  /** File of the page. @default report.html */
+  readonly report?: string;
+}
+
+/** The one cluster of a context. */
+export interface FleetContext {
+  readonly context: string;
+  /** What it is called in the fleet: its name, and where several contexts lead to clusters of one name, more of what the kubeconfig calls it. */
+  readonly id: string;
+  /** URL of its API server, as the kubeconfig has it. */
+  readonly server: string | undefined;
+  /** Other contexts that lead to the same API server. */
+  readonly also: readonly string[];
+}
+
+/** What came of the cluster of a context. */
+export interface ContextResult {
+  readonly status: number;
+  /** One line a cluster. */
+  readonly lines: Lines;
+  /** For programs. */
+  readonly document: object;
+}
+
+export function withAllContexts(command: Command, page: string): Command {
+  return command
+    .option(
+      '--all-contexts',
+      `every cluster of the kubeconfig; those that do not answer are said and skipped; ends in one page of all ${page}`,
+    )
+    .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${DEFAULT_PAGE}`);
+}
+
+/**
+ * The clusters of a kubeconfig, each once, in the order of its contexts.
+ *
+ * @throws UsageError when the kubeconfig cannot be read, or an option names one cluster
+ */
+export async function fleetContexts(
+  options: AllContextsOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly FleetContext[]> {
+  const { context, cluster, provider } = options;
+  for (const [flag, given] of Object.entries({ '--context': context, '--cluster': cluster, '--provider': provider }))
+    if (given !== undefined)
+      throw new UsageError(`${flag} names one cluster, --all-contexts takes all: leave one out.`);
+  const files = kubeconfigFiles(options, env);
+  const read = await readKubeconfigFiles(files);
+  try {
+    const listed = listContexts(read, FILE_LIMITS);
+    if (listed.length > MAX_CONTEXTS)
+      throw new UsageError(
+        `The kubeconfig has ${listed.length} contexts; --all-contexts takes at most ${MAX_CONTEXTS}.`,
+      );
+    return clustersOf(listed);
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    throw new UsageError(files.length === 1 ? `${files[0]}: ${error.message}` : error.message, { cause: error });
+  }
+}
+
+/** Pure. @param listed the one that counts among those of the same API server comes first */
+export function clustersOf(listed: readonly ListedContext[]): readonly FleetContext[] {
+  const byServer = Map.groupBy(listed, ({ context, server }) => {
+    const url = parseServerUrl(server ?? '');
+    return typeof url === 'string' ? `context ${context}` : url.href;
+  });
+  const clusters = [...byServer.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : { ...first, also: others.map(({ context }) => context) },
+  );
+  const names = Map.groupBy(clusters, ({ cluster }) => cluster && nameOf({ cluster }));
+  return clusters.map(({ context, cluster, server, also }) => {
+    const name = cluster && nameOf({ cluster });
+    const isAlone = names.get(name)?.length === 1;
+    const id = cluster === undefined || name === undefined ? `context ${context}` : isAlone ? name : longName(cluster);
+    return { context, id, server, also };
+  });
+}
+
+/** `111122223333/eu-central-1/dublin`, as a fleet calls it, of what EKS writes as the name of a cluster. */
+function longName(cluster: string): string {
+  const { region, account, name } =
+    /^arn:[^:]+:eks:(?<region>[^:]+):(?<account>[^:]+):cluster\/(?<name>.+)$/.exec(cluster)?.groups ?? {};
+  return name === undefined ? cluster : `${account}/${region}/${name}`;
+}
+
+/**
+ * Does the same with every cluster, a few at a time, and prints what came of each as soon as it is there. What one cluster does is not felt by the others.
+ *
+ * @param work may throw UsageError and KubernetesError, which are told as the result of that cluster
+ * @returns the exit status of the worst
+ */
+export async function eachCluster(
+  clusters: readonly FleetContext[],
+  work: (cluster: FleetContext) => Promise<ContextResult>,
+  output: 'table' | 'json',
+  signal: AbortSignal,
+  io: Io,
+): Promise<number> {
+  const progress = startProgress(io.stderr);
+  const waiting = [...clusters];
+  const running = new Set<string>();
+  let status: number = EXIT.done;
+  const say = () =>
+    progress.say(
+      `${clusters.length - waiting.length - running.size} of ${counted(clusters.length, 'cluster')}, waiting for ${printable(firstOf([...running]))}`,
+    );
+  const next = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const cluster = waiting.shift();
+      if (cluster === undefined) return;
+      running.add(cluster.id);
+      say();
+      const result = await resultOf(cluster, work);
+      running.delete(cluster.id);
+      status = Math.max(status, result.status);
+      progress.clear();
+      if (output === 'json') printJson(io, result.document);
+      else print(io, [result.lines, alsoLine(cluster)]);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+  } finally {
+    progress.done();
+  }
+  if (waiting.length > 0)
+    io.stderr.write(
+      `Interrupted: ${counted(waiting.length, 'cluster')} not looked at: ${printable(firstOf(waiting.map(({ id }) => id)))}.\n`,
+    );
+  return waiting.length > 0 ? Math.max(status, EXIT.incomplete) : status;
+}
+
+async function resultOf(
+  cluster: FleetContext,
+  work: (cluster: FleetContext) => Promise<ContextResult>,
+): Promise<ContextResult> {
+  try {
+    return await work(cluster);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof KubernetesError)) throw error;
+    return skipped(cluster, error.message);
+  }
+}
+
+/**
+ * Asks an API server for its version once, before anything is read of it. Whatever it answers, also that it lets nobody in, is an answer.
+ *
+ * @param signal of the person at the keyboard
+ * @returns why it is skipped; undefined when it answers, or when the signal aborts
+ */
+export async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promise<string | undefined> {
+  const deadline = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  try {
+    await client.request({ method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || signal.aborted) return undefined;
+    const server = printable(client.server, 300);
+    if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
+    return error.kind === 'unreachable' ? `${server}: ${error.problem}` : undefined;
+  }
+}
+
+/** A context that leads to no cluster that can be asked. */
+export function skipped({ id, context }: FleetContext, problem: string): ContextResult {
+  const name = printable(id, 200);
+  return {
+    status: EXIT.incomplete,
+    lines: hang(bad('✖ '), bad(`${name} · skipped: ${problem.replaceAll('\n', ' ')}`)),
+    document: { version: 1, cluster: name, context: printable(context), skipped: problem },
+  };
+}
+
+function alsoLine({ also }: FleetContext): Lines {
+  return (
+    also.length > 0 &&
+    hang('    ', faint(`the same API server: ${counted(also.length, 'context')} more, ${printable(firstOf(also))}`))
+  );
+}

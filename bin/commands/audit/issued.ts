@@ -1,0 +1,41 @@
+import { issuedTotal, issuedWords } from '../../../lambdas/audit/issued-words.ts';
+import type { IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
+import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
+import { counted } from '../../../lambdas/words.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { type Paint, strong, warn } from '../../terminal/paint.ts';
+import { MARKS } from '../../terminal/phrases.ts';
+
+/** How a verdict on a kubelet serving certificate looks. */
+export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: string, paint: Paint]>> = {
+  'names-another': MARKS.critical,
+  'not-proven': MARKS.warning,
+  'no-longer-proven': MARKS.info,
+  unknown: ['?', warn],
+  proven: MARKS.well,
+};
+
+/** Whose kubelet serving certificates are proven: one line, and one for each approver where there are several. */
+export function issuedLines(issued: IssuedSummary | undefined): Lines {
+  if (issued === undefined) return undefined;
+  const { counts, byApprover } = issued;
+  const [only, ...others] = byApprover;
+  const by = others.length === 0 && only?.approvedBy !== undefined ? `, approved by ${only.approvedBy}` : '';
+  const all = `${strong(counted(issuedTotal(counts), 'kubelet certificate'))}${by}: ${issuedWords(counts)}`;
+  return [
+    '',
+    hang(`  ${markOf(counts)} `, all),
+    others.length > 0 &&
+      table(
+        byApprover.map(({ approvedBy, counts: own }) => [
+          `  ${markOf(own)} ${approvedBy === undefined ? 'approver not known' : `approved by ${approvedBy}`}`,
+          issuedWords(own),
+        ]),
+      ),
+  ];
+}
+
+function markOf(counts: VerdictCounts): string {
+  const [symbol, paint] = VERDICT_MARKS[ISSUED_VERDICTS.find((verdict) => counts[verdict] > 0) ?? 'unknown'];
+  return paint(symbol);
+}

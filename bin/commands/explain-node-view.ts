@@ -1,0 +1,99 @@
+import type { NameProof } from '../../lambdas/approval/verdict.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { runbookOf } from '../../lambdas/tables/finding-codes.ts';
+import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
+import { type NamedServer, serverWords } from '../target.ts';
+import { hang, type Lines, table } from '../terminal/draw.ts';
+import { faint, strong, warn } from '../terminal/paint.ts';
+import { problemLines } from '../terminal/phrases.ts';
+import { dayOf, joined, sentence, span } from '../terminal/words.ts';
+import { VERDICT_MARKS } from './audit/issued.ts';
+import type { NodeExplanation } from './explain-node.ts';
+import { nameRows } from './explain-view.ts';
+
+const UNPROVEN = `${runbookOf('IssuedUnproven')}. This looks at now alone: an audit remembers what was proven before.`;
+const NEXT: Readonly<Record<IssuedVerdict, string>> = {
+  'names-another': `${runbookOf('IssuedNamesAnother')}. This looks at now alone: an audit remembers what was proven before.`,
+  'not-proven': UNPROVEN,
+  'no-longer-proven': UNPROVEN,
+  unknown: 'Find out why the evidence cannot tell, and run this again.',
+  proven: '',
+};
+
+interface Rendering {
+  readonly cluster: string;
+  readonly server: NamedServer | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Tells the certificate of one node: the whole story, where it was seen, every name with its proof, who issued and approved it, and what to do. */
+export function nodeExplanationLines(explanation: NodeExplanation, { cluster, server, now }: Rendering): Lines {
+  const { seen, judged, problems } = explanation;
+  const next = judged === undefined ? NOT_JUDGED : NEXT[judged.verdict];
+  return [
+    hang('', headline(explanation)),
+    hang('  ', faint(printable(joined([cluster, server && serverWords(server)], ' · '), 600))),
+    '',
+    seen !== undefined && [table(facts(explanation, seen, now)), ''],
+    problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
+    judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
+    seen !== undefined && next !== '' && hang('  → ', next),
+  ];
+}
+
+const NOT_JUDGED = `${runbookOf('IssuerUnknown')}.`;
+
+function headline({ node, seen, judged, names }: NodeExplanation): string {
+  const who = printable(node, 120);
+  if (seen === undefined) return `${strong(`${who}: its serving certificate cannot be seen.`)} ${warn('Not judged.')}`;
+  const has = seen.in === 'handshake' ? 'serves' : 'was issued';
+  if (judged === undefined)
+    return `${strong(`${who} ${has} a certificate that the cluster did not issue.`)} ${warn('Not judged.')}`;
+  const { verdict, why } = judged;
+  const [symbol, paint] = VERDICT_MARKS[verdict];
+  const ending = paint(`${symbol} ${sentence(ISSUED[verdict].title)}.`);
+  const stranger = strangerIn(names);
+  if (verdict !== 'proven' && stranger !== undefined)
+    return `${strong(`${who} ${has} a certificate that covers ${stranger}.`)} ${ending}`;
+  if (verdict !== 'proven')
+    return `${strong(`${who} ${has} a certificate: ${why ?? 'no reason is known'}.`)} ${ending}`;
+  const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
+  return `${strong(`${who} ${has} a certificate for its own names, all proven by ${[...proofs].join(' and ')}.`)} ${ending}`;
+}
+
+/** `10.0.0.9 of worker-9` */
+function strangerIn(names: readonly NameProof[]): string | undefined {
+  const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
+  return stranger?.ownedBy === undefined ? undefined : `${stranger.name} of ${stranger.ownedBy.node}`;
+}
+
+function facts(
+  { node, request, judged, names }: NodeExplanation,
+  seen: NonNullable<NodeExplanation['seen']>,
+  now: number,
+) {
+  const { notBefore, notAfter, issuer, key } = seen.certificate;
+  const left = notAfter - now;
+  return [
+    ['seen', whereSeen(seen, request?.name)],
+    ...nameRows(names),
+    // Else the headline has it.
+    ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
+    ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, for a key ${key}`],
+    [
+      'approved',
+      request === undefined ? goneRequest(node) : `${request.approvedBy ?? 'by an unknown approver'} (${request.name})`,
+    ],
+    ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],
+  ];
+}
+
+function whereSeen(seen: NonNullable<NodeExplanation['seen']>, request: string | undefined): string {
+  if (seen.in === 'request') return `in ${request ?? 'a request'}, its newest that was issued; not at the kubelet`;
+  return `in a handshake with ${seen.where}${seen.keyProven ? '' : ', which did not show that it has the key'}`;
+}
+
+function goneRequest(node: string): string {
+  return `by whom is not known: its request is gone. The audit log of the API server has it: user of the approval of a request of system:node:${printable(node, 253)}`;
+}

@@ -1,0 +1,289 @@
+import { type Evidence, isLive, type Owner } from '../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
+import {
+  claimOfRequest,
+  type IssuedGrounds,
+  type JudgedIssued,
+  judgeIssued,
+  judgeShown,
+  nodeOfCertificate,
+} from '../../lambdas/approval/issued.ts';
+import { issuedNames } from '../../lambdas/approval/issued-names.ts';
+import { observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
+import { evidenceProblem } from '../../lambdas/approval/report.ts';
+import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
+import { isFor } from '../../lambdas/approval/selection.ts';
+import type { NameProof } from '../../lambdas/approval/verdict.ts';
+import { decodedText } from '../../lambdas/audit/objects.ts';
+import { placeOf } from '../../lambdas/audit/sources/tls-targets.ts';
+import { type Problem, problemOf } from '../../lambdas/contracts/problem.ts';
+import { listSigningRequests } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { listKind } from '../../lambdas/kubernetes/list.ts';
+import { canonicalDnsName, isDnsName } from '../../lambdas/names.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { type CountedRequest, readCountedRequest } from '../../lambdas/resources/signing-request.ts';
+import { isIndependent } from '../../lambdas/tables/evidence-sources.ts';
+import { type Certificate, readable } from '../../lambdas/x509/certificate.ts';
+import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
+import { leadsTo } from '../../lambdas/x509/issued-by.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { type Io, print, printJson } from '../io.ts';
+import { type NamedServer, otherwiseNotice } from '../target.ts';
+import { nodeExplanationLines } from './explain-node-view.ts';
+
+/** The kubelet serving certificate of one node, name by name. */
+export interface NodeExplanation {
+  readonly node: string;
+  /** Absent where none could be seen. */
+  readonly seen?: Seen | undefined;
+  /** The request that it was issued for, while that is there. */
+  readonly request?: Pick<CountedRequest, 'name' | 'approvedBy'> | undefined;
+  /** Absent of a certificate that the cluster did not issue: nothing that trusts the cluster believes it. */
+  readonly judged?: JudgedIssued | undefined;
+  readonly names: readonly NameProof[];
+  /** What could not be seen. */
+  readonly problems: readonly Problem[];
+}
+
+/** Where a certificate was seen: at the kubelet itself, else in the newest request that the node was issued one for. */
+type Seen =
+  | { readonly in: 'handshake'; readonly where: string; readonly keyProven: boolean; readonly certificate: Certificate }
+  | { readonly in: 'request'; readonly certificate: Certificate };
+
+export interface NodeQuery {
+  readonly node: string;
+  /** Of its kubelet. */
+  readonly port: number;
+  readonly policies: readonly ApprovalPolicy[];
+  readonly output: 'table' | 'json';
+}
+
+/**
+ * Shows the certificate that a node serves now, name by name with its proof, and writes nothing. Exit status 1 where none could be seen or judged.
+ *
+ * @throws UsageError when no Node can have the name
+ */
+export async function explainNodeCommand(
+  target: SweepTarget & { readonly server?: NamedServer },
+  query: NodeQuery,
+  signal: AbortSignal,
+  io: Io,
+): Promise<number> {
+  const { node, output } = query;
+  const { cluster, server } = target;
+  if (!isDnsName(canonicalDnsName(node)))
+    throw new UsageError(`--node "${printable(node, 100)}" is no name that a Node can have`);
+  io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
+  const explanation = await explainNode(target, query, io.clock(), signal);
+  if (explanation === undefined) {
+    io.stderr.write(`${cluster.name} has no Node ${printable(node)}. kubectl get nodes lists those that are there.\n`);
+    return EXIT.incomplete;
+  }
+  if (output === 'json') printJson(io, documentOf(explanation));
+  else print(io, nodeExplanationLines(explanation, { cluster: cluster.name, server, now: io.clock() }));
+  const { judged } = explanation;
+  return judged === undefined || judged.verdict === 'unknown' ? EXIT.incomplete : EXIT.done;
+}
+
+function documentOf({ node, seen, request, judged, names, problems }: NodeExplanation): object {
+  const { in: seenIn, certificate, ...rest } = seen ?? {};
+  return {
+    node,
+    seenIn,
+    ...rest,
+    ...judged,
+    request: request?.name,
+    approvedBy: request?.approvedBy,
+    names,
+    certificate: certificate && {
+      subject: certificate.subject,
+      issuer: certificate.issuer,
+      serialNumber: certificate.serialNumber,
+      fingerprint: certificate.fingerprint,
+      key: certificate.key,
+      notBefore: new Date(certificate.notBefore).toISOString(),
+      notAfter: new Date(certificate.notAfter).toISOString(),
+    },
+    problems,
+  };
+}
+
+async function explainNode(
+  target: SweepTarget,
+  { node, port, policies }: NodeQuery,
+  now: number,
+  signal: AbortSignal,
+): Promise<NodeExplanation | undefined> {
+  const own = await readOwner(target, node, signal);
+  if (own === undefined) return undefined;
+  const nodes = new Set([node]);
+  const [{ cluster, evidence }, requests] = await Promise.all([
+    observeNodes(target, nodes, policies, signal),
+    issuedRequests(target, node, signal),
+  ]);
+  const shown = await shake(target, { node, addresses: addressesOf(own, evidence), port }, signal);
+
+  const selected = policies.filter(
+    (policy) => policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
+  );
+  const grounds: IssuedGrounds = {
+    cluster,
+    evidence,
+    policies: selected.length === 0 ? [DEFAULT_POLICY] : selected,
+    now,
+  };
+  const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
+  if (shown.ok) {
+    const { certificate, host, keyProven } = shown;
+    const { fingerprint } = certificate;
+    return {
+      node,
+      seen: { in: 'handshake', where: placeOf(host, port), keyProven, certificate },
+      request: requests.issued.find((request) => request.certificate.fingerprint === fingerprint),
+      judged: judgeIn(target, shown, () => judgeShown(certificate, { node, address: host, keyProven }, grounds)),
+      names: issuedNames({ ...certificate, node: nodeOfCertificate(certificate) ?? node }, grounds),
+      problems,
+    };
+  }
+  const [newest] = requests.issued;
+  if (newest === undefined) return { node, names: [], problems: [shown.problem, ...problems] };
+  const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node);
+  return {
+    node,
+    seen: { in: 'request', certificate: newest.certificate },
+    request: newest,
+    judged: judgeIssued(claim, grounds),
+    names: issuedNames(claim, grounds),
+    problems: [shown.problem, ...problems],
+  };
+}
+
+/** The Node, as it says where its kubelet is. Undefined where there is none of the name. */
+async function readOwner({ workload }: SweepTarget, name: string, signal: AbortSignal): Promise<Owner | undefined> {
+  for await (const page of listKind(workload, 'nodes', { name, signal }))
+    for (const item of page) {
+      const owner = ownerFromNode(item);
+      if (owner?.nodes.includes(name) === true) return owner;
+    }
+  return undefined;
+}
+
+/** As many as an audit asks of one node. */
+const MAX_ADDRESSES = 2;
+
+/** Those that the node cannot write first. */
+function addressesOf(own: Owner, evidence: Evidence): readonly string[] {
+  const known = own.nodes.flatMap((node) => evidence.ownersOf(node).owners).filter(isIndependent);
+  return [...new Set([...known.filter(isLive), own].flatMap(({ addresses }) => addresses))].slice(0, MAX_ADDRESSES);
+}
+
+interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy'> {
+  readonly certificate: Certificate;
+}
+
+/** A kubelet that was refused asks four times an hour, and what is issued is kept for one. */
+const MAX_ISSUED = 16;
+
+/** What was issued to requests of a node, the newest first. */
+async function issuedRequests(
+  { workload }: SweepTarget,
+  node: string,
+  signal: AbortSignal,
+): Promise<{ readonly issued: readonly IssuedRequest[]; readonly problems: readonly Problem[] }> {
+  let newest: readonly CountedRequest[] = [];
+  const problems: Problem[] = [];
+  try {
+    for await (const page of listSigningRequests(workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
+      const own = page
+        .map(readCountedRequest)
+        .filter((request) => typeof request === 'object')
+        .filter(({ requester, state }) => requester === NODE_PREFIX + node && state === 'issued');
+      newest = [...newest, ...own].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MAX_ISSUED);
+    }
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    problems.push(problemOf(error));
+  }
+  const issued = newest.flatMap(({ name, approvedBy, certificate }): readonly IssuedRequest[] => {
+    const text = decodedText(certificate);
+    const [leaf] = 'problem' in text ? [] : decodeBundle(text.pem).certificates;
+    if (leaf?.ok !== true) return [];
+    const shown = { name: printable(name, 253), approvedBy: approvedBy && printable(approvedBy, 100) };
+    return [{ ...shown, certificate: leaf.certificate }];
+  });
+  return { issued, problems };
+}
+
+type Shown =
+  | {
+      readonly ok: true;
+      readonly host: string;
+      readonly keyProven: boolean;
+      readonly certificate: Certificate;
+      readonly sentAlong: readonly Certificate[];
+    }
+  | { readonly ok: false; readonly problem: Problem };
+
+/** What the kubelet shows at the first of its addresses that answers, or why none does. */
+async function shake(
+  { handshake }: SweepTarget,
+  { node, addresses, port }: { readonly node: string; readonly addresses: readonly string[]; readonly port: number },
+  signal: AbortSignal,
+): Promise<Shown> {
+  const unseen = (where: string, kind: string, message: string, remedy: string): Shown => ({
+    ok: false,
+    problem: { kind, object: `kubelet of ${node}${where}`, message, remedy },
+  });
+  if (handshake === undefined)
+    return unseen('', 'unreachable', 'it was not looked at', 'Run this where port 10250 of the nodes is reached.');
+  let failed = unseen(
+    '',
+    'unreachable',
+    'no address of it is known',
+    'Look at its addresses: kubectl get nodes -o wide.',
+  );
+  for (const host of addresses) {
+    const at = ` at ${placeOf(host, port)}`;
+    const result = await handshake({ host, port }, signal);
+    if (!result.ok) {
+      const { kind, message, remedy } = result.failure;
+      failed = unseen(at, kind, message, remedy);
+      continue;
+    }
+    const [first, ...others] = result.chain;
+    if (first?.ok === true)
+      return {
+        ok: true,
+        host,
+        keyProven: result.keyProven === true,
+        certificate: first.certificate,
+        sentAlong: readable(others),
+      };
+    failed = unseen(
+      at,
+      'malformed',
+      first?.problem ?? 'it shows no certificate',
+      'Replace it: a client cannot read it either.',
+    );
+  }
+  return failed;
+}
+
+/** A certificate that the cluster did not issue is not judged; one of which that cannot be told is not either, and that is said. */
+function judgeIn(
+  { workload: { caPem } }: SweepTarget,
+  { certificate, sentAlong }: Extract<Shown, { ok: true }>,
+  judge: () => JudgedIssued,
+): JudgedIssued | undefined {
+  const authorities = caPem === undefined ? [] : readable(decodeBundle(caPem).certificates);
+  const isIssued = authorities.length === 0 ? undefined : leadsTo(certificate, sentAlong, authorities);
+  if (isIssued === true) return judge();
+  return isIssued === false
+    ? undefined
+    : {
+        verdict: 'unknown',
+        why: 'whether the cluster issued it cannot be told: the kubeconfig has no CA to verify it with',
+      };
+}

@@ -1,0 +1,228 @@
+import { conditionByPerson, type Outcome, writeForPerson } from '../../../lambdas/approval/act.ts';
+import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
+import {
+  type DecidedByPerson,
+  judgeForPerson,
+  overtakenBy,
+  type Refusal,
+  refusalOf,
+} from '../../../lambdas/approval/person.ts';
+import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
+import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
+import { personEntries } from '../../../lambdas/journal/person-entry.ts';
+import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
+import { getSigningRequest } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { REASONS } from '../../../lambdas/tables/reasons.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import { type Io, print, printJson } from '../../io.ts';
+import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
+import { type NamedServer, otherwiseNotice, quote } from '../../target.ts';
+import type { Lines } from '../../terminal/draw.ts';
+import { explain, noSuchRequest } from '../explain.ts';
+import { explanationLines } from '../explain-view.ts';
+import { intentLines, isPasteable, recordNotice, refusalLines, writtenLines } from './view.ts';
+
+/** What a person asks for. */
+export interface PersonAsked extends Omit<DecidedByPerson, 'by'> {
+  /** Name of the request. */
+  readonly csr: string;
+  readonly yes: boolean;
+  /** Of the request that was looked at before. */
+  readonly uid?: string | undefined;
+  /** That are vouched for. */
+  readonly names: readonly string[];
+}
+
+export interface PersonSettings {
+  readonly output: 'table' | 'json';
+  /** How the user starts this program. */
+  readonly program: string;
+  /** Version of certmarshal, for the journal. */
+  readonly version: string;
+  /** The options that say which cluster, for the command it recommends. */
+  readonly repeat: string;
+  /** Who it is where no API server tells. */
+  readonly localUser: string;
+  /** @default nothing but the output and the condition keeps a record */
+  readonly journal?: KeyboardJournal | undefined;
+}
+
+/** What a person is shown before anything is written; without `refused` it may be. */
+type PersonLook = {
+  /** By every check. */
+  readonly verdict: Verdict;
+  /** What a sweep makes of it. */
+  readonly sweep: Verdict;
+  /** Of the evidence: what it could not show. */
+  readonly problems: readonly Problem[];
+} & (
+  | { readonly refused: Refusal; readonly csr: SigningRequest | undefined }
+  | { readonly refused?: undefined; readonly csr: SigningRequest; readonly subject: ApprovalSubject }
+);
+
+/** A cluster, by its id in the fleet, as the journal calls it. */
+export type PersonTarget = SweepTarget & { readonly id: string; readonly server?: NamedServer };
+
+/**
+ * Shows one request with every check and, with `yes`, writes what the person decided on exactly that object, once: observe, decide, act, report.
+ *
+ * @returns the exit status: `done` where the condition is written, and journaled where that was asked for
+ * @throws KubernetesError where the request, or who asks, cannot be read; UsageError where the journal cannot be written
+ */
+export async function personCommand(
+  target: PersonTarget,
+  policies: readonly ApprovalPolicy[],
+  asked: PersonAsked,
+  settings: PersonSettings,
+  signal: AbortSignal,
+  io: Io,
+): Promise<number> {
+  const startedAt = io.clock();
+  const { id, cluster, server, workload } = target;
+  const { decision, because, yes } = asked;
+  const { output, journal } = settings;
+  io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
+  const look = await lookAt(target, policies, asked, startedAt, signal);
+  if (look === undefined) {
+    io.stderr.write(noSuchRequest(cluster.name, asked.csr));
+    return EXIT.incomplete;
+  }
+  const { verdict, sweep, refused, problems: unread } = look;
+  const document = {
+    version: 1,
+    kind: decision,
+    at: new Date(startedAt).toISOString(),
+    cluster: printable(cluster.name),
+    csr: printable(asked.csr, 253),
+    uid: look.csr && printable(look.csr.uid, 100),
+    because,
+    judged: verdict,
+    sweep: { verdict: sweep.verdict, reason: sweep.reason, message: sweep.message },
+    unread,
+  };
+  const show = (following: Lines): void => {
+    if (output === 'table')
+      print(io, [
+        explanationLines({ ...look, allNames: true, cluster: cluster.name, server }, asked.csr, startedAt),
+        following,
+      ]);
+  };
+  if (refused !== undefined) {
+    show(refusalLines(refused, verdict, asked));
+    if (output === 'json') printJson(io, { ...document, refused });
+    io.stderr.write(`Nothing was written: ${refused.message}.\n`);
+    return EXIT.incomplete;
+  }
+  const { csr, subject } = look;
+  const decided = { decision, because, by: await userOf(workload, settings.localUser, signal) };
+  const condition = conditionByPerson(decided);
+  if (!yes) {
+    show(intentLines(csr, condition));
+    if (output === 'json') printJson(io, { ...document, by: decided.by, condition });
+    io.stderr.write(`Nothing was written: --yes does it.${nextCommand(csr, asked, settings)}\n`);
+    return EXIT.incomplete;
+  }
+
+  show(undefined);
+  const untried = journal && (await keepAtKeyboard(journal, id, []));
+  if (untried !== undefined) throw new UsageError(`Nothing was written: ${untried}`);
+  if (journal === undefined) io.stderr.write(recordNotice());
+  const outcome = await writeForPerson(subject, condition, { client: workload, signal });
+  const context = { cluster: id, startedAt, policyHash: policyHash(policies), program: settings.version };
+  const entries = personEntries({ csr, outcome, verdict, ...decided }, context);
+  const unkept = journal && entries.length > 0 ? await keepAtKeyboard(journal, id, entries) : undefined;
+  const written = {
+    kind: outcome.kind,
+    problem: problemOf(outcome),
+    overtaken: outcome.kind === 'overtaken' ? await whatOvertook(workload, subject, signal) : undefined,
+  };
+  const journaled = journal !== undefined && entries.length > 0 && unkept === undefined;
+  if (output === 'json') printJson(io, { ...document, by: decided.by, condition, written, journaled });
+  else print(io, ['', writtenLines(written, asked, { condition, by: decided.by, program: settings.program, journal })]);
+  if (unkept !== undefined) io.stderr.write(`Not journaled: ${unkept}\n`);
+  return outcome.kind === 'written' && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** Undefined where there is no such request. */
+async function lookAt(
+  target: PersonTarget,
+  policies: readonly ApprovalPolicy[],
+  { csr: name, decision, uid, names }: PersonAsked,
+  now: number,
+  signal: AbortSignal,
+): Promise<PersonLook | undefined> {
+  const explained = await explain(target, policies, name, now, signal).catch((error: unknown) => {
+    if (error instanceof KubernetesError && error.kind === 'not-found') return undefined;
+    throw error;
+  });
+  if (explained === undefined) return undefined;
+  const { csr, subject, observed, problems = [], verdict: sweep } = explained;
+  const verdict =
+    observed === undefined || csr === undefined
+      ? sweep
+      : judgeForPerson(observed.cluster, csr, observed.evidence, policies, now);
+  const allRead = observed?.evidence.readings.every(({ ok }) => ok) ?? false;
+  const shown = { verdict, sweep, problems };
+  const refused =
+    csr !== undefined && uid !== undefined && csr.uid !== uid
+      ? {
+          message: `it is not the request of --uid: another one has its name now, uid ${printable(csr.uid, 100)}`,
+          remedy: 'Look at this one as at any other, without --uid.',
+        }
+      : refusalOf({ decision, verdict, cluster: observed?.cluster ?? target.cluster, allRead, names });
+  if (refused !== undefined || csr === undefined) return { ...shown, csr, refused: refused ?? UNWRITABLE };
+  return subject === undefined ? { ...shown, csr, refused: UNWRITABLE } : { ...shown, csr, subject };
+}
+
+const UNWRITABLE: Refusal = {
+  message: 'the object lacks what a write is bound to, or has too much metadata to be written back as it was',
+  remedy: REASONS.ObjectMalformed.next,
+};
+
+/** Whom the API server takes us for. */
+async function userOf(client: KubernetesClient, localUser: string, signal: AbortSignal): Promise<string> {
+  try {
+    return (await reviewSelf(client, signal)).username;
+  } catch (error) {
+    // Before Kubernetes 1.28 no API server tells.
+    if (error instanceof KubernetesError && error.kind === 'not-found')
+      return printable(`${localUser} (not proven: the API server does not tell)`);
+    throw error;
+  }
+}
+
+async function whatOvertook(
+  client: KubernetesClient,
+  { name, uid }: ApprovalSubject,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return overtakenBy(uid, await getSigningRequest(client, name, signal));
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return error.kind === 'not-found' ? 'it was deleted' : `${error.object}: ${error.problem}`;
+  }
+}
+
+function problemOf(outcome: Outcome) {
+  const error = 'error' in outcome ? outcome.error : undefined;
+  return error && { object: error.object, message: error.problem, remedy: error.remedy };
+}
+
+/** A UUID, as kube-apiserver makes them. Source: apimachinery, `uuid.NewUUID`. */
+const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Empty where what a cluster says would stand in it. */
+function nextCommand({ uid }: SigningRequest, asked: PersonAsked, { program, repeat }: PersonSettings): string {
+  const { csr: name, decision, because, names } = asked;
+  if (!UID.test(uid) || !isPasteable(name)) return '';
+  const typed = names.map((each) => ` --name ${quote(each)}`).join('');
+  return ` ${program} ${decision} ${quote(name)} --uid ${uid} --because ${quote(because)}${typed}${repeat} --yes`;
+}

@@ -1,0 +1,3 @@
+import { registerPerson } from './register.ts';
+
+export const register = registerPerson('deny');

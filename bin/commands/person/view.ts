@@ -1,0 +1,96 @@
+import type { Outcome } from '../../../lambdas/approval/act.ts';
+import type { DecidedByPerson, Refusal } from '../../../lambdas/approval/person.ts';
+import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
+import type { ApprovalCondition } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import type { KeyboardJournal } from '../../keyboard-journal.ts';
+import { pasteable } from '../../program.ts';
+import { quote } from '../../target.ts';
+import { hang, type Lines } from '../../terminal/draw.ts';
+import { bad, faint, good, strong } from '../../terminal/paint.ts';
+import { nextLine, problemLines } from '../../terminal/phrases.ts';
+
+/** Whether a name of a request may stand in a command that is to be pasted. */
+export function isPasteable(csr: string): boolean {
+  return printable(csr, 253) === csr && !csr.startsWith('-');
+}
+
+const MAX_NAMES = 20;
+
+/** What `--yes` would write. */
+export function intentLines({ uid }: SigningRequest, { type, reason, message }: ApprovalCondition): Lines {
+  return [
+    '',
+    `  It would write, on the object of uid ${printable(uid, 100)}:`,
+    hang('    ', `condition ${type}, reason ${reason}`),
+    hang('    ', message),
+  ];
+}
+
+/** Why it is not done, and what is to be typed for it all the same. */
+export function refusalLines(
+  { message, remedy, names = [] }: Refusal,
+  { reason }: Verdict,
+  { decision, csr }: Asked,
+): Lines {
+  const flags = names.slice(0, MAX_NAMES).map((name) => ` --name ${quote(name)}`);
+  return [
+    '',
+    problemLines(`not ${DONE[decision]}: ${message}`, remedy === '' ? undefined : remedy),
+    // Never wrapped: to be copied.
+    flags.length > 0 && `     ${flags.join('')}`,
+    names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more: all that are marked above`,
+    reason === 'NotKubeletServing' && isPasteable(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
+  ];
+}
+
+/** Who decided what has to be found again. */
+export function recordNotice(): string {
+  return '! Nothing but this output and the condition keeps a record of it, and Kubernetes removes the request an hour later. --journal DIRECTORY keeps one.\n';
+}
+
+const DONE = { approve: 'approved', deny: 'denied' } as const;
+
+/** What was asked for. */
+interface Asked {
+  readonly decision: DecidedByPerson['decision'];
+  readonly csr: string;
+}
+
+interface WrittenBy {
+  readonly condition: ApprovalCondition;
+  readonly by: string;
+  readonly program: string;
+  readonly journal: KeyboardJournal | undefined;
+}
+
+export interface Written {
+  readonly kind: Outcome['kind'];
+  readonly problem?: Pick<Problem, 'object' | 'message' | 'remedy'> | undefined;
+  /** By what. */
+  readonly overtaken?: string | undefined;
+}
+
+/** What became of the write. */
+export function writtenLines(
+  { kind, problem, overtaken }: Written,
+  { decision, csr }: Asked,
+  { condition, by, program, journal }: WrittenBy,
+): Lines {
+  const which = strong(printable(csr, 253));
+  if (kind === 'written')
+    return [
+      hang(good('✔ '), `${which}: ${DONE[decision]} by ${by}.`),
+      hang('  ', faint(`condition ${condition.type}, reason ${condition.reason}: ${condition.message}`)),
+      journal && nextLine(`${program} journal verify --directory ${quote(journal.directory)}`),
+    ];
+  const said = problem && problemLines(`${problem.object}: ${problem.message}`, pasteable(problem.remedy, program));
+  const not = `${which}: not ${DONE[decision]}`;
+  if (kind === 'overtaken')
+    return hang(bad('✖ '), `${not}: since it was shown, ${overtaken ?? 'it was changed'}. Nothing was written.`);
+  if (kind === 'unknown')
+    return [hang(bad('✖ '), `${which}: it was sent, and no answer says whether it was written.`), said];
+  return [hang(bad('✖ '), `${not}. Nothing was written.`), said];
+}

@@ -1,0 +1,136 @@
+import { approve } from '../../lambdas/approval/approve.ts';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { outcomeOf } from '../../lambdas/cluster/sweep-outcome.ts';
+import type { Fleet } from '../../lambdas/config/fleet.ts';
+import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
+import type { RegisteredCluster } from '../../lambdas/contracts/registry.ts';
+import { foldOutcomes } from '../../lambdas/fleet/fold-outcomes.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import {
+  type AllContextsOptions,
+  type ContextResult,
+  DEFAULT_PAGE,
+  eachCluster,
+  type FleetContext,
+  fleetContexts,
+  skipped,
+  whySkipped,
+} from '../all-contexts.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import type { Io } from '../io.ts';
+import { openTarget } from '../target.ts';
+import { checkedOutput, writeReport } from './report/report.ts';
+import type { FleetState } from './report/sources.ts';
+import { sweepStory } from './sweep-view.ts';
+
+interface Options extends AllContextsOptions {
+  readonly output: 'table' | 'json';
+  readonly every?: string;
+}
+
+/** One cluster of the page. */
+interface Swept {
+  readonly registered: RegisteredCluster;
+  readonly outcome?: SweepOutcome;
+}
+
+const SOURCE = 'kubeconfig';
+
+/**
+ * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: what is approved is chosen a cluster at a time.
+ *
+ * @returns the exit status of the worst
+ * @throws UsageError
+ */
+export async function sweepAllContexts(options: Options, fleet: Fleet, signal: AbortSignal, io: Io): Promise<number> {
+  const { output, report = DEFAULT_PAGE } = options;
+  if (options.every !== undefined)
+    throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave one out.');
+  await checkedOutput(report, '--report');
+  const clusters = await fleetContexts(options, io.env);
+  const swept: Swept[] = [];
+  const policies = fleet.policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+  const work = async (cluster: FleetContext) => {
+    const { result, ...one } = await sweepContext(cluster, options, { ...fleet, policies }, signal, io);
+    swept.push(one);
+    return result;
+  };
+  const worst = await eachCluster(clusters, work, output, signal, io);
+  if (swept.length === 0) {
+    io.stderr.write('Nothing was read, so there is no page.\n');
+    return EXIT.incomplete;
+  }
+  // Standard output is for the documents.
+  const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
+  if (output === 'table') io.stdout.write('\n');
+  const given = { output: report, version: packageJson.version };
+  return Math.max(worst, await writeReport(stateOf(swept, io.clock()), given, fleet.monitoring, shown));
+}
+
+async function sweepContext(
+  cluster: FleetContext,
+  options: Options,
+  fleet: Fleet & { readonly policies: readonly ApprovalPolicy[] },
+  signal: AbortSignal,
+  { clock }: Io,
+): Promise<Swept & { readonly result: ContextResult }> {
+  const { id, context } = cluster;
+  const startedAt = clock();
+  const at = new Date(startedAt).toISOString();
+  const entry = { id, source: SOURCE, foundAt: at, seenAt: at };
+  const skip = (message: string) => {
+    const problem = {
+      kind: 'kubeconfig',
+      object: id,
+      message,
+      remedy: 'certmarshal doctor tries each step of the way.',
+    };
+    return { registered: { ...entry, problem }, result: skipped(cluster, message) };
+  };
+  let target: Awaited<ReturnType<typeof openTarget>>;
+  try {
+    target = await openTarget({ ...options, context }, fleet);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return skip(error.message);
+  }
+  try {
+    const problem = await whySkipped(target.workload, signal);
+    if (problem !== undefined) return skip(problem);
+    const report = await approve(target, fleet.policies, clock, signal);
+    const { name, provider } = target.cluster;
+    const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
+    return {
+      registered: { ...entry, target: swept },
+      outcome: outcomeOf(
+        swept,
+        { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
+        { startedAt, finishedAt: clock() },
+      ),
+      result: { status: report.complete ? EXIT.done : EXIT.incomplete, lines: sweepStory(report), document: report },
+    };
+  } finally {
+    target.close();
+  }
+}
+
+/** @param now milliseconds since the epoch */
+function stateOf(swept: readonly Swept[], now: number): FleetState {
+  const at = new Date(now).toISOString();
+  const index = foldOutcomes(
+    undefined,
+    swept.flatMap(({ outcome }) => outcome ?? []),
+    now,
+  );
+  const dispatch = { at, registered: swept.length, dispatched: swept.length, problems: [] };
+  return {
+    registry: {
+      version: 1,
+      writtenAt: at,
+      sources: { [SOURCE]: { triedAt: at, readAt: at } },
+      clusters: Object.fromEntries(swept.map(({ registered }) => [registered.id, registered])),
+    },
+    index: { ...index, dispatch },
+    problems: [],
+  };
+}

@@ -1,0 +1,55 @@
+import { EVIDENCE_SOURCES } from '../../tables/evidence-sources.ts';
+import type { Owner, ReadableSource, SourceReading } from './evidence.ts';
+
+export type ListedSource = Exclude<ReadableSource, 'renewal' | 'hybrid'>;
+
+/** Four times the nodes that Kubernetes supports in a cluster. */
+const MAX_OWNERS = 20_000;
+const MIB = 1024 * 1024;
+/** What a name takes beside its characters: the string, and its entry in the index. */
+const NAME_OVERHEAD = 100;
+
+/** The objects of one list, in bounded memory. */
+export interface CollectedOwners {
+  /**
+   * @param owner undefined for an object that stands for no node of the cluster
+   * @returns whether there is room for more: without, the source counts as unread
+   */
+  add(owner: Owner | undefined): boolean;
+  reading(): SourceReading;
+}
+
+export function collectOwners(source: ListedSource): CollectedOwners {
+  const owners: Owner[] = [];
+  let lookedAt = 0;
+  let bytes = 0;
+  const fits = () => owners.length <= MAX_OWNERS && bytes <= EVIDENCE_SOURCES[source].maxMib * MIB;
+  return {
+    add(owner) {
+      if (!fits()) return false;
+      lookedAt += 1;
+      if (owner !== undefined) {
+        owners.push(owner);
+        bytes += bytesOf(owner);
+      }
+      return fits();
+    },
+    reading: () => (fits() ? { source, ok: true, lookedAt, owners } : tooMuch(source)),
+  };
+}
+
+function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Owner): number {
+  const names = [object, ...nodes, ...dnsNames, ...addresses, ...weakAddresses.map(({ address }) => address)];
+  return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
+}
+
+/** Half of them would prove what the other half contests. */
+function tooMuch(source: ListedSource): SourceReading {
+  return {
+    source,
+    ok: false,
+    kind: 'too-large',
+    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${EVIDENCE_SOURCES[source].maxMib} MiB hold`,
+    remedy: 'Find out who makes so many of them; Kubernetes supports 5,000 nodes in a cluster.',
+  };
+}

@@ -1,0 +1,31 @@
+import { canonicalAddress, canonicalDnsName } from '../names.ts';
+import type { GeneralName } from '../x509/certificate-request.ts';
+import type { IssuedClaim, IssuedGrounds } from './issued.ts';
+import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
+import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
+import type { NameProof } from './verdict.ts';
+
+/** Each name of a certificate that was issued, with what proves it or who owns it instead, by the policy that proves most of them. Pure. */
+export function issuedNames(
+  { node, dnsNames, addresses }: Pick<IssuedClaim, 'node' | 'dnsNames' | 'addresses'>,
+  { cluster, evidence, policies }: Pick<IssuedGrounds, 'cluster' | 'evidence' | 'policies'>,
+): readonly NameProof[] {
+  const names: readonly GeneralName[] = [
+    ...dnsNames.map((value) => ({ kind: 'dNSName' as const, value })),
+    ...addresses.map((value) => ({ kind: 'iPAddress' as const, value })),
+  ];
+  const mayBe = mayBeControlPlane(node, evidence);
+  const isReserved = ({ kind, name }: NameProof) =>
+    kind === 'dns'
+      ? reservedDnsName(canonicalDnsName(name), cluster, mayBe) !== undefined
+      : reservedAddress(canonicalAddress(name) ?? '', cluster) !== undefined;
+  const [best = []] = policies
+    .map((policy) => proveOwnership(names, node, evidence, policy, cluster).proofs)
+    .toSorted((a, b) => provenIn(b) - provenIn(a));
+  // What no node may have, no evidence proves.
+  return best.map((proof) => (isReserved(proof) ? { kind: proof.kind, name: proof.name, proven: false } : proof));
+}
+
+function provenIn(proofs: readonly NameProof[]): number {
+  return proofs.filter(({ proven }) => proven).length;
+}

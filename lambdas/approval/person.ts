@@ -1,0 +1,158 @@
+import { canonicalAddress, canonicalDnsName } from '../names.ts';
+import { printable } from '../printable.ts';
+import { readSigningRequest, type SigningRequest } from '../resources/signing-request.ts';
+import { REASONS, type Reason } from '../tables/reasons.ts';
+import { decideApproval, gateReason } from './decide-approval.ts';
+import type { Evidence } from './evidence/evidence.ts';
+import { ANY_AGE, type EnginePolicy } from './policy.ts';
+import type { ClusterContext } from './request.ts';
+import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
+import type { RuleId } from './rules/rules.ts';
+import type { NameProof, Verdict } from './verdict.ts';
+
+/** What a person decided on one request. */
+export interface DecidedByPerson {
+  readonly decision: 'approve' | 'deny';
+  /** Why, in their own words. */
+  readonly because: string;
+  /** The user that the API server takes them for. */
+  readonly by: string;
+}
+
+export const MIN_BECAUSE = 10;
+export const MAX_BECAUSE = 500;
+
+/** What is wrong with the words of a person; undefined where they can be written down. Pure. */
+export function becauseProblem(because: string): string | undefined {
+  const words = because.trim();
+  if (words.length < MIN_BECAUSE || because.length > MAX_BECAUSE)
+    return `takes ${MIN_BECAUSE} to ${MAX_BECAUSE} characters; got ${words.length < MIN_BECAUSE ? words.length : because.length}`;
+  if (printable(because, MAX_BECAUSE) !== because)
+    return 'takes printable characters on one line: no control character, and none that changes the direction of text';
+  return undefined;
+}
+
+/**
+ * Judges one request by every check, also where a sweep does not: too young, too old, not the newest of its node, of a node that floods. Who waits until a request is
+ * not judged any more must not get it approved unseen. Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function judgeForPerson(
+  cluster: ClusterContext,
+  csr: SigningRequest,
+  evidence: Evidence,
+  policies: readonly EnginePolicy[],
+  now: number,
+): Verdict {
+  const atAnyAge = policies.map((policy) => ({ ...policy, age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE } }));
+  return decideApproval({ cluster, csr, siblings: { pending: 1 } }, evidence, atAnyAge, now);
+}
+
+/** What a person looked at. */
+export interface Vouched {
+  readonly decision: DecidedByPerson['decision'];
+  /** By every check: {@link judgeForPerson}. */
+  readonly verdict: Verdict;
+  /** With what was learned of its endpoints and service CIDRs. */
+  readonly cluster: ClusterContext;
+  /** False where a source of evidence could not be read: what it would have said is not known. */
+  readonly allRead: boolean;
+  /** Names that the person typed. */
+  readonly names: readonly string[];
+}
+
+/** Why a person may not decide so. */
+export interface Refusal {
+  /** One sentence without a full stop. */
+  readonly message: string;
+  readonly remedy: string;
+  /** What has to be typed for it all the same; absent where nothing helps. */
+  readonly names?: readonly string[];
+}
+
+const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
+  'Deleting',
+  'AlreadyApproved',
+  'AlreadyDenied',
+  'AlreadyFailed',
+  'AlreadyIssued',
+]);
+
+/** What a person can vouch for by typing names: nothing that another rule finds hostile. */
+const ABOUT_NAMES: ReadonlySet<string> = new Set([
+  'san-wildcard',
+  'san-well-formed',
+  'san-reserved',
+  'san-proven',
+] satisfies readonly RuleId[]);
+
+/**
+ * Undefined where a person may decide so. An approval needs a judgement; where a name makes it hostile, is another's or one that no node may have, or where evidence
+ * could not be read, every name that is not proven has to be typed. One that no node may have is never proven; what is hostile otherwise stays refused. A denial needs no judgement: the
+ * kubelet asks again. Pure.
+ */
+export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
+  const { reason, message, hostile, checks } = verdict;
+  if (reason === 'NotKubeletServing')
+    return { message, remedy: 'Requests of other signers are no business of certmarshal.' };
+  if (NOTHING_TO_DECIDE.has(reason)) return { message, remedy: REASONS[reason].next };
+  if (decision === 'deny') return undefined;
+  if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
+
+  const unproven = verdict.names.filter((name) => !name.proven || isReserved(name, cluster));
+  const beyondNames = checks.filter(({ rule, hostile: isHostile }) => isHostile === true && !ABOUT_NAMES.has(rule));
+  if (beyondNames.length > 0 || (hostile && unproven.length === 0))
+    return {
+      message: `it is provably hostile, and not only by a name that a person could vouch for: ${failedRules(verdict)}`,
+      remedy: REASONS[reason].next,
+    };
+  const wanted = [...new Set(unproven.map(({ name }) => name))];
+  const remedy =
+    wanted.length === 0
+      ? 'Every name is proven: type none.'
+      : 'Only if you know that the node has them: type every name that is not proven, and no other.';
+  if (names.length > 0)
+    return isSameSet(names, wanted)
+      ? undefined
+      : { message: 'the names that were typed are not those that are not proven', remedy, names: wanted };
+  const why = whyTyped(verdict, cluster, allRead);
+  return why === undefined || wanted.length === 0 ? undefined : { message: why, remedy, names: wanted };
+}
+
+/** Why a write met another object than the one that was shown. Pure. */
+export function overtakenBy(uid: string, now: unknown): string {
+  const read = readSigningRequest(now);
+  if (!read.ok) return `it cannot be read any more: ${read.problem}`;
+  if (read.csr.uid !== uid) return `another request has its name now, uid ${printable(read.csr.uid, 100)}`;
+  return gateReason(read.csr)?.message ?? 'it was changed, and is still undecided';
+}
+
+/** Why `--yes` alone does not approve it; undefined where it does. */
+function whyTyped({ hostile, names }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
+  if (hostile) return 'it is provably hostile';
+  if (names.some((name) => isReserved(name, cluster))) return 'no node may have a name of it';
+  if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name of it belongs to another';
+  return allRead ? undefined : 'evidence could not be read, so whose its names are is not known';
+}
+
+function isReserved({ name }: NameProof, cluster: ClusterContext): boolean {
+  const address = canonicalAddress(name);
+  const reserved =
+    address === undefined ? reservedDnsName(canonicalDnsName(name), cluster, false) : reservedAddress(address, cluster);
+  return reserved !== undefined;
+}
+
+function failedRules({ checks }: Verdict): string {
+  return checks.flatMap(({ passed, rule }) => (passed ? [] : [rule])).join(', ');
+}
+
+function isSameSet(typed: readonly string[], wanted: readonly string[]): boolean {
+  const a = new Set(typed.map(canonical));
+  const b = new Set(wanted.map(canonical));
+  return a.size === b.size && [...a].every((name) => b.has(name));
+}
+
+function canonical(name: string): string {
+  return canonicalAddress(name) ?? canonicalDnsName(name);
+}

@@ -1,0 +1,28 @@
+import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contracts/audit-summary.ts';
+import type { Observation } from '../contracts/observation.ts';
+import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
+
+/** How many of the kubelet serving certificates are proven, in all and by who approved them, those with most first. Undefined where none was judged. Pure. */
+export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
+  const certificates = issuedCertificates(observations.filter((one) => one.kind === 'certificate'));
+  if (certificates.length === 0) return undefined;
+  const byApprover = [...Map.groupBy(certificates, ({ approvedBy }) => approvedBy)].toSorted(
+    ([a, ofA], [b, ofB]) =>
+      Number(a === undefined) - Number(b === undefined) || ofB.length - ofA.length || ((a ?? '') < (b ?? '') ? -1 : 1),
+  );
+  const named = byApprover.filter(([approver]) => approver !== undefined).slice(0, MAX_APPROVERS);
+  const others = byApprover.filter((entry) => !named.includes(entry)).flatMap(([, same]) => same);
+  return {
+    counts: countsOf(certificates),
+    byApprover: [
+      ...named.map(([approvedBy, same]) => ({ approvedBy, counts: countsOf(same) })),
+      ...(others.length === 0 ? [] : [{ counts: countsOf(others) }]),
+    ],
+  };
+}
+
+function countsOf(certificates: readonly IssuedCertificate[]): VerdictCounts {
+  const counts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  for (const { worst } of certificates) counts[worst.issued.verdict] += 1;
+  return counts;
+}

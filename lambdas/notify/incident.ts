@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { nameInId } from '../audit/commands.ts';
+import type { AlarmEvent } from '../contracts/event.ts';
+import { runbookPlace } from '../tables/alarms.ts';
+import { dateOf, labelled, unnamedLabel } from './texts.ts';
+
+/** Source: CloudWatch API Reference, PutMetricAlarm, AlarmName. Characters. */
+const LONGEST_KEY = 255;
+const HASH = 16;
+
+/** One trouble of one cluster, or of certmarshal, in the words that pager and chat have. */
+export interface Incident {
+  /** The same when it opens and when it closes, and of no other trouble. */
+  readonly key: string;
+  /** The whole story. */
+  readonly title: string;
+  /** When it is due, since when it is there, which cluster it is. */
+  readonly facts: string;
+  /** `First: …`, `Then: …` */
+  readonly commands: readonly string[];
+  /** `Runbook: …` */
+  readonly runbook: string;
+}
+
+/**
+ * Pure.
+ *
+ * @param runbooks the URL at which the runbooks are published
+ */
+export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Incident {
+  const { alarm, command, next } = event;
+  return {
+    key: incidentKey(event),
+    title: `[${signOf(event)}] ${labelled(labelOf(event), overOf(event))}`,
+    facts: factsOf(event).join(' '),
+    commands: [`First: ${command}`, ...(next === undefined ? [] : [`Then: ${next}`])],
+    runbook: `Runbook: ${runbookPlace(alarm, runbooks)}`,
+  };
+}
+
+/** Alarm, cluster and part: what is told apart. One that is too long ends in a hash of all of it. Pure. */
+export function incidentKey({ alarm, cluster, part }: Pick<AlarmEvent, 'alarm' | 'cluster' | 'part'>): string {
+  const key = [alarm, cluster, part].filter((one) => one !== undefined).join(' ');
+  if (key.length <= LONGEST_KEY) return key;
+  const hash = createHash('sha256').update(key).digest('hex').slice(0, HASH);
+  return `${key.slice(0, LONGEST_KEY - HASH - 1)}~${hash}`;
+}
+
+function signOf({ state, severity, escalatedTo }: AlarmEvent): string {
+  if (state === 'opened') return severity;
+  return escalatedTo === undefined ? 'recovered' : 'escalated';
+}
+
+function labelOf({ alarm, part, cluster, name }: AlarmEvent): string | undefined {
+  return cluster === undefined ? unnamedLabel({ alarm, part }) : (name ?? nameInId(cluster));
+}
+
+function overOf({ state, story, escalatedTo, reason }: AlarmEvent): string {
+  if (state === 'opened') return story;
+  const over = escalatedTo === undefined ? 'over' : `now ${escalatedTo}`;
+  return `${over}: ${story}${reason === undefined ? '' : ` (${reason})`}`;
+}
+
+function factsOf(event: AlarmEvent): readonly string[] {
+  const { state, at, due, since, cluster } = event;
+  const times =
+    state === 'closed'
+      ? [`Over ${dateOf(at)}.`, ...(since === undefined ? [] : [`Told ${dateOf(since)}.`])]
+      : [
+          ...(due === undefined ? [] : [`Due ${dateOf(due)}.`]),
+          since === undefined ? `Told ${dateOf(at)}.` : `Since ${dateOf(since)}.`,
+        ];
+  return [...times, ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`])];
+}

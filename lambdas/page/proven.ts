@@ -1,0 +1,51 @@
+import { issuedTotal } from '../audit/issued-words.ts';
+import type { VerdictCounts } from '../contracts/audit-summary.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
+import { type Html, html } from './html.ts';
+import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
+import { share } from './scale.ts';
+import { counted, linkTo, number } from './words.ts';
+
+/** So many clusters are named. */
+const NAMED = 2;
+/** Of a bar as wide as the page, percent. */
+const LEAST = 1;
+
+/** Whose kubelet serving certificates are proven, in all of the fleet: one number, one bar, and every verdict with its number, also where that is 0. */
+export function provenLine(clusters: readonly ClusterHealth[]): Html {
+  const present = clusters.filter(({ state }) => state !== 'gone');
+  const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);
+  const counts = sumOf(known);
+  const total = issuedTotal(counts);
+  const others = present.length - known.length;
+  return html`<section class="proofs" aria-labelledby="proofs"><h2 id="proofs">Whose certificates are proven</h2>${
+    total === 0
+      ? html`<p class="calm">No certificate that was issued to a kubelet is known yet.</p>`
+      : html`<p><b>${number(counts.proven)}</b> of ${number(total)} kubelet certificates</p>
+<svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
+<ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
+          others > 0 && html`<li class="none"><i aria-hidden="true">–</i> ${counted(others, 'cluster')} not known</li>`
+        }</ul>`
+  }</section>`;
+}
+
+function sumOf(all: readonly VerdictCounts[]): VerdictCounts {
+  const sum = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  for (const counts of all) for (const verdict of ISSUED_VERDICTS) sum[verdict] += counts[verdict];
+  return sum;
+}
+
+function part({ verdict, from, width }: Segment): Html {
+  return html`<rect class="${VERDICT_LOOKS[verdict].tone}" x="${share(from)}" width="${share(width)}" height="10"/>`;
+}
+
+function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterHealth[]): Html {
+  const { symbol, tone } = VERDICT_LOOKS[verdict];
+  const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.counts[verdict] ?? 0) > 0) : [];
+  const more = named.length - NAMED;
+  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${
+    named.length > 0 &&
+    html`: ${named.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
+  }</li>`;
+}

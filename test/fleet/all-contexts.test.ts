@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
+import { freePorts, listening } from '../support/loopback.ts';
+import { runCli } from '../unit/bin/run-cli.ts';
+import { fastClock } from './clock.ts';
+import { addMachine, type DemoCluster, startDemoCluster } from './demo-cluster.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+
+const ENTRY = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
+const ALIVE = ['berlin', 'bern', 'bonn', 'kyiv', 'lima', 'oslo', 'paris', 'riga', 'rome'];
+
+interface Place {
+  readonly name: string;
+  readonly cluster: Readonly<Record<string, unknown>>;
+  readonly user: object;
+}
+
+/** JSON is YAML. */
+const documentOf = (places: readonly Place[], contexts: readonly object[] = [], current?: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': current,
+    clusters: places.map(({ name, cluster }) => ({ name, cluster })),
+    users: places.map(({ name, user }) => ({ name, user })),
+    contexts: [
+      ...contexts,
+      ...places.map(({ name }) => ({ name: `admin@${name}`, context: { cluster: name, user: name } })),
+    ],
+  });
+
+describe('--all-contexts', () => {
+  let directory: string;
+  let clusters: readonly DemoCluster[];
+  let hole: Server;
+  let alive: readonly Place[];
+  /** Accepts connections and answers nothing. */
+  let silent: Readonly<Record<string, unknown>>;
+  let KUBECONFIG: string;
+  let TMPDIR: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-contexts-'));
+    TMPDIR = await mkdtemp(join(directory, 'tmp-'));
+    const clock = fastClock(Date.now(), 1);
+    clusters = await Promise.all(ALIVE.map((name) => startDemoCluster({ name, provider: 'eks-anywhere', clock })));
+    alive = clusters.map(({ name, server }) => {
+      const {
+        clusters: [{ cluster }],
+        users: [{ user }],
+      } = parse(kubeconfigOf(server, 'certmarshal'));
+      return { name, cluster, user };
+    });
+    hole = createServer();
+    const [refusing] = await freePorts(1);
+    const ca = alive[0]?.cluster['certificate-authority-data'];
+    silent = { server: `https://127.0.0.1:${await listening(hole)}`, 'certificate-authority-data': ca };
+    const dead = [
+      { name: 'silent', cluster: silent, user: { token: 'not-a-secret' } },
+      { name: 'refusing', cluster: { server: `https://127.0.0.1:${refusing}` }, user: { token: 'not-a-secret' } },
+      {
+        name: 'exec',
+        cluster: { server: 'https://127.0.0.1:1' },
+        user: { exec: { command: 'touch', args: [join(directory, 'ran')] } },
+      },
+    ];
+    const [a, b] = [join(directory, 'a.yaml'), join(directory, 'b.yaml')];
+    await writeFile(a, documentOf(alive.slice(0, 4)));
+    const viewer = { name: 'viewer@berlin', context: { cluster: 'berlin', user: 'bern' } };
+    await writeFile(b, documentOf([...alive.slice(4), ...dead], [viewer], 'admin@rome'));
+    KUBECONFIG = `${a}:${b}`;
+  });
+
+  afterAll(async () => {
+    await Promise.all(clusters.map((cluster) => cluster.stop()));
+    hole.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it.each(['audit', 'sweep'])(
+    "%s goes through a laptop's fleet, says and skips what is dead, and ends in one page",
+    async (command) => {
+      const page = join(directory, `${command}.html`);
+      const { status, stdout, stderr } = await runCli([command, '--all-contexts', '--report', page], '', {
+        KUBECONFIG,
+        TMPDIR,
+      });
+      expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+      for (const name of ALIVE) expect(stdout).toMatch(new RegExp(`^[!✔] ${name} · EKS Anywhere · `, 'm'));
+      expect(stdout).toMatch(/^✖ silent · skipped: https:\/\/127\.0\.0\.1:\d+ does not answer within 5 s$/m);
+      expect(stdout).toMatch(/^✖ refusing · skipped: https:\/\/127\.0\.0\.1:\d+: the connection was refused$/m);
+      expect(stdout).toMatch(
+        /^✖ exec · skipped: .*b\.yaml: users\[7\]\.user\.exec: it runs a command .* pass --allow-exec/m,
+      );
+      expect(stdout).toContain('\n    the same API server: 1 context more, viewer@berlin\n');
+      expect(stdout).toMatch(/\n\n\S+\.html: 12 clusters, /);
+      const html = await readFile(page, 'utf8');
+      for (const name of [...ALIVE, 'silent', 'refusing', 'exec']) expect(html).toContain(name);
+      // Neither a command that was not allowed, nor a snapshot that nobody asked to keep.
+      expect(await readdir(directory)).not.toContain('ran');
+      expect(await readdir(TMPDIR)).toEqual([]);
+    },
+  );
+
+  it('prints one document a cluster for programs, and keeps the snapshots where it is told to', async () => {
+    const snapshots = join(directory, 'snapshots');
+    const page = join(directory, 'json.html');
+    const args = ['audit', '--all-contexts', '-o', 'json', '--snapshots', snapshots, '--report', page];
+    const { status, stdout, stderr } = await runCli(args, '', { KUBECONFIG });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^\S+json\.html: 12 clusters, .+\n$/);
+    const documents = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const names = [...ALIVE, 'silent', 'refusing', 'exec'].toSorted();
+    expect(new Set(documents.map(({ cluster }) => cluster))).toEqual(new Set(names));
+    const skipped = documents.filter((document) => document.skipped !== undefined);
+    expect(new Set(skipped.map(({ context }) => context))).toEqual(
+      new Set(['admin@exec', 'admin@refusing', 'admin@silent']),
+    );
+    expect(await readdir(snapshots)).toEqual(names.map((name) => `${name}.json.gz`));
+
+    // A cluster that is dead later is shown as it was.
+    const file = join(directory, 'later.yaml');
+    const dead = { ...silent, server: 'https://127.0.0.1:1' };
+    await writeFile(file, documentOf([{ name: 'berlin', cluster: dead, user: { token: 'not-a-secret' } }]));
+    const of = directorySnapshots(snapshots);
+    const { signal } = new AbortController();
+    const before = (await of.read('berlin', signal))?.snapshot;
+    await runCli([...args, '--kubeconfig', file]);
+    const after = (await of.read('berlin', signal))?.snapshot;
+    const seen = (snapshot: typeof after) => snapshot?.observations.filter(({ kind }) => kind === 'certificate').length;
+    expect(after?.server).toBe(before?.server);
+    expect(seen(after)).toBe(seen(before));
+    expect(Date.parse(after?.auditedAt ?? '')).toBeGreaterThan(Date.parse(before?.auditedAt ?? ''));
+  });
+
+  it('sweep writes to no cluster, although the policy is to', async () => {
+    const [berlin] = clusters;
+    if (berlin === undefined) throw new Error('there is no cluster');
+    const node = { name: 'worker-1', ipAddresses: ['10.0.1.20'], dnsNames: ['worker-1'] };
+    addMachine(berlin, node);
+    berlin.start(node);
+    const requests = () => [...berlin.server.api.csrs.all()];
+    await vi.waitFor(() => expect(requests()).toHaveLength(1));
+    const args = ['sweep', '--all-contexts', '-o', 'json', '--report', join(directory, 'observed.html')];
+    const { stdout } = await runCli(args, '', { KUBECONFIG });
+    const documents = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(documents.find(({ cluster }) => cluster === 'berlin')).toMatchObject({
+      counts: { approved: 0, wouldWrite: 1 },
+      rows: [{ verdict: 'approve', outcome: 'observed', mode: 'observe' }],
+    });
+    expect(requests()[0]?.status?.conditions ?? []).toEqual([]);
+  });
+
+  it('Ctrl-C shows what was read by now, and names what was not looked at', async () => {
+    const file = join(directory, 'slow.yaml');
+    const user = { token: 'not-a-secret' };
+    // Not one API server: each is asked by itself.
+    const holes = Array.from({ length: 30 }, (_, index) => {
+      const server = `${String(silent['server'])}/${index}`;
+      return { name: `hole-${index}`, cluster: { ...silent, server }, user };
+    });
+    await writeFile(file, documentOf([...alive.slice(0, 1), ...holes]));
+    const page = join(directory, 'interrupted.html');
+    const child = spawn(process.execPath, [ENTRY, 'audit', '--all-contexts', '--kubeconfig', file, '--report', page], {
+      env: { ...process.env, npm_lifecycle_event: '', TMPDIR },
+    });
+    let stderr = '';
+    let stdout = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (stdout === '') child.kill('SIGINT');
+      stdout += text;
+    });
+    const [status] = await once(child, 'close');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.any(String) });
+    expect(stdout).toMatch(/^! berlin · EKS Anywhere · /);
+    expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);
+    expect(stderr).toContain('Stopping: what was read by now is shown. Ctrl-C again ends at once.');
+    expect(stderr).toMatch(/Interrupted: \d+ clusters not looked at: hole-\d+, /);
+    expect(await readdir(TMPDIR)).toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clustersOf } from '../../../bin/all-contexts.ts';
+import { kubeconfigOf } from './kubeconfigs.ts';
+import { refusal, runCli } from './run-cli.ts';
+
+describe('the clusters of a kubeconfig', () => {
+  const arn = (region: string, name: string) => `arn:aws:eks:${region}:111122223333:cluster/${name}`;
+
+  it('are each there once, whatever contexts lead to them', () => {
+    expect(
+      clustersOf([
+        { context: 'admin', cluster: 'berlin', server: 'https://berlin.example:443' },
+        { context: 'viewer', cluster: 'berlin', server: 'https://berlin.example' },
+        { context: 'other', cluster: 'the-same', server: 'https://BERLIN.example/' },
+        { context: 'proxied', cluster: 'c-1', server: 'https://rancher.example/k8s/clusters/c-1' },
+        { context: 'proxied-2', cluster: 'c-2', server: 'https://rancher.example/k8s/clusters/c-2' },
+      ]),
+    ).toEqual([
+      { context: 'admin', id: 'berlin', server: 'https://berlin.example:443', also: ['viewer', 'other'] },
+      { context: 'proxied', id: 'c-1', server: 'https://rancher.example/k8s/clusters/c-1', also: [] },
+      { context: 'proxied-2', id: 'c-2', server: 'https://rancher.example/k8s/clusters/c-2', also: [] },
+    ]);
+  });
+
+  it('are told apart where EKS calls several alike', () => {
+    const listed = [arn('eu-central-1', 'prod'), arn('us-east-1', 'prod'), arn('us-east-1', 'dev'), 'prod'].map(
+      (cluster, index) => ({ context: `c${index}`, cluster, server: `https://${index}.example` }),
+    );
+    expect(clustersOf(listed).map(({ id }) => id)).toEqual([
+      '111122223333/eu-central-1/prod',
+      '111122223333/us-east-1/prod',
+      'dev',
+      'prod',
+    ]);
+  });
+
+  it('are there too where a context leads nowhere', () => {
+    expect(
+      clustersOf([
+        { context: 'x', cluster: undefined, server: undefined },
+        { context: 'typo', cluster: 'x', server: 'htps://x' },
+        { context: 'typo-2', cluster: 'y', server: 'htps://x' },
+      ]).map(({ id, also }) => [id, also]),
+    ).toEqual([
+      ['context x', []],
+      ['x', []],
+      ['y', []],
+    ]);
+  });
+});
+
+describe('--all-contexts', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-all-contexts-'));
+    await writeFile(join(directory, 'k'), kubeconfigOf());
+    await writeFile(join(directory, 'notes.html'), '<p>mine</p>');
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it.each<[string, readonly string[], string]>([
+    ['audit', ['--context', 'c'], '--context names one cluster, --all-contexts takes all: leave one out.'],
+    ['sweep', ['--cluster', 'berlin'], '--cluster names one cluster, --all-contexts takes all: leave one out.'],
+    ['audit', ['--provider', 'eks'], '--provider names one cluster, --all-contexts takes all: leave one out.'],
+    ['sweep', ['--every', '30s'], '--every sweeps one cluster, --all-contexts takes all: leave one out.'],
+    ['audit', ['--output', 'csv'], '--all-contexts prints a table or json; csv is of one cluster.'],
+    ['audit', ['--report', 'fleet.pdf'], '--report takes a file that ends in .html; got fleet.pdf.'],
+    [
+      'sweep',
+      ['--report', 'DIR/notes.html'],
+      'notes.html is there, and is no report of certmarshal: it is not overwritten.',
+    ],
+    ['audit', ['--kubeconfig', '/nowhere/k'], 'There is no file /nowhere/k, which --kubeconfig names.'],
+  ])('%s refuses %j before anything is read', async (command, args, reason) => {
+    const given = args.map((arg) => arg.replace('DIR', directory));
+    const env = { KUBECONFIG: join(directory, 'k') };
+    expect(await runCli([command, '--all-contexts', ...given], '', env)).toEqual(refusal(reason));
+  });
+});
