@@ -8,6 +8,8 @@ export const HUB_SIZES = {
   sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 32, leastFill: 0.8, maxConcurrency: 50 },
   report: { memoryMiB: 1_024, timeoutSeconds: 30, delaySeconds: 30, batch: 10 },
   hint: { memoryMiB: 512, timeoutSeconds: 20 },
+  /** Anyone may call it: Lambda lets in as many at once, and ten times as many a second. Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling. */
+  webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, perSecond: 20, keyEverySeconds: 300 },
   notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
   /** Kept as long as the outcomes: each leads to a report. One that failed comes back when the outcomes that it held have. */

@@ -139,9 +139,10 @@ export class HubStack extends Stack {
     const [here] = spokesOf(discovery, place).filter(({ account, region }) => account === SELF && region === SELF);
     const ownClusters = here?.accessEntries ?? [];
     new AccessEntries(this, 'AccessEntries', { clusters: ownClusters, principalArn: sweepRole.roleArn });
-    const hints = hub.hints
-      ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
-      : undefined;
+    const hints =
+      hub.hints || hub.webhook
+        ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
+        : undefined;
 
     // Whatever policies of the account say: orders are an instruction to a role that every cluster trusts, and outcomes are what people see.
     outcomes.addToResourcePolicy(
@@ -260,6 +261,9 @@ function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubPar
       { name: 'report', fn: report, timeoutSeconds: HUB_SIZES.report.timeoutSeconds },
       { name: 'notify', fn: notify, timeoutSeconds: HUB_SIZES.notify.timeoutSeconds },
       ...(hints === undefined ? [] : [{ name: 'hint', fn: hints.hint, timeoutSeconds: HUB_SIZES.hint.timeoutSeconds }]),
+      ...(hints?.webhook === undefined
+        ? []
+        : [{ name: 'webhook', fn: hints.webhook, timeoutSeconds: HUB_SIZES.webhook.timeoutSeconds, limited: true }]),
     ],
     queues: [
       ...lanes.map(({ laneName, orders }) => ({

@@ -22,6 +22,7 @@ const NOT_IN_IT =
 export interface CostOptions {
   readonly clusters?: string;
   readonly unwell: string;
+  readonly webhook?: string;
   readonly output: 'table' | 'json';
 }
 
@@ -30,7 +31,11 @@ export const register: Register = (command, { program: name, run }) => {
   withOutput(
     command
       .option('--clusters <number>', 'how many clusters it watches')
-      .option('--unwell <share>', 'how many of them are not well, all month long', '2%'),
+      .option('--unwell <share>', 'how many of them are not well, all month long', '2%')
+      .option(
+        '--webhook <calls>',
+        'with hub.webhook, whose URL is called so often a second, all month long: 10000 is a flood, 0 are kubelets alone',
+      ),
   )
     .addHelpText(
       'after',
@@ -40,6 +45,7 @@ Asks nobody: list prices, and the sizes that are deployed. docs/cost.md says how
 Examples:
   ${name} cost --clusters 40
   ${name} cost --clusters 1000 --unwell 5%
+  ${name} cost --clusters 1000 --webhook 10000
   ${name} cost --clusters 1000 --output json
 ${EXIT_HELP}`,
     )
@@ -52,17 +58,17 @@ ${EXIT_HELP}`,
  * @returns the exit status
  * @throws UsageError
  */
-export function costCommand({ clusters, unwell, output }: CostOptions, io: Io): number {
-  const made = billOf(clustersOf(clusters), shareOf(unwell));
+export function costCommand({ clusters, unwell, webhook, output }: CostOptions, io: Io): number {
+  const made = billOf(clustersOf(clusters), shareOf(unwell), webhook === undefined ? undefined : callsOf(webhook));
   if (output === 'json') printJson(io, jsonOf(made));
   else print(io, billLines(made));
   return EXIT.done;
 }
 
 /** Of a fleet that says nothing about it. */
-export function billOf(clusters: number, unwell: number): Bill {
+export function billOf(clusters: number, unwell: number, webhook?: number): Bill {
   return bill(
-    { clusters, unwell },
+    { clusters, unwell, webhook },
     {
       sizes: HUB_SIZES,
       alarms: ALARMS,
@@ -90,11 +96,18 @@ function shareOf(text: string): number {
   return share;
 }
 
-function jsonOf({ clusters, unwell, perClusterMonthUsd, totalUsd, lines }: Bill): object {
+function callsOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text))
+    throw new UsageError(`--webhook takes a whole number of calls a second, not ${JSON.stringify(text)}.`);
+  return Number(text);
+}
+
+function jsonOf({ clusters, unwell, webhook, perClusterMonthUsd, totalUsd, lines }: Bill): object {
   return {
     version: 1,
     clusters,
     unwell,
+    webhook,
     perClusterMonthUsd,
     totalUsd,
     region: PRICE_LIST.region,

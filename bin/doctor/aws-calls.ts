@@ -13,6 +13,7 @@ import { type CredentialsOf, createCredentials } from '../../lambdas/aws/spoke-c
 import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { type HubWebhook, readHubWebhook } from '../hub-webhook.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
 
@@ -47,6 +48,12 @@ export interface AwsCalls {
    * @throws AwsError
    */
   readonly concurrency: (region: string, signal: AbortSignal) => Promise<number>;
+  /**
+   * Where clusters send hints of our account, in a Region.
+   *
+   * @throws AwsError
+   */
+  readonly webhook: (region: string, signal: AbortSignal) => Promise<HubWebhook>;
 }
 
 export interface AccessEntry {
@@ -107,6 +114,7 @@ export async function connectAws(
       if (typeof most !== 'number') throw invalid(call, 'the answer holds no AccountLimit.ConcurrentExecutions');
       return most;
     },
+    webhook: async (place, ended) => readHubWebhook(ended, { ...config, region: place }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { joined } from '../terminal/words.ts';
 import type { AwsCalls } from './aws-calls.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { notOurs } from './source-checks.ts';
@@ -15,8 +16,10 @@ const USUAL = 1_000;
 /** Whether all functions of the hub may run at once: new accounts begin with as few as 10. */
 export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, aws: AwsCalls, region: string): Check {
   const sweepers = lanes.length + 1;
-  const reserved = sweepers * (hub.reservedConcurrency ?? 0);
-  const wanted = sweepers * (hub.reservedConcurrency ?? HUB_SIZES.sweep.maxConcurrency) + OTHER_FUNCTIONS;
+  const forHints = hub.webhook ? HUB_SIZES.webhook.concurrency : 0;
+  const reserved = sweepers * (hub.reservedConcurrency ?? 0) + forHints;
+  const wanted = sweepers * (hub.reservedConcurrency ?? HUB_SIZES.sweep.maxConcurrency) + OTHER_FUNCTIONS + forHints;
+  const takers = [hub.reservedConcurrency !== undefined && 'hub.reservedConcurrency', hub.webhook && 'hub.webhook'];
   const raise: Fix = {
     text: `Ask for the usual ${USUAL}, which takes AWS a day or two:`,
     command: `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value ${USUAL} --region ${region}`,
@@ -36,8 +39,8 @@ export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, a
       }
       if (reserved > 0 && most - reserved < KEPT_FREE)
         return failed(
-          `${most} at once, and hub.reservedConcurrency takes ${reserved} of them: Lambda keeps ${KEPT_FREE} free and refuses the deployment`,
-          { ...raise, text: `Remove hub.reservedConcurrency from fleet.yaml. Or a${raise.text.slice(1)}` },
+          `${most} at once, and ${joined(takers, ' with ')} takes ${reserved} of them: Lambda keeps ${KEPT_FREE} free and refuses the deployment`,
+          { ...raise, text: `Remove ${joined(takers, ' and ')} from fleet.yaml. Or a${raise.text.slice(1)}` },
         );
       if (most < wanted)
         return warning(`${most} at once for all functions of the account there, and the hub may take ${wanted}`, raise);

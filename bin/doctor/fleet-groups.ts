@@ -5,7 +5,7 @@ import { KubeconfigSecretError } from '../../lambdas/aws/kubeconfig-secret.ts';
 import { whyNoToken } from '../../lambdas/aws/token-server.ts';
 import { type Fleet, SELF } from '../../lambdas/config/fleet.ts';
 import type { EksAccess, KubeconfigAccess, Target } from '../../lambdas/contracts/target.ts';
-import { isWanted, nameMayBeWanted } from '../../lambdas/fleet/cluster-selection.ts';
+import { isWanted } from '../../lambdas/fleet/cluster-selection.ts';
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
 import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
@@ -15,6 +15,7 @@ import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
+import { mayBeFound } from '../clusters-of-fleet.ts';
 import { UsageError } from '../exit-codes.ts';
 import { quote } from '../target.ts';
 import { joined } from '../terminal/words.ts';
@@ -30,6 +31,7 @@ import { type HubRoles, hubRoles, whereIsTheRole } from './hub-roles.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 import { grantFix } from './rights.ts';
 import { isElsewhere, notOurs, sourceGroup } from './source-checks.ts';
+import { webhookGroup } from './webhook-checks.ts';
 
 export interface FleetOptions extends GroupOptions {
   /** Where API servers may be: for the sweep that is deployed, `cluster`. */
@@ -38,6 +40,8 @@ export interface FleetOptions extends GroupOptions {
   readonly isEksEndpoint: IsEksEndpoint;
   /** Id of the one cluster to try; the places are tried too. */
   readonly only?: string;
+  /** Of the certificate of the URL that takes hints, PEM. @default those that this machine trusts */
+  readonly webhookCa?: string;
   /** ARN of the role that the functions sweep with, where `fleet.yaml` does not tell it. */
   readonly sweepRole?: string;
 }
@@ -89,7 +93,16 @@ export async function fleetGroups(
     ),
     ...sources.map((source) => sourceGroup(source, aws, roles)),
     ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),
+    ...(fleet.hub.webhook && hub.account === caller.account
+      ? [webhookGroup(async (ended) => aws.webhook(hub.region, ended), tried.map(hintedId), options.webhookCa)]
+      : []),
   ];
+}
+
+/** As the registry calls it: a workload cluster with its namespace. */
+function hintedId({ id, target }: FoundCluster): string {
+  const [management, name, more] = id.split('/');
+  return name === undefined || more !== undefined ? id : `${management}/${target?.management?.namespace ?? ''}/${name}`;
 }
 
 /** Who calls AWS, and who sweeps. */
@@ -117,20 +130,6 @@ function idOf(asked: string, { managementClusters }: Fleet): string {
   const of = managementClusters.find((cluster) => cluster.name === management)?.workloadClusters;
   const isWorkload = of?.namespaces.includes(namespace) && Object.hasOwn(of.kubeconfigSecrets, name);
   return isWorkload ? `${management}/${name}` : asked;
-}
-
-/** Whether discovery may find a cluster of this id: `111122223333/eu-central-1/dublin`. */
-function mayBeFound(id: string, { discovery }: Fleet): boolean {
-  const [account = '', region = '', name = ''] = id.split('/');
-  return (
-    /^\d{12}$/.test(account) &&
-    discovery.some(
-      (entry) =>
-        [account, SELF].some((known) => entry.accounts.includes(known)) &&
-        [region, SELF].some((known) => entry.regions.includes(known)) &&
-        nameMayBeWanted(entry, name),
-    )
-  );
 }
 
 function noSuchCluster(id: string, clusters: readonly FoundCluster[], { discovery }: Fleet): UsageError {

@@ -65,6 +65,8 @@ const SweepOrder = z.object({
   rollout: Flag,
   /** A window that a person opened: client certificates of these nodes may be approved. */
   recovery: z.optional(RecoveryWindow),
+  /** Between two ticks, because of a hint: not carried out when it is late, so that hints never keep a shard from its ticks. */
+  hinted: Flag,
   /** Connect although the certificate of its API server has expired, where that proves this. */
   expiredServer: z.optional(ExpiredServer),
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Contract, type Reading, readJson } from './contract.ts';
-import { ClusterId } from './values.ts';
+import { ClusterId, Flag } from './values.ts';
 
 /** Bytes. */
 const MAX_MESSAGE_SIZE = 2_000;
@@ -11,11 +11,13 @@ const WaitingHint = z.object({
   id: ClusterId,
   /** Milliseconds since the epoch; the same for all hints of one interval. */
   due: z.int(),
+  /** From a webhook, which does not know at which age the requests of the cluster are judged: that is still to be waited for. */
+  fresh: Flag,
 });
 export type WaitingHint = Contract<typeof WaitingHint>;
 
-export function encodeWaitingHint({ id, due }: WaitingHint): string {
-  return JSON.stringify({ id, due });
+export function encodeWaitingHint({ id, due, fresh }: WaitingHint): string {
+  return JSON.stringify({ id, due, fresh });
 }
 
 /** Reads what {@link encodeWaitingHint} makes. Never throws. */

@@ -14,6 +14,8 @@ const SQS_CHUNK = 64 * 1_024;
 const DEAR_METRICS = 10_000;
 /** dispatch, sweep of the default lane, report and notify. */
 const FUNCTIONS = 4;
+/** hint and webhook; throttles of the last one have no alarm. */
+const HINT_FUNCTIONS = 2;
 /** Those with an alarm: orders of the default lane, and outcomes. */
 const QUEUES = 2;
 /** Of the two levels of paging. */
@@ -40,6 +42,8 @@ export interface Fleet {
   readonly clusters: number;
   /** The share that is not well all month long, from 0 to 1. */
   readonly unwell: number;
+  /** Calls of the URL of hints a second, all month long: a flood; 0 where kubelets alone call it. @default there is none, `hub.webhook` is off */
+  readonly webhook?: number;
 }
 
 export interface BillLine {
@@ -58,7 +62,7 @@ export interface Bill extends Fleet {
 }
 
 /**
- * What a month of certmarshal costs, with one lane outside a VPC and without hints, for EKS clusters that have little to do. Pure.
+ * What a month of certmarshal costs, with one lane outside a VPC and without hints but those of a webhook, for EKS clusters that have little to do. Pure.
  *
  * @param measured what the definitions do not tell
  */
@@ -70,6 +74,7 @@ export function bill(fleet: Fleet, deployed: Deployed, measured: Measured = MEAS
     ...storageLines(volumes, deployed, measured),
     ...logLines(volumes, measured),
     ...watchLines(volumes, deployed, measured),
+    ...(fleet.webhook === undefined ? [] : webhookLines(fleet.webhook, volumes, deployed, measured)),
   ]);
   const totalUsd = lines.reduce((sum, { usd }) => sum + usd, 0);
   return { ...fleet, perClusterMonthUsd: totalUsd / fleet.clusters, totalUsd, lines };
@@ -253,9 +258,39 @@ function watchLines(
   ];
 }
 
+/**
+ * What the URL of hints costs at most, whatever is sent to it: Lambda lets in no more than its concurrency allows, charges nothing for what it refuses, and each call is counted as if it took all of the time that
+ * there is for it. Hints of kubelets, and the sweeps that they lead to, are less than a cent.
+ */
+function webhookLines(
+  flood: number,
+  { ticks }: Volumes,
+  { sizes, alarms }: Deployed,
+  { emptyReceives, webhookAnswerBytes }: Measured,
+): BillLine[] {
+  const { concurrency, perSecond, memoryMiB, keyEverySeconds } = sizes.webhook;
+  const letIn = Math.min(flood, perSecond);
+  const busySeconds = concurrency * (letIn / perSecond) * MONTH_SECONDS;
+  const more = hubAlarms(alarms, FUNCTIONS + HINT_FUNCTIONS) - hubAlarms(alarms) - 1;
+  return [
+    line('Secrets Manager', 'key of the tokens', 'secret', 1),
+    line('Secrets Manager', 'key of the tokens: read', 'secretRead', (concurrency * MONTH_SECONDS) / keyEverySeconds),
+    line('SQS', 'hints: asked for', 'sqsStandard', ticks * emptyReceives),
+    line('CloudWatch', 'alarms on the functions of hints', 'alarm', more),
+    line('Lambda', 'webhook, under the flood', 'lambdaCompute', (busySeconds * memoryMiB) / 1_024),
+    line('Lambda', 'webhook, under the flood: invocations', 'lambdaRequest', letIn * MONTH_SECONDS),
+    line(
+      'Data transfer',
+      'webhook, under the flood: answers',
+      'transferOut',
+      (letIn * MONTH_SECONDS * webhookAnswerBytes) / 1e9,
+    ),
+  ];
+}
+
 /** One for each function and queue where an alarm is about these. */
-export function hubAlarms(alarms: Deployed['alarms']): number {
-  const each = { function: FUNCTIONS, queue: QUEUES, heartbeat: 1, metric: 1 } as const;
+export function hubAlarms(alarms: Deployed['alarms'], functions = FUNCTIONS): number {
+  const each = { function: functions, queue: QUEUES, heartbeat: 1, metric: 1 } as const;
   return Object.values(alarms).reduce((sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0), 0);
 }
 

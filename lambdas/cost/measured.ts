@@ -27,6 +27,9 @@ export interface Measured {
   /** Long polls of Lambda that find nothing, a minute and queue. */
   readonly emptyReceives: number;
 
+  /** Of an answer of the webhook, with headers and its share of TLS. */
+  readonly webhookAnswerBytes: number;
+
   /** Audits that write the snapshot anew. */
   readonly snapshotWrites: number;
   readonly snapshotBytes: number;
@@ -119,6 +122,8 @@ export const MEASURED: Measured = {
   // Assumed: 72, 52 and about 170 characters.
   platformBytes: 294,
   platformLines: 3,
+  // Measured: a body of 134 bytes. Assumed: some 450 of headers and TLS.
+  webhookAnswerBytes: 600,
   // lambdas/telemetry/record-sweep.ts does not log it.
   wellSweepBytes: 0,
   // Measured: the line `sweep incomplete` of recordSweep with one problem.

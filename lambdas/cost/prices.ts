@@ -18,6 +18,8 @@ const S3 = 'https://aws.amazon.com/s3/pricing/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 const EVENTBRIDGE = 'https://aws.amazon.com/eventbridge/pricing/';
 const KMS = 'https://aws.amazon.com/kms/pricing/';
+const SECRETS = 'https://aws.amazon.com/secrets-manager/pricing/';
+const TRANSFER = 'https://aws.amazon.com/ec2/pricing/on-demand/';
 const SNS = 'https://aws.amazon.com/sns/pricing/';
 const MILLION = 1_000_000;
 
@@ -40,6 +42,14 @@ export const PRICES = {
   compositeAlarm: { usd: 0.5, per: 1, unit: 'alarms', source: CLOUDWATCH },
   dashboard: { usd: 3, per: 1, unit: 'dashboards', source: CLOUDWATCH },
   key: { usd: 1, per: 1, unit: 'keys', source: KMS },
+  secret: { usd: 0.4, per: 1, unit: 'secrets', source: SECRETS },
+  secretRead: { usd: 0.05, per: 10_000, unit: 'requests', source: SECRETS },
+  transferOut: {
+    usd: 0.09,
+    per: 1,
+    unit: 'GB',
+    source: `${TRANSFER} (data transfer out to the Internet, the first 10 TB)`,
+  },
   keyRequest: { usd: 0.03, per: 10_000, unit: 'requests', source: KMS },
   snsRequest: { usd: 0.5, per: MILLION, unit: 'messages', source: `${SNS} (standard topics)` },
 } as const satisfies Record<string, Price>;

@@ -21,3 +21,8 @@ export function hubRoleArn(
 ): string {
   return `arn:${partitionOf(region)}:iam::${account}:role/${roleName({ stackName: HUB_STACK, region }, part)}`;
 }
+
+/** The fixed name of the function that takes hints: who has credentials for the hub finds its URL by it. A function's name is unique in a Region of an account. */
+export function webhookFunctionName(stackName: string): string {
+  return `${stackName}-webhook`;
+}

@@ -54,7 +54,11 @@ export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
 export function createHintHandler(options: HintOptions): HandleHint {
   const { state, policies, fleet, hub, wait, send, clock, logger, metrics } = options;
   const allowed = allowedTargets(fleet, hub);
-  const planOptions = { lanes: new Set(send.keys()), handshakeLanes: new Set(handshakeLanes(fleet)) };
+  const planOptions = {
+    lanes: new Set(send.keys()),
+    handshakeLanes: new Set(handshakeLanes(fleet)),
+    expiredServers: fleet.recovery,
+  };
 
   return async (event, signal) => {
     const hint = readHintEvent(event);
@@ -109,24 +113,37 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const hints = bodies.flatMap((body) => readWaiting(body) ?? []);
     const registry = await readRegistry(signal);
     if (hints.length === 0 || registry === undefined) return;
+    const ripe: WaitingHint[] = [];
+    for (const hint of new Map(hints.map((one) => [encodeWaitingHint(one), one])).values())
+      if (await isRipe(hint, registry, signal)) ripe.push(hint);
+    if (ripe.length === 0) return;
     const stored = await state.read(STATE_KEYS.index, signal);
     // Where the ticks have it swept: in another message group a hint would be a second sweep at the same time.
     const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
     const index = parseFleetIndex(stored?.value, clock());
-    // EKS alone sends hints, and renews the certificates of its control planes: what a tick knows of rollouts and recoveries of the others is not needed here.
+    // Audits, rollouts and recovery windows are for ticks.
     const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
-    const orders = new Map(
-      placed.filter(({ order: { target } }) => target.access.kind === 'eks').map((one) => [one.order.target.id, one]),
-    );
-    for (const { id, due } of new Map(hints.map((hint) => [encodeWaitingHint(hint), hint])).values()) {
-      const hinted = orders.get(id);
-      if (hinted === undefined) continue;
-      const { order, shard: name } = hinted;
+    const orders = new Map(placed.map((one) => [one.order.target.id, one]));
+    for (const { id, due } of ripe) {
+      const placedOrder = orders.get(id);
+      if (placedOrder === undefined) continue;
+      const { order, shard: name } = placedOrder;
       const { lane } = order.target;
-      const shard = { name, lane, orders: [{ ...order, deadlineMs: SHORT_DEADLINE_MS }] };
+      const shard = { name, lane, orders: [{ ...order, deadlineMs: SHORT_DEADLINE_MS, hinted: true as const }] };
       for (const [, messages] of messagesByLane([shard], `hint ${due} ${id}`)) await send.get(lane)?.(messages, signal);
       count(metrics, { [METRIC.hintedSweeps]: 1 });
     }
+  }
+
+  /** One that is fresh waits again where the requests of its cluster are judged later. */
+  async function isRipe({ id, due, fresh }: WaitingHint, registry: Registry, signal: AbortSignal): Promise<boolean> {
+    if (fresh === undefined) return true;
+    const cluster = entryOf(registry.clusters, id);
+    const minAge = cluster && youngestJudged(cluster);
+    if (cluster === undefined || minAge === undefined) return false;
+    count(metrics, { [METRIC.hints]: 1 });
+    if (minAge > 0) await waitFor([cluster], due, signal);
+    return minAge === 0;
   }
 
   function readWaiting(body: string): WaitingHint | undefined {

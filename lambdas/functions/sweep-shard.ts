@@ -33,6 +33,9 @@ export interface SweepShardOptions extends OutcomeSenderOptions {
  */
 export type SweepShard = (event: SQSEvent, signal: AbortSignal, last: AbortSignal) => Promise<void>;
 
+/** An order of a hint that waited for so long is dropped: the next tick, or the next hint, is soon. Milliseconds. */
+const LATE_HINT_MS = 10_000;
+
 const UNREADABLE_REMEDY =
   'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
 
@@ -69,6 +72,7 @@ export function createSweepShard({
       return [];
     }
     return read.value.flatMap((reading) => {
+      if (reading.ok && isLateHint(reading.value)) return [];
       const problem = reading.ok ? refusal(reading.value, clock()) : unreadable(reading.id, reading.problem);
       if (problem === undefined) return reading.ok ? [reading.value] : [];
       drop(messageId, problem.message, problem.remedy);
@@ -81,6 +85,11 @@ export function createSweepShard({
   function isLate({ attributes }: SQSRecord): boolean {
     const age = clock() - Number(attributes.SentTimestamp);
     return Number(attributes.ApproximateReceiveCount) > 1 && age > HUB_SIZES.tickSeconds * 1_000;
+  }
+
+  /** Whatever a cluster does with its hints, its neighbours wait for those of the last seconds alone. */
+  function isLateHint({ hinted, tick }: SweepOrder): boolean {
+    return hinted === true && clock() - tick > LATE_HINT_MS;
   }
 
   function drop(messageId: string, problem: string, remedy: string): void {

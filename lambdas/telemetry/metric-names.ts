@@ -81,7 +81,7 @@ export const METRIC = {
   rolloutProgress: 'RolloutProgress',
   /** report: how long a rollout took, for an hour after it is done. Seconds, with dimension `Cluster`. */
   rolloutDuration: 'RolloutDuration',
-  /** hint: clusters that audit logs and launches asked to look at. */
+  /** hint: clusters that audit logs, launches and webhooks asked to look at. */
   hints: 'Hints',
   /** hint: sweeps ordered between two ticks. */
   hintedSweeps: 'HintedSweeps',

@@ -15,6 +15,7 @@ import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';
 import { encryptedBy } from './queue-encryption.ts';
+import { Webhook } from './webhook.ts';
 
 export interface HintsProps {
   readonly fleet: Fleet;
@@ -28,11 +29,13 @@ export interface HintsProps {
 }
 
 /**
- * Sweeps between two ticks: when the audit log of a cluster shows a new request, or Auto Scaling a new instance. Only in the hub's own
- * account and Region: a subscription filter in another account needs a log destination there, an event a bus.
+ * Sweeps between two ticks. With `hub.hints`, when the audit log of a cluster shows a new request, or Auto Scaling a new instance; only in the hub's own
+ * account and Region: a subscription filter in another account needs a log destination there, an event a bus. With `hub.webhook`, when the API server of any cluster says so.
  */
 export class Hints extends Construct {
   public readonly hint: HubFunction;
+  /** Where clusters send hints themselves. */
+  public readonly webhook: HubFunction | undefined;
 
   constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key, auditedClusters }: HintsProps) {
     super(scope, id);
@@ -70,7 +73,13 @@ export class Hints extends Construct {
     waiting.grantSendMessages(hint);
     for (const { orders } of lanes) orders.grantSendMessages(hint);
     hint.addEventSource(new SqsEventSource(waiting, { batchSize: 10, maxConcurrency: 2 }));
+    if (fleet.hub.hints) this.takeEvents(auditedClusters);
+    if (fleet.hub.webhook)
+      this.webhook = new Webhook(this, 'Webhook', { waiting, architecture: fleet.hub.architecture, key }).webhook;
+  }
 
+  private takeEvents(auditedClusters: readonly string[]): void {
+    const { hint } = this;
     new Rule(this, 'Launches', {
       description: 'certmarshal: a new instance will ask for a certificate',
       eventPattern: { source: ['aws.autoscaling'], detailType: ['EC2 Instance Launch Successful'] },
@@ -79,7 +88,7 @@ export class Hints extends Construct {
 
     hint.addPermission('AuditLogs', {
       principal: new ServicePrincipal('logs.amazonaws.com'),
-      sourceAccount: account,
+      sourceAccount: Stack.of(this).account,
       sourceArn: Stack.of(this).formatArn({
         service: 'logs',
         resource: 'log-group',

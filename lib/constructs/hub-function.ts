@@ -4,7 +4,9 @@ import {
   Architecture,
   type EventInvokeConfigOptions,
   Function as LambdaFunction,
+  LoggingFormat,
   Runtime,
+  SystemLogLevel,
 } from 'aws-cdk-lib/aws-lambda';
 import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
@@ -13,6 +15,10 @@ import type { HubOptions } from '../../lambdas/config/fleet.ts';
 import { bundle } from './bundle.ts';
 
 export interface HubFunctionProps {
+  /** Fixed only where something outside of the stack names it. @default named by CloudFormation */
+  readonly functionName?: string;
+  /** Lambda logs no start and end of an invocation, whose lines cost more than the invocation itself. @default false */
+  readonly quiet?: boolean;
   /** The file of the handler, without directory and extension: `sweep` for lambdas/functions/sweep.ts. */
   readonly handlerFile: string;
   readonly description: string;
@@ -66,6 +72,9 @@ export class HubFunction extends LambdaFunction {
       ...(props.environment === undefined ? {} : { environment: props.environment }),
       role,
       logGroup: logs,
+      ...(props.functionName === undefined ? {} : { functionName: props.functionName }),
+      // Only of JSON does Lambda filter its own lines. Source: AWS Lambda Developer Guide, "Log-level filtering".
+      ...(props.quiet === true ? { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } : {}),
       ...(props.asynchronous ?? { retryAttempts: 0, maxEventAge: Duration.minutes(1) }),
       ...(props.reservedConcurrentExecutions === undefined
         ? {}

@@ -36,7 +36,7 @@ type HubAlarmId = {
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   const { dispatch, report, functions, queues } = hub;
   const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
-    functions.map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
+    watchedBy(id, functions).map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
   const ofSweeps = (metricName: string): AlarmInstance => ({
     ...REACHED,
     metric: fleetMetric('sweep', metricName, Stats.SUM),
@@ -98,6 +98,10 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
     case 'JournalUnwritten':
       return [ofSweeps(METRIC.journalUnwritten)];
   }
+}
+
+function watchedBy(id: HubAlarmId, functions: readonly WatchedFunction[]): readonly WatchedFunction[] {
+  return id === 'FunctionThrottles' ? functions.filter(({ limited }) => limited !== true) : functions;
 }
 
 /**

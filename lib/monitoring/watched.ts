@@ -14,6 +14,8 @@ export interface WatchedFunction {
   readonly name: string;
   readonly fn: HubFunction;
   readonly timeoutSeconds: number;
+  /** Anyone may call it, and Lambda refuses most of a flood: no throttle is news. @default false */
+  readonly limited?: boolean;
 }
 
 export interface WatchedQueue {

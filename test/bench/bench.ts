@@ -8,6 +8,7 @@ type Bench = (say: (text: string) => void, options: readonly string[]) => Promis
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   decide: async () => (await import('./decide.ts')).benchDecide,
   storm: async () => (await import('./storm.ts')).benchStorm,
+  latency: async () => (await import('./latency.ts')).benchLatency,
   memory: async () => (await import('./memory.ts')).benchMemory,
   bundle: async () => (await import('./bundle.ts')).benchBundle,
   fleet: async () => {
@@ -28,6 +29,7 @@ const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json
 
 decide     decisions per second, Node.js only
 storm      5,000 + 500 pending requests on a real kube-apiserver (about 8 min; needs Go once)
+latency    500 kubelets, or another number, that ask at once on a real kube-apiserver: by the webhook, by the tick, beside an approver in the cluster (about 4 min; needs Go once)
 memory     memory of one sweep of 10,000 requests and 10,000 Machines
 bundle     size and load time of the sweep function's bundle
 fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick and by hint
@@ -45,7 +47,7 @@ const [name = '', ...given] = process.argv.slice(2);
 const load = BENCHES[name];
 const json = given.slice(-2).join(' ') === '--output json';
 const options = json ? given.slice(0, -2) : given;
-if (load === undefined || (options.length > 0 && name !== 'mutants')) {
+if (load === undefined || (options.length > 0 && name !== 'mutants' && name !== 'latency')) {
   process.stderr.write(USAGE);
   process.exit(2);
 }

@@ -118,7 +118,8 @@ export async function createMachines(admin: Admin, count: number): Promise<void>
     const machine = machineOf(index) as { metadata: object; spec: object; status: object };
     const { metadata } = await admin.post<{ metadata: { name: string } }>(path, {
       ...machine,
-      metadata: { ...machine.metadata, namespace: 'default' },
+      // Its owners are not there, and have no uid.
+      metadata: { ...machine.metadata, namespace: 'default', ownerReferences: undefined },
       spec: { ...machine.spec, bootstrap: {}, infrastructureRef: {} },
     });
     await admin.put(`${path}/${metadata.name}/status`, { ...machine, metadata });

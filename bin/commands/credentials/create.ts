@@ -69,7 +69,11 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
       .option('-n, --namespace <namespace>', 'of the ServiceAccount', 'kube-system')
       .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
-      .requiredOption('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else'),
+      .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
+      .option(
+        '--hints',
+        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be looked at',
+      ),
     'table or json',
   )
     .addHelpText(
@@ -81,16 +85,52 @@ Examples:
   ${name} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
   ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
   ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
+  ${name} credentials create --hints --cluster mgmt/eksa-system/berlin --policy fleet.yaml | kubectl apply -f -
 ${EXIT_HELP}`,
     )
     .action(
-      run(async (options: CredentialsOptions & { policy?: string }) => {
-        const { policies } = await loadFleet(options.policy);
+      run(async ({ hints, store, ...options }: Given) => {
+        const fleet = await loadFleet(options.policy);
+        if (hints === true) {
+          requireHintsAlone({ store, ...options });
+          const [{ credentialsHintsCommand }, { readHubWebhook }] = await Promise.all([
+            import('./hints.ts'),
+            import('../../hub-webhook.ts'),
+          ]);
+          const known = options.policy === undefined ? undefined : fleet;
+          return credentialsHintsCommand(options, known, interruption(), { ...PROCESS, readWebhook: readHubWebhook });
+        }
+        if (store === undefined) throw new UsageError('Say with --store where the kubeconfig goes.');
         const io = { ...PROCESS, storeSecret: storeInSecretsManager };
-        return createCredentialsCommand(options, policies, interruption(), io);
+        return createCredentialsCommand({ ...options, store }, fleet.policies, interruption(), io);
       }),
     );
 };
+
+/** As the command line has them. */
+type Given = Omit<CredentialsOptions, 'store'> & {
+  readonly store?: string;
+  readonly policy?: string;
+  readonly hints?: boolean;
+};
+
+/** What is about a kubeconfig. */
+const NOT_WITH_HINTS = [
+  ['kubeconfig', '--kubeconfig'],
+  ['context', '--context'],
+  ['management', '--management'],
+  ['workloadOf', '--workload-of'],
+  ['store', '--store'],
+] as const satisfies readonly (readonly [keyof Given, string])[];
+
+/** @throws UsageError */
+function requireHintsAlone(given: Given): void {
+  const refused = NOT_WITH_HINTS.filter(([name]) => given[name] !== undefined);
+  if (refused.length > 0)
+    throw new UsageError(
+      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --hints, which asks AWS alone.`,
+    );
+}
 
 /** The controller fills the Secret within a second; RBAC takes effect as fast. */
 const PATIENCE_MS = 30_000;

@@ -55,6 +55,12 @@ export const Hub = section(
       .describe(
         'Sweep at once when an audit log or an Auto Scaling group of this account and Region shows a new node, not only each minute. Needs audit logs of the clusters in CloudWatch Logs. Default: false.',
       ),
+    webhook: z
+      .boolean()
+      .prefault(false)
+      .describe(
+        'Sweep a cluster at once when its API server says that a kubelet asks for a certificate: an admission webhook in the cluster calls a URL of the hub, which anyone can reach. certmarshal credentials create --hints prints it. Default: false.',
+      ),
   }),
   {},
 ).describe('Options of the stack that is deployed.');

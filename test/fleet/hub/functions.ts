@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -23,6 +24,7 @@ import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
+import { createWebhookHandler, type WebhookAnswer } from '../../../lambdas/functions/handle-webhook.ts';
 import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
@@ -33,7 +35,7 @@ import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
 import { isOnLoopback } from '../loopback.ts';
-import { BUCKET, DISPATCH_ROLE, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET, SWEEP_ROLE } from './places.ts';
+import { BUCKET, DISPATCH_ROLE, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET, SWEEP_ROLE, WEBHOOK_KEY } from './places.ts';
 
 export interface HubFunctionsOptions {
   readonly aws: SimulatedAws;
@@ -65,12 +67,13 @@ export interface HubQueues {
   readonly waiting: SimulatedQueue;
 }
 
-/** The four functions without Lambda: their logic with real clients, wired as lambdas/functions does it. */
+/** The functions without Lambda: their logic with real clients, wired as lambdas/functions does it. */
 export interface HubFunctions {
   dispatch(): Promise<void>;
   sweep(event: SQSEvent): Promise<void>;
   report(event: SQSEvent): Promise<void>;
   hint(event: unknown): Promise<void>;
+  webhook(event: unknown): Promise<WebhookAnswer>;
 }
 
 /** New functions, as after a cold start: they know nothing of what earlier ones kept. */
@@ -211,6 +214,14 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     metrics: hintMetrics,
   });
 
+  const handleWebhook = createWebhookHandler({
+    readKey: async () => WEBHOOK_KEY,
+    salt: () => randomUUID(),
+    wait: async (body, delaySeconds, signal) =>
+      sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
+    clock: now,
+  });
+
   return {
     async dispatch() {
       const tick = tickOf({ scheduledTime: new Date(now()).toISOString() }, now());
@@ -219,6 +230,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     sweep: async (event) => sweepShard(event, never, never).finally(() => publish(sweepMetrics)),
     report: async (event) => reportTick(event, never).finally(() => publish(reportMetrics)),
     hint: async (event) => handleHint(event, never).finally(() => publish(hintMetrics)),
+    webhook: async (event) => handleWebhook(event, never),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { type Finding, type FleetIndex, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import type { WebhookAnswer } from '../../../lambdas/functions/handle-webhook.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { type EventSourceMapping, type Invocation, startEventSourceMapping } from '../aws/event-source-mapping.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
@@ -28,7 +29,11 @@ export interface HubOptions
 }
 
 /** @throws what the function throws, or what is to be its end. @param event of a sweep */
-export type AroundCall = <T>(name: keyof HubFunctions, call: () => Promise<T>, event?: SQSEvent) => Promise<T>;
+export type AroundCall = <T>(
+  name: Exclude<keyof HubFunctions, 'webhook'>,
+  call: () => Promise<T>,
+  event?: SQSEvent,
+) => Promise<T>;
 
 /** The hub in this process: state, queues and functions, with timeouts and windows as they are deployed (lib/constructs). */
 export interface Hub extends AsyncDisposable {
@@ -39,6 +44,8 @@ export interface Hub extends AsyncDisposable {
   dispatch(): Promise<void>;
   /** An event for hint. */
   hint(event: unknown): Promise<void>;
+  /** What the URL of hints is sent. */
+  webhook(event: unknown): Promise<WebhookAnswer>;
   /** The functions start anew. */
   restart(): void;
   registry(): Registry | undefined;
@@ -115,6 +122,7 @@ export function startHub(options: HubOptions): Hub {
     sweepInvocations: sweeps.invocations,
     dispatch: async () => during(aroundCall('dispatch', async () => functions.dispatch())),
     hint: async (event) => during(functions.hint(event)),
+    webhook: async (event) => during(functions.webhook(event)),
     restart() {
       functions = start();
     },

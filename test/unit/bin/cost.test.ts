@@ -38,6 +38,28 @@ describe('certmarshal cost', () => {
     });
   });
 
+  it('tells what a flood of the URL of hints costs at most, of any size', async () => {
+    const sums = await Promise.all(
+      [[], ['--webhook', '0'], ['--webhook', '20'], ['--webhook', '10000'], ['--webhook', '999999999']].map(
+        async (more): Promise<number> => {
+          const { stdout } = await runCli(['cost', '--clusters', '10', '--output', 'json', ...more]);
+          return JSON.parse(stdout).totalUsd;
+        },
+      ),
+    );
+    const [without = 0, quiet = 0, ...floods] = sums;
+    expect(quiet - without).toBeCloseTo(1.25, 1);
+    expect(new Set(floods).size).toBe(1);
+    expect((floods[0] ?? 0) - quiet).toBeCloseTo(30.87, 1);
+    const { stdout } = await runCli(['cost', '--clusters', '10', '--webhook', '10000']);
+    expect(stdout).toContain('webhook, under the flood: invocations');
+  });
+
+  it.each(['-1', '1e4', 'many', '', '1.5', '1234567890'])('refuses %j calls of the webhook', (webhook) => {
+    const command = () => costCommand({ clusters: '10', unwell: '2%', webhook, output: 'json' }, recordedIo());
+    expect(command).toThrow('--webhook takes a whole number of calls a second');
+  });
+
   it.each([
     ['0', '2%', '--clusters takes a whole number from 1 to 1,000,000, not "0".'],
     ['-5', '2%', '--clusters takes'],
@@ -98,5 +120,12 @@ describe('docs/cost.md', () => {
     expect(page).toContain(
       `| ${clusters.toLocaleString('en')} | $${Math.round(totalUsd).toLocaleString('en')} | $${perClusterMonthUsd.toFixed(3)} |`,
     );
+  });
+
+  it('has the sum of a flood', () => {
+    const sum = (calls?: number) => billOf(1_000, 0.02, calls).totalUsd;
+    const [quiet, flood] = [sum(0) - sum(), sum(10_000) - sum(0)];
+    expect(page).toContain(`$${quiet.toFixed(2)} a month`);
+    expect(page).toContain(`$${flood.toFixed(2)} a month, $${((flood / 730) * 24).toFixed(2)} a day`);
   });
 });

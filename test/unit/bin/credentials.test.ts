@@ -33,7 +33,7 @@ describe('--store', () => {
 
 describe('certmarshal credentials create', () => {
   it.each([
-    [['--kubeconfig', 'x'], "error: required option '--store <store>' not specified\n"],
+    [['--kubeconfig', 'x'], 'Say with --store where the kubeconfig goes.\n'],
     [['--store', 'file:x'], '--store takes stdout or secretsmanager:NAME'],
     [['--store', 'stdout', '--namespace', 'Kube_System'], '--service-account takes NAMESPACE/NAME'],
     [['--store', 'stdout', '--management', '--workload-of', 'x'], '--management and --workload-of exclude each other'],

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { doctorLines } from '../../../bin/commands/doctor-view.ts';
 import { connectAws } from '../../../bin/doctor/aws-calls.ts';
@@ -7,12 +8,16 @@ import { draw } from '../../../bin/terminal/draw.ts';
 import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { decodeWaitingHint } from '../../../lambdas/contracts/waiting-hint.ts';
+import { createWebhookHandler } from '../../../lambdas/functions/handle-webhook.ts';
 import { kubeconfigYaml } from '../../control-plane/kubeconfig.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from '../../fleet/api-server.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../../fleet/clock.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
+import { type FunctionUrl, startFunctionUrl, type Trouble } from '../../support/function-url.ts';
+import { valueOf } from '../contracts/value-of.ts';
 
 const HUB = '111122223333';
 const SPOKE = '222233334444';
@@ -70,6 +75,8 @@ describe('certmarshal doctor of a fleet', () => {
     readonly berlin?: string;
     /** @default is on this machine */
     readonly pin?: typeof isEksEndpoint;
+    /** PEM. */
+    readonly webhookCa?: string;
     /** Told of every token. */
     readonly signed?: (authenticatorId: string) => void;
   }
@@ -81,6 +88,7 @@ describe('certmarshal doctor of a fleet', () => {
     entry,
     berlin = 'provider: eks-anywhere',
     pin = isOnLoopback,
+    webhookCa,
     signed,
     ...given
   }: Examination = {}) {
@@ -109,6 +117,7 @@ clusters:
       now: Date.now,
       only,
       sweepRole,
+      webhookCa,
     };
     const config = awsClientConfig(aws, { account, region: REGION, role });
     const groups = await fleetGroups(parsed.fleet, options, never, async () => {
@@ -320,6 +329,102 @@ clusters:
   it('reads no quota of another account than that of the hub', async () => {
     const groups = await examine({ hub: `hub: { account: '${SPOKE}', region: ${REGION} }` });
     expect(groups[0]?.checks.map(({ id }) => id)).toEqual(['aws-credentials']);
+  });
+
+  it.each<[most: number, hub: string, expected: object]>([
+    [
+      101,
+      'hub: { webhook: true }',
+      { status: 'failed', found: expect.stringContaining('hub.webhook takes 2 of them') },
+    ],
+    [102, 'hub: { webhook: true }', { status: 'passed' }],
+    [
+      151,
+      'hub: { webhook: true, reservedConcurrency: 50 }',
+      { status: 'failed', found: expect.stringContaining('hub.reservedConcurrency with hub.webhook takes 52') },
+    ],
+  ])('reserves some for hints: of %i, with %j', async (most, hub, expected) => {
+    aws.lambda.concurrency = most;
+    expect(found(await examine({ hub }), 'AWS credentials', 'concurrency')).toMatchObject(expected);
+  });
+
+  describe('hints by webhook', () => {
+    const HINTS = 'hints by webhook';
+    const webhook = 'hub: { webhook: true }';
+    const key = randomBytes(32).toString('hex');
+    const hints: string[] = [];
+    let functionUrl: FunctionUrl;
+
+    beforeEach(async () => {
+      hints.length = 0;
+      const handle = createWebhookHandler({
+        readKey: async () => key,
+        salt: () => 'salt',
+        wait: async (body) => void hints.push(valueOf(decodeWaitingHint(body)).id),
+        clock: Date.now,
+      });
+      functionUrl = await startFunctionUrl({ handle: async (event) => handle(event, never) });
+      deploy(key);
+    });
+    afterEach(async () => functionUrl[Symbol.asyncDispose]());
+
+    const deploy = (stored: string) => {
+      const name = 'HintsWebhookKey';
+      const KEY_SECRET_ARN = aws.secretsManager.putSecret({ account: HUB, region: REGION }, name, stored);
+      aws.lambda.functions.set('CertMarshal-webhook', { environment: { KEY_SECRET_ARN }, url: `${functionUrl.url}/` });
+    };
+    const hinted = async (more: Examination = {}) => examine({ hub: webhook, webhookCa: functionUrl.caPem, ...more });
+    const statuses = (groups: readonly GroupResult[]) =>
+      groups.find(({ subject }) => subject === HINTS)?.checks.map(({ object, status }) => [object, status]);
+
+    it('are tried for each cluster, where they are switched on', async () => {
+      expect(statuses(await examine())).toBeUndefined();
+      const groups = await hinted();
+      expect(found(groups, HINTS, 'webhook')).toMatchObject({ status: 'passed', found: functionUrl.url });
+      expect(statuses(groups)?.slice(1)).toEqual([
+        ['berlin-prod', 'passed'],
+        [DUBLIN, 'passed'],
+      ]);
+      expect(hints).toEqual(['berlin-prod', DUBLIN]);
+      expect(statuses(await hinted({ only: 'berlin-prod' }))?.slice(1)).toEqual([['berlin-prod', 'passed']]);
+    });
+
+    it('are told to be refused where the hub knows another key', async () => {
+      deploy(randomBytes(32).toString('hex'));
+      expect(found(await hinted(), HINTS, 'hint')).toMatchObject({
+        status: 'failed',
+        found: 'the hub does not take the token',
+        fix: { text: expect.stringContaining('5 minutes') },
+      });
+      expect(hints).toEqual([]);
+    });
+
+    it.each<[Trouble | 'gone' | 'another authority', object]>([
+      ['error', { status: 'failed', found: 'HTTP 502' }],
+      ['garbage', { status: 'failed', found: 'the hub does not take the token' }],
+      ['gone', { status: 'failed', found: expect.stringMatching(/does not answer: ECONNREFUSED/) }],
+      ['another authority', { status: 'failed', found: expect.stringMatching(/does not answer: \w+/) }],
+    ])('are told to fail where the URL is %s', async (trouble, expected) => {
+      if (trouble === 'gone') await functionUrl[Symbol.asyncDispose]();
+      else if (trouble !== 'another authority') functionUrl.trouble = trouble;
+      const webhookCa = trouble === 'another authority' ? cluster.caPem : functionUrl.caPem;
+      expect(found(await hinted({ webhookCa }), HINTS, 'hint')).toMatchObject(expected);
+    });
+
+    it('cannot be tried by those who may not read the key, which is no failure', async () => {
+      aws.deny('lambda:GetFunctionUrlConfig', { account: HUB, role: SWEEP_ROLE });
+      const groups = await hinted();
+      expect(found(groups, HINTS, 'webhook').status).toBe('warning');
+      expect(found(groups, HINTS, 'hint')).toMatchObject({ status: 'skipped', found: 'needs webhook' });
+    });
+
+    it('fail where the stack is not deployed with them', async () => {
+      aws.lambda.functions.clear();
+      expect(found(await hinted(), HINTS, 'webhook')).toMatchObject({
+        status: 'failed',
+        fix: { text: expect.stringContaining('hub.webhook: true') },
+      });
+    });
   });
 
   const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME}`;

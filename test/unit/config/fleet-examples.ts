@@ -140,6 +140,7 @@ export const validFleet = fc.record(
         kmsKeyArn: uuid.map((id) => `arn:aws:kms:eu-central-1:111122223333:key/${id}`),
         reservedConcurrency: fc.integer({ min: 2, max: 1000 }),
         hints: fc.boolean(),
+        webhook: fc.boolean(),
       },
       { requiredKeys: [] },
     ),

@@ -160,7 +160,7 @@ describe('the prices', () => {
       expect(usd).toBeGreaterThan(0);
       expect(per).toBeGreaterThanOrEqual(1);
       expect(unit).not.toBe('');
-      expect(source).toMatch(/^https:\/\/aws\.amazon\.com\/\w+\/pricing\//);
+      expect(source).toMatch(/^https:\/\/aws\.amazon\.com\/[\w-]+\/pricing\//);
     }
   });
 });

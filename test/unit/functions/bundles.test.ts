@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -8,6 +8,7 @@ import { decodeOrders, deduplicationIdOf, encodeOrders } from '../../../lambdas/
 import { encodeReportStart } from '../../../lambdas/contracts/report-start.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { decodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
+import { hintPath } from '../../../lambdas/fleet/webhook-token.ts';
 import {
   type JsonService,
   refusal,
@@ -29,7 +30,7 @@ const FLEET = [
     '    provider: eks',
     `    kubeconfigSecret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`,
   ]),
-  'hub: { hints: true }',
+  'hub: { hints: true, webhook: true }',
 ].join('\n');
 
 let synthesized: Synthesized;
@@ -131,6 +132,38 @@ describe('the bundles that synthesis makes', () => {
       HUB_PARTITION: 'aws',
     });
     expect(await bundle.invoke({}, 10_000)).toEqual({});
+  });
+
+  it('reads the key in webhook, sends a hint, and answers the API server', async () => {
+    if (synthesized.webhookBundle === undefined) throw new Error('no webhook');
+    const key = randomBytes(32).toString('hex');
+    await using service = await startJsonService((called) =>
+      called.operation.endsWith('GetSecretValue') ? { body: { SecretString: key } } : received(called),
+    );
+    await using bundle = await loadBundle(synthesized.webhookBundle, {
+      KEY_SECRET_ARN: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:key-AbCdEf',
+      WAITING_QUEUE_URL: `${service.url}/123456789012/waiting`,
+      AWS_ENDPOINT_URL: service.url,
+    });
+    const uid = randomUUID();
+    const call = (path: string) => ({
+      rawPath: path,
+      requestContext: { http: { method: 'POST' } },
+      body: JSON.stringify({ request: { uid } }),
+    });
+    const answers = [
+      await bundle.invoke(call(hintPath(key, 'paris')), 10_000),
+      await bundle.invoke(call(hintPath(key, 'paris').replace('paris', 'rome')), 10_000),
+    ];
+    expect(answers.map((answer) => JSON.stringify(answer))).toEqual([
+      expect.stringContaining(uid),
+      expect.stringContaining(uid),
+    ]);
+    expect(service.calls.map(({ operation }) => operation)).toEqual([
+      'secretsmanager.GetSecretValue',
+      'AmazonSQS.SendMessage',
+    ]);
+    expect(await loadedBytes(synthesized.webhookBundle)).toBeLessThan(600_000);
   });
 
   it('fails in notify when nobody can be told, so that CloudWatch tells people itself', async () => {

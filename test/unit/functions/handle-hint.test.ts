@@ -183,10 +183,37 @@ describe('createHintHandler', () => {
     expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
 
-  it('orders nothing of a cluster that has no hints: its tick knows whether it recovers', async () => {
-    const { sent } = await handle(dueEvent(encodeWaitingHint({ id: PARIS.id, due: NOW })));
-    expect(sent).toEqual([]);
-    expect(output.records()).toEqual([]);
+  describe('of a webhook', () => {
+    const placed = [
+      registered(DUBLIN.id, { target: DUBLIN, source: `eks ${ACCOUNT}/${REGION}`, shard: PLACE }),
+      registered(PARIS.id, { target: PARIS, shard: PLACE }),
+    ];
+    const fresh = (id: string) => encodeWaitingHint({ id, due: NOW, fresh: true });
+
+    it('orders a sweep at once where requests are judged from the first second', async () => {
+      const { waiting, sent } = await handle(dueEvent(fresh(PARIS.id), fresh(PARIS.id)), placed);
+      expect(waiting).toEqual([]);
+      expect(sent).toMatchObject([{ group: SHARD, clusters: 1 }]);
+      expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({
+        ok: true,
+        value: { target: { id: PARIS.id }, tick: NOW, deadlineMs: 10_000, hinted: true },
+      });
+      expect(output.records()).toMatchObject([{ metrics: { Hints: [1], HintedSweeps: [1] } }]);
+    });
+
+    it('waits on where EKS approves first', async () => {
+      const { waiting, sent } = await handle(dueEvent(fresh(DUBLIN.id)), placed);
+      expect(waiting).toEqual([{ id: DUBLIN.id, inSeconds: 120, delay: 120 }]);
+      expect(sent).toEqual([]);
+    });
+
+    it.each([
+      ['a cluster that nobody knows', 'rome', [DEFAULT_POLICY]],
+      ['a cluster of no policy', PARIS.id, [{ ...DEFAULT_POLICY, clusters: ['other'] }]],
+    ])('is dropped for %s', async (_, id, policies) => {
+      expect(await handle(dueEvent(fresh(id)), placed, policies)).toEqual({ waiting: [], sent: [] });
+      expect(output.records()).toEqual([]);
+    });
   });
 
   it('lets the sweep shake hands with machines where the lane reaches them', async () => {

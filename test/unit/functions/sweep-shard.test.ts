@@ -111,6 +111,15 @@ describe('createSweepShard', () => {
     expect(messages).toEqual([4]);
   });
 
+  it.each([
+    ['carries out an order of a hint of the last ten seconds', true, 10_000, 1],
+    ['drops one that is older, and tells nothing of it: its neighbours wait', true, 10_001, 0],
+    ['carries out an order of a tick however long it waited', undefined, 60_000, 1],
+  ] as const)('%s', async (_, hinted, age, count) => {
+    await run({ clock: () => NOW + age }, encodeOrders([{ ...order('paris'), hinted }]));
+    expect(outcomes.map(({ id }) => id)).toEqual(Array.from({ length: count }, () => 'paris'));
+  });
+
   it('acknowledges its message whatever came of a sweep, and tells of it', async () => {
     const sweepOne: SweepCluster = async (one, signal) =>
       one.target.id === 'a' ? failing(one, signal) : well(one, signal);

@@ -6,7 +6,7 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
@@ -29,7 +29,7 @@ const FULL: Fleet = fleetOf({
       securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
     },
   ],
-  hub: { architecture: 'x86_64', hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+  hub: { architecture: 'x86_64', hints: true, webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
   rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
 });
 
@@ -206,7 +206,7 @@ describe('the hub stack', () => {
 
   it('runs every function alike, with a log group that is kept for a year', () => {
     plain.resourceCountIs('AWS::Lambda::Function', 4);
-    full.resourceCountIs('AWS::Lambda::Function', 6);
+    full.resourceCountIs('AWS::Lambda::Function', 7);
     for (const [template, architecture] of [
       [plain, 'arm64'],
       [full, 'x86_64'],
@@ -341,6 +341,69 @@ describe('the hub stack', () => {
       LogGroupName: '/aws/eks/dublin/cluster',
       FilterPattern:
         '{ ($.objectRef.resource = "certificatesigningrequests") && ($.verb = "create") && ($.stage = "ResponseComplete") && ($.objectRef.subresource NOT EXISTS) }',
+    });
+  });
+
+  describe('takes hints of clusters', () => {
+    it('only where that is wanted', () => {
+      plain.resourceCountIs('AWS::Lambda::Url', 0);
+      plain.resourceCountIs('AWS::SecretsManager::Secret', 0);
+      const events = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, hints: true } })).hub);
+      events.resourceCountIs('AWS::Lambda::Url', 0);
+      const webhook = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, webhook: true } })).hub);
+      webhook.resourceCountIs('AWS::Lambda::Url', 1);
+      webhook.resourceCountIs('AWS::Events::Rule', 0);
+      webhook.resourceCountIs('AWS::Logs::SubscriptionFilter', 0);
+    });
+
+    it('at one URL without authentication of AWS, whose function anyone may call by it alone', () => {
+      full.resourceCountIs('AWS::Lambda::Url', 1);
+      const { id } = resource(full, 'AWS::Lambda::Function', 'HintsWebhook');
+      full.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'NONE', Cors: Match.absent() });
+      const open = Object.values(full.findResources('AWS::Lambda::Permission')).filter(
+        ({ Properties: { Principal } }) => Principal === '*',
+      );
+      // AWS Lambda Developer Guide, "Control access to Lambda function URLs": both are needed.
+      expect(open.map(({ Properties }) => Properties)).toEqual([
+        {
+          Action: 'lambda:InvokeFunctionUrl',
+          FunctionName: { 'Fn::GetAtt': [id, 'Arn'] },
+          FunctionUrlAuthType: 'NONE',
+          Principal: '*',
+        },
+        {
+          Action: 'lambda:InvokeFunction',
+          FunctionName: { 'Fn::GetAtt': [id, 'Arn'] },
+          InvokedViaFunctionUrl: true,
+          Principal: '*',
+        },
+      ]);
+    });
+
+    it('with concurrency of its own, so that a flood takes none of the sweeps, and no line in the log for a call', () => {
+      full.hasResourceProperties('AWS::Lambda::Function', {
+        FunctionName: 'CertMarshal-webhook',
+        ReservedConcurrentExecutions: 2,
+        MemorySize: 256,
+        Timeout: 5,
+        LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN', LogGroup: Match.anyValue() },
+      });
+    });
+
+    it('with a key that CloudFormation makes and no template has', () => {
+      full.hasResourceProperties('AWS::SecretsManager::Secret', {
+        GenerateSecretString: { PasswordLength: 64, ExcludePunctuation: true },
+        KmsKeyId: KEY,
+        SecretString: Match.absent(),
+      });
+    });
+
+    it('and rings when it fails, not when Lambda refuses a flood', () => {
+      const names = Object.values(full.findResources('AWS::CloudWatch::Alarm')).map(
+        ({ Properties: { AlarmName } }) => AlarmName,
+      );
+      expect(names).toContain('certmarshal-function-errors-webhook');
+      expect(names).not.toContain('certmarshal-function-throttles-webhook');
     });
   });
 
@@ -497,12 +560,16 @@ describe('the hub stack', () => {
       },
     );
 
-    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole', 'HintsHintRole'])(
-      'of %s are exactly these for everything',
-      (role) => {
-        expect(allowedTo(full, role)).toMatchSnapshot('by action');
-      },
-    );
+    it.each([
+      'DispatchRole',
+      'SweepRole',
+      'OutcomesReportRole',
+      'NotifyNotifyRole',
+      'HintsHintRole',
+      'HintsWebhookWebhookRole',
+    ])('of %s are exactly these for everything', (role) => {
+      expect(allowedTo(full, role)).toMatchSnapshot('by action');
+    });
 
     it('let a sweep read exactly the secrets of the fleet, and assume exactly the roles of its spokes', () => {
       const allowed = allowedTo(full, 'SweepRole');
@@ -537,6 +604,26 @@ describe('the hub stack', () => {
       expect(allowed['eks:DescribeUpdate']).toContain(nodegroups);
       expect(allowedTo(template, 'DispatchRole')).not.toHaveProperty('eks:UpdateNodegroupVersion', expect.anything());
       expect(JSON.stringify([plain.toJSON(), full.toJSON()])).not.toContain('UpdateNodegroupVersion');
+    });
+
+    it('let the webhook read its key and send to the queue of hints, and nothing else', () => {
+      const {
+        'logs:CreateLogStream': _stream,
+        'logs:PutLogEvents': _events,
+        ...allowed
+      } = allowedTo(full, 'HintsWebhookWebhookRole');
+      expect(Object.keys(allowed).toSorted()).toEqual([
+        'kms:Decrypt',
+        'kms:Encrypt',
+        'kms:GenerateDataKey*',
+        'kms:ReEncrypt*',
+        'secretsmanager:GetSecretValue',
+        'sqs:GetQueueAttributes',
+        'sqs:GetQueueUrl',
+        'sqs:SendMessage',
+      ]);
+      expect(allowed['secretsmanager:GetSecretValue']).toHaveLength(1);
+      expect(allowed['sqs:SendMessage']).toHaveLength(1);
     });
 
     it('have a wildcard where an action knows no resource, and nowhere else', () => {

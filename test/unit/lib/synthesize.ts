@@ -11,8 +11,9 @@ const run = promisify(execFile);
 export interface Synthesized extends AsyncDisposable {
   /** Paths of the bundles that would be deployed. */
   readonly bundles: Readonly<Record<'dispatch' | 'sweep' | 'report' | 'notify', string>>;
-  /** The same for the hint function, where the fleet has one. */
+  /** The same for the functions of hints, where the fleet has them. */
   readonly hintBundle?: string;
+  readonly webhookBundle?: string;
 }
 
 interface Template {
@@ -46,10 +47,11 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
       return typeof path === 'string' ? join(output, path, 'index.mjs') : undefined;
     };
     const [dispatch = '', sweep = '', report = '', notify = ''] = ['Dispatch', 'Sweep', 'Report', 'Notify'].map(bundle);
-    const hintBundle = bundle('Hint');
+    const [hintBundle, webhookBundle] = ['Hint', 'Webhook'].map(bundle);
     return {
       bundles: { dispatch, sweep, report, notify },
       hintBundle,
+      webhookBundle,
       [Symbol.asyncDispose]: dispose,
     };
   } catch (error) {

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:https';
+import { AwsError } from '../../lambdas/aws/errors.ts';
+import { reviewOf } from '../../lambdas/contracts/admission-review.ts';
+import { hintPath, PROOF_HEADER, provesAccepted } from '../../lambdas/fleet/webhook-token.ts';
+import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
+import type { HubWebhook } from '../hub-webhook.ts';
+import { type Answer, type CheckGroup, failed, passed, warning } from './check.ts';
+import { notOurs } from './source-checks.ts';
+
+/** A cold start takes most of it. Milliseconds. */
+const DEADLINE_MS = 10_000;
+/** An answer is some hundred bytes. */
+const MAX_BYTES = 64 * 1_024;
+
+const DEPLOY = 'Deploy again. If it stays: aws logs tail the log group of the function, which names what failed.';
+
+/**
+ * Sends a hint of each cluster, as its API server would: whether the URL can be reached from here, and whether the hub takes the token.
+ *
+ * @param read where hints are sent to, and the key of the tokens
+ * @param ids of the clusters
+ * @param ca of the certificate of the URL, PEM. @default those that this machine trusts
+ */
+export function webhookGroup(
+  read: (signal: AbortSignal) => Promise<HubWebhook>,
+  ids: readonly string[],
+  ca?: string,
+): CheckGroup {
+  const agent = new Agent({ keepAlive: true, ca });
+  let webhook: HubWebhook | undefined;
+  return {
+    subject: 'hints by webhook',
+    checks: [
+      {
+        id: 'webhook',
+        title: 'URL of hints is known',
+        object: 'the function that takes hints',
+        async run(signal) {
+          try {
+            webhook = await read(signal);
+            return passed(webhook.url);
+          } catch (error) {
+            if (error instanceof AwsError && error.kind === 'denied')
+              return notOurs(`${error.object}: ${error.problem}`);
+            throw error;
+          }
+        },
+      },
+      ...ids.map((id) => ({
+        id: 'hint',
+        title: 'hint is taken',
+        object: id,
+        needs: ['webhook'],
+        run: async (signal: AbortSignal) =>
+          webhook === undefined
+            ? failed('the URL is not known', { text: DEPLOY })
+            : sendHint(webhook, id, agent, signal),
+      })),
+    ],
+    close: () => agent.destroy(),
+  };
+}
+
+async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, signal: AbortSignal): Promise<Answer> {
+  const uid = randomUUID();
+  const { hostname, port } = new URL(url);
+  const options = {
+    agent,
+    hostname,
+    port: port === '' ? 443 : port,
+    method: 'POST',
+    path: hintPath(key, id),
+    headers: { 'content-type': 'application/json', 'user-agent': 'certmarshal' },
+  };
+  try {
+    const limits = { timeoutMs: DEADLINE_MS, maxBytes: MAX_BYTES };
+    const { status, headers } = await exchange(options, reviewOf(uid), limits, [signal], () => true);
+    // AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
+    if (status === 429)
+      return warning('Lambda lets in no more hints at the moment', {
+        text: 'Run this again. If it stays, something floods the URL: look at Invocations and Throttles of the function.',
+      });
+    if (status !== 200) return failed(`HTTP ${status}`, { text: DEPLOY });
+    if (provesAccepted(key, uid, String(headers[PROOF_HEADER]))) return passed('yes');
+    return failed('the hub does not take the token', {
+      text: 'A new key counts after 5 minutes: run this again then. If it stays, deploy again.',
+    });
+  } catch (error) {
+    if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
+    return failed(`${url} does not answer: ${error.code ?? error.failure}`, {
+      text: 'Look at the way from here to the URL: DNS, proxy, firewall. API servers need such a way too; without it their clusters wait for the tick.',
+    });
+  }
+}
