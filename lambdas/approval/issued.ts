@@ -11,7 +11,7 @@ import { nodeWithoutInstance } from './evidence/node-kinds.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type KeyPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
-import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
+import { isEndpoint, reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
 import { enumerate, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { NameProof } from './verdict.ts';
@@ -147,7 +147,8 @@ function faultOf(certificate: Certificate, node: string): IssuedFault | undefine
  *
  * @param before what was said of the same certificate the last time
  */
-export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, before?: EarlierVerdict): JudgedIssued {
+export function judgeIssued(given: IssuedClaim, grounds: IssuedGrounds, before?: EarlierVerdict): JudgedIssued {
+  const claim = withoutOwnEndpoint(given, grounds);
   const { fault } = claim;
   const reserved = reservedNames(claim, grounds);
   const unproven = [...reserved.keys()];
@@ -156,6 +157,19 @@ export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, before?:
   const judged = judgeNames(claim, reserved, grounds, before);
   if (fault === undefined || judged.verdict === 'names-another') return judged;
   return { ...judged, verdict: 'not-proven', why: fault.why };
+}
+
+/** A machine of the control plane has the key of the API server: the names of the endpoint, which move from one to the next, give it nothing more. */
+function withoutOwnEndpoint(claim: IssuedClaim, { cluster, evidence }: IssuedGrounds): IssuedClaim {
+  const isControlPlane = evidence
+    .ownersOf(claim.node)
+    .owners.some((owner) => owner.controlPlane === true && isIndependent(owner) && isLive(owner));
+  if (!isControlPlane) return claim;
+  return {
+    ...claim,
+    dnsNames: claim.dnsNames.filter((name) => !isEndpoint(canonicalDnsName(name), cluster)),
+    addresses: claim.addresses.filter((address) => !isEndpoint(canonicalAddress(address) ?? address, cluster)),
+  };
 }
 
 function judgeNames(

@@ -131,6 +131,17 @@ describe('judgeIssued', () => {
     expect(judge({ addresses: ['10.0.0.2'] }, unread(), told).verdict).toBe(verdict);
   });
 
+  it('the endpoint is of every machine of the control plane, and of no other node', () => {
+    const made = machine('node-1', { InternalIP: ['10.0.0.1'] });
+    const labels = { ...made.metadata.labels, 'cluster.x-k8s.io/control-plane': '' };
+    const controlPlane = grounds({ machines: [{ ...made, metadata: { ...made.metadata, labels } }] });
+    const change = { dnsNames: ['node-1', 'api.berlin.example.com'], addresses: ['10.0.0.1', '10.0.0.250'] };
+    expect(judge(change, controlPlane).verdict).toBe('proven');
+    expect(judge({ dnsNames: [], addresses: ['10.0.0.250'] }, controlPlane).verdict).toBe('proven');
+    expect(judge({ dnsNames: ['node-1', 'kubernetes'] }, controlPlane).verdict).toBe('names-another');
+    expect(judge(change).verdict).toBe('names-another');
+  });
+
   it('content that no evidence makes right needs none', () => {
     expect(judge({ isAuthority: true }, unread()).verdict).toBe('names-another');
     expect(judge({ dnsNames: ['kubernetes'] }, unread()).verdict).toBe('names-another');
