@@ -11,10 +11,9 @@ import {
 } from '../../lambdas/approval/issued.ts';
 import { issuedNames } from '../../lambdas/approval/issued-names.ts';
 import { observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
-import { isFor } from '../../lambdas/approval/selection.ts';
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { decodedText } from '../../lambdas/audit/objects.ts';
 import { placeOf } from '../../lambdas/audit/sources/tls-targets.ts';
@@ -130,13 +129,10 @@ async function explainNode(
   ]);
   const shown = await shake(target, { node, addresses: addressesOf(own, evidence), port }, signal);
 
-  const selected = policies.filter(
-    (policy) => policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
-  );
   const grounds: IssuedGrounds = {
     cluster,
     evidence,
-    policies: selected.length === 0 ? [DEFAULT_POLICY] : selected,
+    policies,
     machines: AS_NOW,
     now,
   };

@@ -1,6 +1,6 @@
 import { canonicalAddress, canonicalDnsName } from '../names.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
-import type { IssuedClaim, IssuedGrounds } from './issued.ts';
+import { type IssuedClaim, type IssuedGrounds, servingPolicies } from './issued.ts';
 import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
 import type { NameProof } from './verdict.ts';
@@ -19,7 +19,7 @@ export function issuedNames(
     kind === 'dns'
       ? reservedDnsName(canonicalDnsName(name), cluster, mayBe) !== undefined
       : reservedAddress(canonicalAddress(name) ?? '', cluster) !== undefined;
-  const [best = []] = policies
+  const [best = []] = servingPolicies({ policies, cluster })
     .map((policy) => proveOwnership(names, node, evidence, policy, cluster).proofs)
     .toSorted((a, b) => provenIn(b) - provenIn(a));
   // What no node may have, no evidence proves.

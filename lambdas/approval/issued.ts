@@ -184,7 +184,7 @@ function judgeNames(
     ...addresses.map((value) => ({ kind: 'iPAddress' as const, value })),
   ].filter(({ value }) => !reserved.has(value));
   const [taken] = reserved.values();
-  const judged = selected(grounds).map(
+  const judged = servingPolicies(grounds).map(
     (policy): Failure | undefined =>
       failureOf(claim, names, policy, grounds) ??
       (taken === undefined ? undefined : { why: taken.why, kind: 'unproven', unproven: [] }),
@@ -356,7 +356,11 @@ function canTell(node: string, { evidence: trusted }: ApprovalPolicy, { readings
   return reason !== 'EvidenceMissing' || nodeWithoutInstance(node) === undefined;
 }
 
-function selected({ policies, cluster }: IssuedGrounds): readonly ApprovalPolicy[] {
+/** The policies that a certificate of the cluster is judged by. Pure. */
+export function servingPolicies({
+  policies,
+  cluster,
+}: Pick<IssuedGrounds, 'policies' | 'cluster'>): readonly ApprovalPolicy[] {
   const own = policies.filter((policy) => policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster));
   return own.length === 0 ? [DEFAULT_POLICY] : own;
 }
