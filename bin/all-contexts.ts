@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { regionOfEksEndpoint } from '../lambdas/aws/eks-endpoint.ts';
 import type { KubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { parseServerUrl } from '../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
@@ -93,9 +94,11 @@ export async function fleetContexts(
 
 /** Pure. @param listed the one that counts among those of the same API server comes first */
 export function clustersOf(listed: readonly ListedContext[]): readonly FleetContext[] {
-  const byServer = Map.groupBy(listed, ({ context, server }) => {
+  const byServer = Map.groupBy(listed, ({ context, server, serverName, user }) => {
     const url = parseServerUrl(server ?? '');
-    return typeof url === 'string' ? `context ${context}` : url.href;
+    if (typeof url === 'string') return `context ${context}`;
+    // Behind another host may be a proxy to many clusters.
+    return regionOfEksEndpoint(url.href) !== undefined ? url.href : JSON.stringify([url.href, serverName, user]);
   });
   const clusters = [...byServer.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, also: others.map(({ context }) => context) },

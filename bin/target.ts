@@ -27,7 +27,7 @@ import {
 import { loadLocalKubeconfig } from '../lambdas/kubernetes/local-kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
-import { readExec } from './eks-token.ts';
+import { createReadExec } from './eks-token.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
@@ -92,7 +92,7 @@ export async function openTarget(
   return {
     ...target,
     handshake: handshakeFrom(target.workload),
-    ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}),
+    ...(target.cluster.provider === 'eks' ? instancesOf(host, target.cluster.name) : {}),
   };
 }
 
@@ -373,7 +373,7 @@ export async function load(
 ): Promise<LoadedKubeconfig> {
   const read = await readKubeconfigFiles(files, option);
   try {
-    return await loadLocalKubeconfig(read, { context, allowExec, readExec });
+    return await loadLocalKubeconfig(read, { context, allowExec, readExec: createReadExec(allowExec === true) });
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
     throw new UsageError(files.length === 1 ? `${files[0]}: ${error.message}` : error.message, { cause: error });

@@ -112,7 +112,7 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
 }
 
 /** Only an audit knows what was before. Here, who has an address now counts as who had it when the certificate was issued. */
-const AS_NOW: KnownMachines = { bornAt: () => 0, hadAddress: () => undefined };
+const AS_NOW: KnownMachines = { bornAt: () => 0, madeAt: () => undefined, hadAddress: () => true };
 
 async function explainNode(
   target: SweepTarget,

@@ -61,8 +61,14 @@ export interface EarlierVerdict extends JudgedIssued {
 export interface KnownMachines {
   /** When the machine that is a node now was made, in milliseconds since the epoch; undefined where that is not known. */
   bornAt(node: string): number | undefined;
-  /** Whether the audit before saw a canonical address at a node; undefined where that is no address, or the node was not seen. */
-  hadAddress(node: string, address: string): boolean | undefined;
+  /** When the Machine of a node was made, where Cluster API has one. Milliseconds since the epoch. */
+  madeAt(node: string): number | undefined;
+  /**
+   * Whether the audit before saw a canonical address at a node; undefined where that is no address, the node was not seen, or the audit was later than that.
+   *
+   * @param until milliseconds since the epoch
+   */
+  hadAddress(node: string, address: string, until: number): boolean | undefined;
 }
 
 /** What the certificates of one cluster are judged by. */
@@ -80,6 +86,9 @@ export interface IssuedGrounds {
  * minutes (kube-controller-manager, `pkg/controller/certificates/authority`). What could still be explained by that is not held against a certificate.
  */
 export const SETTLED_MS = 20 * MINUTE_MS;
+
+/** As long as requests are kept, and an audit more: no evidence of now is of another day. */
+const JUST_NOW_MS = 120 * MINUTE_MS;
 
 /** id-kp-serverAuth, id-kp-clientAuth and anyExtendedKeyUsage, RFC 5280 §4.2.1.12. */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
@@ -178,7 +187,7 @@ function judgeNames(
   grounds: IssuedGrounds,
   before: EarlierVerdict | undefined,
 ): JudgedIssued {
-  const { node, dnsNames, addresses, notBefore } = claim;
+  const { dnsNames, addresses, notBefore } = claim;
   const names: readonly GeneralName[] = [
     ...dnsNames.map((value) => ({ kind: 'dNSName' as const, value })),
     ...addresses.map((value) => ({ kind: 'iPAddress' as const, value })),
@@ -211,12 +220,9 @@ function judgeNames(
   if (unread !== undefined) return before === undefined ? told('unknown', unread.why) : asBefore(before);
   if (before?.wasProven === true) return told('no-longer-proven');
   // A name does not move.
-  if (failures.every(({ kind }) => kind === "another's name")) return told('names-another');
   if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
-    return before === undefined
-      ? told('unknown', `it is of a machine that was ${printable(node, 253)} before`)
-      : asBefore(before);
-  const isAnother = failures.every(
+    return told('unknown', 'it was issued to a machine that was replaced since');
+  const isAnother = failures.some(
     ({ kind, wasTheirs }) =>
       kind === "another's name" ||
       (kind === "another's address" && isSettled && wasTheirs === true && mayHaveMoved !== true) ||
@@ -228,10 +234,10 @@ function judgeNames(
   return told(isSettled || isPlain ? 'not-proven' : 'unknown');
 }
 
-/** A machine that took its name is another one: what was issued to the one before went with it. */
+/** A machine that took the name of another has a key of its own. A Node tells nothing of that: it can be made anew while its machine stays. */
 function isOfEarlierMachine({ node, notBefore }: IssuedClaim, machines: KnownMachines): boolean {
-  const bornAt = machines.bornAt(node);
-  return bornAt !== undefined && bornAt - notBefore >= SETTLED_MS;
+  const madeAt = machines.madeAt(node);
+  return madeAt !== undefined && madeAt - notBefore >= SETTLED_MS;
 }
 
 /** Where a kubelet showed a certificate in a handshake. */
@@ -289,7 +295,7 @@ function failureOf(
   policy: ApprovalPolicy,
   grounds: IssuedGrounds,
 ): Failure | undefined {
-  const { evidence, cluster, machines } = grounds;
+  const { evidence, cluster } = grounds;
   const { proofs, failure } = proveOwnership(names, node, evidence, policy, cluster);
   const unproven = proofs.flatMap(({ proven, name }) => (proven ? [] : [name]));
   if (failure === undefined)
@@ -305,10 +311,11 @@ function failureOf(
   if (name !== undefined) return { kind: "another's name", why: belongsTo(name), unproven };
   const [first] = ofAnother;
   if (failure.hostile && first !== undefined) {
-    const lasting = ofAnother.find((one) => hadIt(one, notBefore, machines));
+    const lasting = ofAnother.find((one) => hadIt(one, notBefore, grounds));
     return { kind: "another's address", why: belongsTo(lasting ?? first), unproven, wasTheirs: lasting !== undefined };
   }
   if (failure.hostile) return { kind: 'foreign', why, unproven };
+  if (first !== undefined) return { kind: 'unproven', why: belongsTo(first), unproven };
   return { kind: canTell(node, policy, evidence, failure.reason) ? 'unproven' : 'untold', why, unproven };
 }
 
@@ -341,17 +348,27 @@ function belongsTo({ kind, canonical, owner: { nodes, object } }: NameOfAnother)
   return `${label} ${printable(canonical, 253)} belongs to ${printable(nodes[0] ?? '', 253)} (${printable(object, 150)})`;
 }
 
-/** As far as anyone can tell: its machine is older, and the audit before saw it there too. */
-function hadIt({ canonical, owner: { nodes } }: NameOfAnother, at: number, machines: KnownMachines): boolean {
+/** Its machine is older, and an audit saw the address there when the certificate was issued, or that was just now. */
+function hadIt(
+  { canonical, owner: { nodes } }: NameOfAnother,
+  at: number,
+  { machines, now }: Pick<IssuedGrounds, 'machines' | 'now'>,
+): boolean {
+  const isJustNow = now - at <= JUST_NOW_MS;
   return nodes.some((other) => {
     const bornAt = machines.bornAt(other);
-    return bornAt !== undefined && bornAt <= at && machines.hadAddress(other, canonical) !== false;
+    if (bornAt === undefined || bornAt > at) return false;
+    return isJustNow
+      ? machines.hadAddress(other, canonical, now) !== false
+      : machines.hadAddress(other, canonical, at + SETTLED_MS) === true;
   });
 }
 
 /** Nothing was read that a policy trusts, a node of a kind that has no object, and what only the certificate before proved: that is no word against a certificate. */
-function canTell(node: string, { evidence: trusted }: ApprovalPolicy, { readings }: Evidence, reason: Reason): boolean {
-  if (trusted.includes('renewal')) return false;
+function canTell(node: string, { evidence: trusted }: ApprovalPolicy, evidence: Evidence, reason: Reason): boolean {
+  const { readings } = evidence;
+  const isKnown = evidence.ownersOf(node).owners.some((owner) => isLive(owner) && trusted.includes(owner.source));
+  if (trusted.includes('renewal') && !isKnown) return false;
   if (!readings.some(({ ok, source }) => ok && trusted.includes(source))) return false;
   return reason !== 'EvidenceMissing' || nodeWithoutInstance(node) === undefined;
 }
@@ -378,9 +395,27 @@ function reservedNames(
     ].flatMap(({ name, reserved }) =>
       reserved === undefined
         ? []
-        : [[name, { why: `it has ${printable(name, 253)}, which is ${reserved.why}`, isAnother: reserved.hostile }]],
+        : [
+            [
+              name,
+              {
+                why: `it has ${printable(name, 253)}, which is ${reserved.why}`,
+                isAnother: reserved.hostile && !isOwnName(name, node, evidence),
+              },
+            ],
+          ],
     ),
   );
+}
+
+/** What pods find the API server and Services by. */
+const OF_THE_CLUSTER = /^kubernetes(?:\.default(?:\..*)?)?$|\.svc$|\.svc\.cluster\.local$/;
+
+/** A machine may be called like a Service, in a domain of its own: no request of it is approved, and it takes no name from a Service. */
+function isOwnName(name: string, node: string, evidence: Evidence): boolean {
+  const canonical = canonicalDnsName(name);
+  const { owners } = evidence.holdersOf('dns', canonical);
+  return !OF_THE_CLUSTER.test(canonical) && counting({ owners, more: [] }).some(({ nodes }) => nodes.includes(node));
 }
 
 /** @param key as certificates have it: `P-256`, `RSA-2048`, `Ed25519`, `ML-DSA-65` */

@@ -129,10 +129,11 @@ export function overtakenBy(uid: string, now: unknown): string {
 }
 
 /** Why `--yes` alone does not approve it; undefined where it does. */
-function whyTyped({ hostile, names }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
+function whyTyped({ hostile, names, checks }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
   if (hostile) return 'it is provably hostile';
   if (names.some((name) => isReserved(name, cluster))) return 'no node may have a name of it';
   if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name of it belongs to another';
+  if (checks.some(({ reason }) => reason === 'SanContested')) return 'others claim a name of it too';
   return allRead ? undefined : 'evidence could not be read, so whose its names are is not known';
 }
 

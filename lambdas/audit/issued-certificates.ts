@@ -27,7 +27,7 @@ const MOST = 10_000;
 /** Of each of the two. Twice as much is held while the list is read. */
 const MAX_CHARACTERS = 20 * 1024 * 1024;
 /** An ordinary one has 1 to 2 KB. */
-const LONGEST = 64 * 1024;
+const LONGEST = 120_000;
 
 /** A request that has its certificate. */
 export type IssuedRequest = Pick<

@@ -136,9 +136,17 @@ function knownMachines(members: readonly MemberObservation[], previous: Snapshot
   const seen = (previous?.observations ?? []).filter((one) => one.kind === 'member');
   // A Machine outlives a time in which it could not be read as it was before; what its Node shows is of now.
   const had = new Map(machinesLast(seen).map(({ node, addresses }) => [node, new Set(addresses)]));
+  const made = new Map(
+    members.flatMap(({ source, node, createdAt }) =>
+      source === 'machines' ? [[node, timeOf(createdAt)] as const] : [],
+    ),
+  );
+  const seenAt = timeOf(previous?.auditedAt) ?? Number.POSITIVE_INFINITY;
   return {
     bornAt: (node) => born.get(node),
-    hadAddress: (node, address) => (isIP(address) === 0 ? undefined : had.get(node)?.has(address)),
+    madeAt: (node) => made.get(node),
+    hadAddress: (node, address, until) =>
+      isIP(address) === 0 || seenAt > until ? undefined : had.get(node)?.has(address),
   };
 }
 

@@ -1,4 +1,3 @@
-import { SETTLED_MS } from '../approval/issued.ts';
 import type {
   CertificateObservation,
   MemberObservation,
@@ -79,9 +78,6 @@ export function keepObservations(
     const { member, notAfter, issued } = before;
     const isRecent = at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS;
     if (member === undefined) return isRecent;
-    // A machine that took the name of another one is none of those that this was issued to.
-    const bornAt = members.bornAt(member);
-    if (issued !== undefined && bornAt !== undefined && bornAt - beginning(before) >= SETTLED_MS) return false;
     if (!read('nodes') || members.nodes.has(member)) return true;
     // Who never was a node can have a certificate that names one.
     return issued?.verdict === 'names-another' && isRecent;
@@ -301,11 +297,17 @@ function supersededAtPlace(
       .filter((certificate) => lasts(certificate, at))
       .toSorted(
         (a, b) =>
-          verdictOf(a) - verdictOf(b) || ending(a) - ending(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''),
+          verdictOf(a) - verdictOf(b) || lastingFirst(a, b, at) || compare(a.fingerprint ?? '', b.fingerprint ?? ''),
       );
     return [...older.filter((certificate) => !lasts(certificate, at)), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
   });
   return new Set(over);
+}
+
+/** Of serving certificates that are not proven, the one that can be misused longest; of others, the one that expires first. */
+function lastingFirst(a: CertificateObservation, b: CertificateObservation, at: number): number {
+  if (a.issued === undefined && b.issued === undefined) return ending(a) - ending(b);
+  return Math.max(at, ending(b)) - Math.max(at, ending(a)) || ending(b) - ending(a);
 }
 
 function lasts(certificate: CertificateObservation, at: number): boolean {
@@ -351,11 +353,6 @@ interface MemberLists {
   isLost(member: string): boolean;
   /** Names of all that the list of Nodes has. */
   readonly nodes: ReadonlySet<string>;
-  /**
-   * When its Machine was made, or where it has none its Node, in milliseconds since the epoch; undefined of what is in no list now, and where a list that had it
-   * could not be read.
-   */
-  bornAt(member: string): number | undefined;
 }
 
 function memberLists(
@@ -367,13 +364,10 @@ function memberLists(
   const nodes = new Set<string>();
   const gone = new Set<string>();
   const lost = new Set<string>();
-  const born = new Map<string, number>();
-  const machineBorn = new Map<string, number>();
   for (const observation of now) {
     if (observation.kind !== 'member') continue;
     for (const name of namesOf(observation)) {
       present.add(name);
-      (observation.source === 'machines' ? machineBorn : born).set(name, timeOf(observation.createdAt) ?? 0);
       if (observation.source === 'nodes') nodes.add(name);
     }
   }
@@ -386,7 +380,6 @@ function memberLists(
     isGone: (member) => gone.has(member) && !lost.has(member) && !present.has(member),
     isLost: (member) => lost.has(member) && !present.has(member),
     nodes,
-    bornAt: (member) => (lost.has(member) ? undefined : (machineBorn.get(member) ?? born.get(member))),
   };
 }
 

@@ -139,6 +139,9 @@ export interface ListedContext {
   readonly cluster: string | undefined;
   /** As it stands in the kubeconfig: perhaps no URL. */
   readonly server: string | undefined;
+  /** By these a proxy tells clusters apart that have one URL. */
+  readonly serverName?: string | undefined;
+  readonly user?: string | undefined;
 }
 
 /** Every context, the current one first. @throws KubeconfigError */
@@ -146,7 +149,13 @@ export function listContexts(source: KubeconfigText, limits: TextLimits): readon
   const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
   const listed = contexts.map((context) => {
     const cluster = clusters.find(({ name }) => name === textOf(context, 'cluster'));
-    return { context: context.name, cluster: cluster?.name, server: cluster && textOf(cluster, 'server') };
+    return {
+      context: context.name,
+      cluster: cluster?.name,
+      server: cluster && textOf(cluster, 'server'),
+      serverName: cluster && textOf(cluster, 'tls-server-name'),
+      user: textOf(context, 'user'),
+    };
   });
   return [
     ...listed.filter(({ context }) => context === current),

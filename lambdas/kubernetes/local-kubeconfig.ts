@@ -45,8 +45,9 @@ export interface ExecRead {
  * Reads the `exec` of a user, where it is one that need not be run; undefined for any other. Runs nothing.
  *
  * @param server URL of the API server that gets the token
+ * @param caData its CA bundle as the file has it, base64-encoded; undefined where it has none or a path
  */
-export type ReadExec = (exec: JsonObject, server: string) => ExecRead | undefined;
+export type ReadExec = (exec: JsonObject, server: string, caData: string | undefined) => ExecRead | undefined;
 
 const EXEC_NOT_ALLOWED: RefusedField = {
   field: 'exec',
@@ -93,7 +94,9 @@ function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | unde
   const { exec, ...others } = user.content;
   const isAlone =
     Object.values(others).every((value) => value === null) && textOf(cluster, 'tls-server-name') === undefined;
-  return isAlone && isJsonObject(exec) ? readExec?.(exec, textOf(cluster, 'server') ?? '') : undefined;
+  return isAlone && isJsonObject(exec)
+    ? readExec?.(exec, textOf(cluster, 'server') ?? '', textOf(cluster, 'certificate-authority-data'))
+    : undefined;
 }
 
 /**

@@ -115,23 +115,32 @@ function partsOf(
   if (isByClass(id, threshold))
     return first(Object.entries(classes).flatMap(([part, count]) => (count > 0 ? [part] : [])));
   const group = groupOf(cluster, id);
-  if (group === undefined) return first(parts.map(ascii));
+  if (group === undefined) {
+    const few = fewOf(first(parts.map(ascii)), told);
+    return [...few.parts, ...(few.isMore ? [MORE] : [])];
+  }
   // With another threshold all of a cluster counts together.
   return threshold === 1 ? findingParts(group, signal, told) : [];
 }
 
-/** Each class is a part. Of other objects only a few are, however often a cluster changes their names: those that people were told of first, then the oldest. */
+/** Each class is a part. Of other objects, as of nodes, only a few are, however often a cluster changes their names: those that people were told of first, then the oldest. */
 function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: readonly string[]): readonly string[] {
   const classes = first([...tally, ...shown].flatMap(({ what }) => what ?? []));
   const others = shown.filter(({ what }) => what === undefined).toSorted((a, b) => compare(a.since, b.since));
-  const objects = first(others.map((finding) => partOf(finding, signal)));
+  const { parts, isMore } = fewOf(first(others.map((finding) => partOf(finding, signal))), told);
+  const counted = tally.reduce((sum, { what, count }) => (what === undefined ? sum + count : sum), 0);
+  return [...classes, ...parts, ...(isMore || counted > others.length ? [MORE] : [])];
+}
+
+function fewOf(
+  objects: readonly string[],
+  told: readonly string[],
+): { readonly parts: readonly string[]; readonly isMore: boolean } {
   const taken = told.filter((part) => part !== MORE && !Object.hasOwn(CERTIFICATE_CLASSES, part));
   const kept = objects.filter((part) => taken.includes(part));
   const free = Math.max(0, MAX_OBJECTS - taken.length);
   const parts = [...kept, ...objects.filter((part) => !taken.includes(part)).slice(0, free)];
-  const counted = tally.reduce((sum, { what, count }) => (what === undefined ? sum + count : sum), 0);
-  const isMore = parts.length < objects.length || counted > others.length;
-  return [...classes, ...parts, ...(isMore ? [MORE] : [])];
+  return { parts, isMore: parts.length < objects.length };
 }
 
 function groupOf({ audit }: ClusterHealth, id: Signal['id']): FindingGroup | undefined {

@@ -72,15 +72,22 @@ describe.skipIf(missing)('the stacks of the version before', () => {
       'this',
       'previous',
       [
+        ...['Incidents', 'Chat'].flatMap((topic) => [
+          `AWS::SNS::Topic Topics/${topic}`,
+          `AWS::SNS::TopicPolicy Topics/${topic}/Policy`,
+        ]),
         'AWS::SQS::Queue Outcomes/Starts',
         'AWS::SQS::QueuePolicy Outcomes/Starts/Policy',
         'AWS::Lambda::EventSourceMapping Outcomes/Report/SqsEventSource',
         'AWS::SQS::Queue Lane-default/Shards',
         'AWS::SQS::QueuePolicy Lane-default/Shards/Policy',
         'AWS::Lambda::EventSourceMapping Lane-default/Sweep/SqsEventSource',
+        'AWS::CloudWatch::Alarm IssuedNamesAnother',
+        'Output ChatTopicArn',
+        'Output FallbackTopicArn',
       ],
     ],
-  ])('lose nothing but queues: %s', async (_, from, to, lost) => {
+  ])('lose nothing but what the other version does not have: %s', async (_, from, to, lost) => {
     const stacks = await stacksOf(assemblyOf(to));
     let diff = '';
     for (const { name } of stacks) {
@@ -147,7 +154,8 @@ function replaced(before: readonly StackResource[], after: readonly StackResourc
   return after.filter(({ logicalId, physicalId }) => (ids.get(logicalId) ?? physicalId) !== physicalId);
 }
 
-/** Outputs but that of the queue of orders, and those that the emulator needs. */
-function lasting(outputs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(outputs).filter(([name]) => !/^OrdersQueueUrl|Property\d+$/.test(name)));
+/** Outputs but that of the queue of orders, and those that the emulator needs. The topic that was the pager is the fallback now. */
+function lasting({ FallbackTopicArn, ChatTopicArn: _, ...outputs }: Readonly<Record<string, string>>) {
+  const own = Object.entries(outputs).filter(([name]) => !/^OrdersQueueUrl|Property\d+$/.test(name));
+  return { ...Object.fromEntries(own), ...(FallbackTopicArn === undefined ? {} : { PagerTopicArn: FallbackTopicArn }) };
 }

@@ -31,7 +31,7 @@ export async function openAuditTarget(
     eks,
     policies: fleet.policies,
     // What is evidence of the certificates of EKS nodes.
-    ...(opened.cluster.provider === 'eks' ? instancesOf(host) : {}),
+    ...(opened.cluster.provider === 'eks' ? instancesOf(host, opened.cluster.name) : {}),
     reach: {
       handshakes: options.handshakes !== false,
       secrets: options.secrets === true,

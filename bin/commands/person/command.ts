@@ -168,7 +168,8 @@ async function lookAt(
     observed === undefined || csr === undefined
       ? sweep
       : judgeForPerson(observed.cluster, csr, observed.evidence, policies, now);
-  const allRead = observed?.evidence.readings.every(({ ok }) => ok) ?? false;
+  const readings = observed?.evidence.readings ?? [];
+  const allRead = readings.length > 0 && readings.every(({ ok }) => ok);
   const shown = { verdict, sweep, problems };
   const refused =
     csr !== undefined && uid !== undefined && csr.uid !== uid

@@ -53,7 +53,7 @@ const FLEET: Sources = {
 const CLUSTER = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'], endpoints: ['api.berlin.example.com', '10.0.0.250'] };
 
 /** Made a day ago, and nothing was seen of them before. */
-const OLD: KnownMachines = { bornAt: () => NOW - 24 * HOUR, hadAddress: () => undefined };
+const OLD: KnownMachines = { bornAt: () => NOW - 24 * HOUR, madeAt: () => NOW - 24 * HOUR, hadAddress: () => true };
 
 function grounds(sources: Sources = FLEET, change: Partial<IssuedGrounds> = {}): IssuedGrounds {
   const evidence = evidenceFor(CLUSTER, sources);
@@ -213,21 +213,42 @@ describe('judgeIssued', () => {
   });
 
   it('of a request of a machine that was called so before, the machine of now says nothing', () => {
-    const machines = { ...OLD, bornAt: () => NOW - HOUR / 4 };
+    const machines = { ...OLD, madeAt: () => NOW - HOUR / 4 };
     const claim = claimOfRequest(certificate({ addresses: ['10.0.0.77'] }), 'system:node:node-1', true);
     expect(judgeIssued(claim, grounds(FLEET, { machines })).verdict).toBe('unknown');
-    expect(judgeIssued(claim, grounds(FLEET, { machines }), said('not-proven')).verdict).toBe('not-proven');
+    expect(judgeIssued(claim, grounds(FLEET, { machines }), said('not-proven')).verdict).toBe('unknown');
     expect(judgeIssued({ ...claim, ofRequest: undefined }, grounds(FLEET, { machines })).verdict).toBe('not-proven');
   });
 
   it('what only a renewal can prove is unknown, and so is a node that no instance stands for', () => {
     const renewal = { ...DEFAULT_POLICY, evidence: [...DEFAULT_POLICY.evidence, 'renewal' as const] };
-    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, { policies: [renewal] })).verdict).toBe('unknown');
+    const others = { machines: FLEET.machines?.slice(1) ?? [] };
+    expect(judge({ addresses: ['10.0.0.77'] }, grounds(others, { policies: [renewal] })).verdict).toBe('unknown');
+    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, { policies: [renewal] })).verdict).toBe('not-proven');
     const fargate = claimOf(
       certificate({ commonName: 'system:node:fargate-ip-10-0-0-9', dnsNames: [], addresses: ['10.0.0.9'] }),
       'fargate-ip-10-0-0-9',
     );
     expect(judgeIssued(fargate, grounds()).verdict).toBe('unknown');
+  });
+
+  it('an address that another node has by now may have moved since the certificate was issued', () => {
+    const old = { addresses: ['10.0.0.2'], notBefore: NOW - 90 * 24 * HOUR };
+    const machines = {
+      ...OLD,
+      bornAt: () => 0,
+      hadAddress: (_: string, __: string, until: number) => until >= NOW || undefined,
+    };
+    expect(judge(old, grounds(FLEET, { machines })).verdict).toBe('not-proven');
+    expect(judge({ ...old, notBefore: NOW - HOUR }, grounds(FLEET, { machines })).verdict).toBe('names-another');
+  });
+
+  it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
+    const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: ['node-1.svc.corp.com'] });
+    const given = grounds({ machines: [named] });
+    expect(judge({ dnsNames: ['node-1.svc.corp.com'] }, given).verdict).toBe('not-proven');
+    expect(judge({ dnsNames: ['web.svc.corp.com'] }, given).verdict).toBe('names-another');
+    expect(judge({ dnsNames: ['web.shop.svc'] }, given).verdict).toBe('names-another');
   });
 
   it('without a policy for the cluster the built-in one counts', () => {

@@ -2,9 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readExec } from '../../../bin/eks-token.ts';
+import type { DescribeEks } from '../../../bin/eks-cluster.ts';
+import { createReadExec } from '../../../bin/eks-token.ts';
 import { load } from '../../../bin/target.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { ExecRead } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
+import type { JsonObject } from '../../../lambdas/resources/fields.ts';
 import { tokenRefusal, urlOf } from '../aws/authenticator.ts';
 import { type HttpService, startHttpService } from '../aws/http-service.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
@@ -59,6 +62,24 @@ afterAll(async () => {
   await sts[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
 });
+
+const CA = Buffer.from('the CA bundle of dublin').toString('base64');
+/** What EKS says of dublin. */
+const describing =
+  (change: object = {}): DescribeEks =>
+  async (_, name) => ({
+    name,
+    arn: '',
+    status: 'ACTIVE',
+    endpoint: ENDPOINT,
+    certificateAuthority: CA,
+    tags: {},
+    endpointAccess: 'public',
+    serviceCidrs: [],
+    remoteNodeNetworks: [],
+    ...change,
+  });
+const readExec = (exec: JsonObject, server: string) => createReadExec(false, describing())(exec, server, CA);
 
 const asked = (read: ExecRead | undefined) => {
   if (read === undefined) throw new Error('it is not read');
@@ -116,6 +137,36 @@ describe('a token that is signed in place of aws eks get-token', () => {
     ['a name of another service', 'https://0a1b.eu-central-1.elb.amazonaws.com'],
   ])('is not made for %s', (_, server) => {
     expect(readExec(execOf(), server)).toBeUndefined();
+  });
+});
+
+describe('the server that gets a token', () => {
+  const reading = (ofEks: DescribeEks, caData: string | undefined = CA, isTrusted = false) =>
+    asked(createReadExec(isTrusted, ofEks)(execOf(), ENDPOINT, caData));
+  const denied: DescribeEks = async () => {
+    throw new AwsError({
+      kind: 'denied',
+      object: 'eks:DescribeCluster in eu-central-1',
+      problem: 'no',
+      remedy: 'Grant it.',
+    });
+  };
+
+  it.each<[string, DescribeEks, string | undefined]>([
+    ['another server of EKS', describing({ endpoint: ENDPOINT.replace('https://0', 'https://1') }), CA],
+    ['the same name with another CA bundle', describing(), Buffer.from('mine').toString('base64')],
+    ['the same name without a CA bundle', describing(), ''],
+    ['a cluster that is being made', describing({ endpoint: undefined }), CA],
+    ['one that EKS does not tell of', denied, CA],
+  ])('is not %s', async (_, ofEks, caData) => {
+    await expect(reading(ofEks, caData)).rejects.toMatchObject({
+      kind: 'credentials',
+      remedy: expect.stringContaining('pass --allow-exec'),
+    });
+  });
+
+  it('is what the file says where the user trusts it', async () => {
+    expect(keyOf(await reading(denied, CA, true))).toBe('AKIDDEFAULT');
   });
 });
 

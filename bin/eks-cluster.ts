@@ -1,0 +1,63 @@
+import type { EksCluster } from '../lambdas/aws/eks-clusters.ts';
+import { AwsError } from '../lambdas/aws/errors.ts';
+import type { AwsScope } from '../lambdas/contracts/target.ts';
+
+/** DescribeCluster with the credentials that are about to be used. @throws AwsError */
+export type DescribeEks = (
+  scope: AwsScope,
+  name: string,
+  profile: string | undefined,
+  signal: AbortSignal,
+) => Promise<EksCluster>;
+
+/** With the AWS profile, else with the credentials of the user's environment. */
+export const describeEks: DescribeEks = async (scope, name, profile, signal) => {
+  // The SDK is only loaded by those who have an EKS cluster.
+  const [{ createCredentials }, { createEksReader }] = await Promise.all([
+    import('../lambdas/aws/spoke-credentials.ts'),
+    import('../lambdas/aws/eks-clusters.ts'),
+  ]);
+  const sts = profile === undefined ? {} : { profile };
+  return createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal', sts }) }).describeCluster(
+    scope,
+    name,
+    signal,
+  );
+};
+
+/** What a kubeconfig says of a server of EKS. */
+export interface KnownServer {
+  /** Name or address, without a port. */
+  readonly host: string;
+  /** Its CA bundle, base64-encoded; undefined where it is not compared. */
+  readonly caData?: string | undefined;
+}
+
+/**
+ * What EKS says of a cluster, where that is the server that a kubeconfig names: a host name of EKS may lead to an address of anyone, and an account may have another cluster of the
+ * same name.
+ *
+ * @throws AwsError also where it is another server
+ */
+export async function knownToEks(
+  describe: DescribeEks,
+  { scope, name, profile }: { readonly scope: AwsScope; readonly name: string; readonly profile?: string | undefined },
+  { host, caData }: KnownServer,
+  signal: AbortSignal,
+): Promise<EksCluster> {
+  const found = await describe(scope, name, profile, signal);
+  const isSameHost = found.endpoint !== undefined && new URL(found.endpoint).hostname === host.toLowerCase();
+  const isSameCa = caData === undefined || sameBytes(found.certificateAuthority ?? '', caData);
+  if (isSameHost && isSameCa) return found;
+  throw new AwsError({
+    kind: 'invalid',
+    object: `eks:DescribeCluster of ${name} in ${scope.region}`,
+    problem: `EKS names another ${isSameHost ? 'certificate authority' : 'server'} than the kubeconfig does`,
+    remedy:
+      'Write the kubeconfig anew with the credentials of the account that has the cluster: aws eks update-kubeconfig.',
+  });
+}
+
+function sameBytes(a: string, b: string): boolean {
+  return Buffer.from(a, 'base64').equals(Buffer.from(b, 'base64'));
+}
