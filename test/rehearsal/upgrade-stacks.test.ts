@@ -155,7 +155,7 @@ function replaced(before: readonly StackResource[], after: readonly StackResourc
 }
 
 /** Outputs but that of the queue of orders, and those that the emulator needs. The topic that was the pager is the fallback now. */
-function lasting({ FallbackTopicArn, ChatTopicArn: _, ...outputs }: Readonly<Record<string, string>>) {
-  const own = Object.entries(outputs).filter(([name]) => !/^OrdersQueueUrl|Property\d+$/.test(name));
+function lasting({ FallbackTopicArn, ...outputs }: Readonly<Record<string, string>>) {
+  const own = Object.entries(outputs).filter(([name]) => !/^OrdersQueueUrl|^ChatTopicArn$|Property\d+$/.test(name));
   return { ...Object.fromEntries(own), ...(FallbackTopicArn === undefined ? {} : { PagerTopicArn: FallbackTopicArn }) };
 }
