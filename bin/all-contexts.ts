@@ -94,11 +94,11 @@ export async function fleetContexts(
 
 /** Pure. @param listed the one that counts among those of the same API server comes first */
 export function clustersOf(listed: readonly ListedContext[]): readonly FleetContext[] {
-  const byServer = Map.groupBy(listed, ({ context, server, serverName, user }) => {
+  const byServer = Map.groupBy(listed, ({ context, cluster, server, serverName }) => {
     const url = parseServerUrl(server ?? '');
     if (typeof url === 'string') return `context ${context}`;
     // Behind another host may be a proxy to many clusters.
-    return regionOfEksEndpoint(url.href) !== undefined ? url.href : JSON.stringify([url.href, serverName, user]);
+    return regionOfEksEndpoint(url.href) !== undefined ? url.href : JSON.stringify([url.href, serverName, cluster]);
   });
   const clusters = [...byServer.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, also: others.map(({ context }) => context) },

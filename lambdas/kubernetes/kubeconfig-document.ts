@@ -139,9 +139,8 @@ export interface ListedContext {
   readonly cluster: string | undefined;
   /** As it stands in the kubeconfig: perhaps no URL. */
   readonly server: string | undefined;
-  /** By these a proxy tells clusters apart that have one URL. */
+  /** By which a proxy tells clusters apart that have one URL. */
   readonly serverName?: string | undefined;
-  readonly user?: string | undefined;
 }
 
 /** Every context, the current one first. @throws KubeconfigError */
@@ -154,7 +153,6 @@ export function listContexts(source: KubeconfigText, limits: TextLimits): readon
       cluster: cluster?.name,
       server: cluster && textOf(cluster, 'server'),
       serverName: cluster && textOf(cluster, 'tls-server-name'),
-      user: textOf(context, 'user'),
     };
   });
   return [

@@ -172,7 +172,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         for (const [, block = ''] of text.matchAll(/```sh\n([^]*?)```/g))
           for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
             if (COVERED_BY_CI.has(command) || command.startsWith('#')) continue;
-            // There is no Cluster API here: test/cluster-api/cli.test.ts. Nor is there AWS: test/rehearsal/page-commands.test.ts.
+            // There is no Cluster API here: test/cluster-api/cli.test.ts. Nor is there AWS.
             if (command.includes('-- rollout ') || /\baws \w+ /.test(command)) continue;
             if (/^(?:export )?[A-Z]+=\S+$/.test(command)) {
               settings += `${command}\n`;

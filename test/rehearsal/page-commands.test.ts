@@ -9,12 +9,9 @@ import { recordCommands, shellBlocks } from '../support/page-shell.ts';
 import { installAwsCli } from './aws-cli.ts';
 import { tool } from './tool.ts';
 
-const commands = ['docs/uninstall.md', 'docs/field-test.md', 'docs/deploy.md'].flatMap((page) => {
-  const blocks = shellBlocks(page);
-  // Those of the others are tried on a control plane.
-  return recordCommands(page === 'docs/deploy.md' ? blocks.filter(({ text }) => /\baws \w+ /.test(text)) : blocks)
-    .commands;
-});
+const commands = ['docs/uninstall.md', 'docs/field-test.md'].flatMap(
+  (page) => recordCommands(shellBlocks(page)).commands,
+);
 const of = (program: string): readonly (readonly string[])[] =>
   commands.flatMap(([name, ...words]) => (name === program ? [words] : []));
 

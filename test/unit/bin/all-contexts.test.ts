@@ -19,7 +19,9 @@ describe('the clusters of a kubeconfig', () => {
         { context: 'proxied-2', cluster: 'c-2', server: 'https://rancher.example/k8s/clusters/c-2' },
       ]),
     ).toEqual([
-      { context: 'admin', id: 'berlin', server: 'https://berlin.example:443', also: ['viewer', 'other'] },
+      { context: 'admin', id: 'berlin', server: 'https://berlin.example:443', also: ['viewer'] },
+      // Behind one URL may be a proxy to many.
+      { context: 'other', id: 'the-same', server: 'https://BERLIN.example/', also: [] },
       { context: 'proxied', id: 'c-1', server: 'https://rancher.example/k8s/clusters/c-1', also: [] },
       { context: 'proxied-2', id: 'c-2', server: 'https://rancher.example/k8s/clusters/c-2', also: [] },
     ]);
