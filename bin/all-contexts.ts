@@ -18,7 +18,7 @@ import { hang, type Lines } from './terminal/draw.ts';
 import { bad, faint } from './terminal/paint.ts';
 import { startProgress } from './terminal/progress.ts';
 
-/** A file with more is none of a person. */
+/** No person has a file with more. */
 const MAX_CONTEXTS = 1_000;
 /** Clusters that are looked at side by side. */
 const AT_ONCE = 6;
@@ -179,12 +179,12 @@ async function resultOf(
 }
 
 /**
- * Asks an API server for its version once, before anything is read of it. Whatever it answers, also that it lets nobody in, is an answer.
+ * Asks an API server for its version once, before anything is read of it. Any answer counts, also a refusal.
  *
  * @param signal of the person at the keyboard
  * @returns why it is skipped; undefined when it answers, or when the signal aborts
  */
-export async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promise<string | undefined> {
+async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promise<string | undefined> {
   const deadline = AbortSignal.timeout(ANSWERS_WITHIN_MS);
   try {
     await client.request({ method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
@@ -194,6 +194,32 @@ export async function whySkipped(client: KubernetesClient, signal: AbortSignal):
     const server = printable(client.server, 300);
     if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
     return error.kind === 'unreachable' ? `${server}: ${error.problem}` : undefined;
+  }
+}
+
+/**
+ * Opens the cluster of a context, and closes it when the work is done.
+ *
+ * @param skip what becomes of one that cannot be opened, or does not answer
+ */
+export async function withContext<T extends { readonly workload: KubernetesClient; close(): void }, R>(
+  open: () => Promise<T>,
+  skip: (problem: string) => R | Promise<R>,
+  work: (target: T) => Promise<R>,
+  signal: AbortSignal,
+): Promise<R> {
+  let target: T;
+  try {
+    target = await open();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return skip(error.message);
+  }
+  try {
+    const problem = await whySkipped(target.workload, signal);
+    return await (problem === undefined ? work(target) : skip(problem));
+  } finally {
+    target.close();
   }
 }
 

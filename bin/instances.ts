@@ -26,7 +26,7 @@ export function instancesOf(
         import('../lambdas/aws/ec2-instances.ts'),
       ]);
       const list = createInstanceReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) });
-      // Whoever decides here sees whose a name is that the node does not have.
+      // All of the cluster, so that a person sees which node owns a name that this one asks for.
       yield* list(scope, { ...query, nodes: [], cluster: name, vpcId }, signal);
     },
   };

@@ -162,7 +162,7 @@ async function explainNode(
   };
 }
 
-/** The Node, as it says where its kubelet is. Undefined where there is none of the name. */
+/** The Node, which says where its kubelet is. Undefined when no Node has the name. */
 async function readOwner({ workload }: SweepTarget, name: string, signal: AbortSignal): Promise<Owner | undefined> {
   for await (const page of listKind(workload, 'nodes', { name, signal }))
     for (const item of page) {

@@ -14,7 +14,7 @@ import {
   type FleetContext,
   fleetContexts,
   skipped,
-  whySkipped,
+  withContext,
 } from '../all-contexts.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
@@ -87,31 +87,25 @@ async function sweepContext(
     };
     return { registered: { ...entry, problem }, result: skipped(cluster, message) };
   };
-  let target: Awaited<ReturnType<typeof openTarget>>;
-  try {
-    target = await openTarget({ ...options, context }, fleet);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return skip(error.message);
-  }
-  try {
-    const problem = await whySkipped(target.workload, signal);
-    if (problem !== undefined) return skip(problem);
-    const report = await approve(target, fleet.policies, clock, signal);
-    const { name, provider } = target.cluster;
-    const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
-    return {
-      registered: { ...entry, target: swept },
-      outcome: outcomeOf(
-        swept,
-        { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
-        { startedAt, finishedAt: clock() },
-      ),
-      result: { status: report.complete ? EXIT.done : EXIT.incomplete, lines: sweepStory(report), document: report },
-    };
-  } finally {
-    target.close();
-  }
+  return withContext<Awaited<ReturnType<typeof openTarget>>, Swept & { readonly result: ContextResult }>(
+    () => openTarget({ ...options, context }, fleet),
+    skip,
+    async (target) => {
+      const report = await approve(target, fleet.policies, clock, signal);
+      const { name, provider } = target.cluster;
+      const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
+      return {
+        registered: { ...entry, target: swept },
+        outcome: outcomeOf(
+          swept,
+          { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
+          { startedAt, finishedAt: clock() },
+        ),
+        result: { status: report.complete ? EXIT.done : EXIT.incomplete, lines: sweepStory(report), document: report },
+      };
+    },
+    signal,
+  );
 }
 
 /** @param now milliseconds since the epoch */

@@ -92,16 +92,14 @@ export async function observe(
     },
   });
   const requests = listed.open;
-  const { cluster, readings } = (await reading) ?? { cluster: withLearned(target), readings: [] };
-  const nodes = nodesOf(requests);
-  const evidence = [...readings, ...(await readInstances(target, nodes, selecting, signal))];
-  evidence.push(...hybridNodes(cluster, nodes, selecting, evidence));
-  evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
+  const believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
+  const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
+  const renewals = await readRenewals({ ...target, cluster }, requests, selecting, readings, now, signal);
   return {
     cluster,
     ...listed,
     // Many Machines take a while to index.
-    evidence: await stepsInTurns(indexInSteps(evidence)),
+    evidence: await stepsInTurns(indexInSteps([...readings, ...renewals])),
     asked: asked.all(),
   };
 }
@@ -117,10 +115,25 @@ export async function observeNodes(
   signal: AbortSignal,
 ): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
-  const { cluster, readings } = await readEvidence(target, selecting, signal);
-  const evidence = [...readings, ...(await readInstances(target, nodes, selecting, signal))];
-  evidence.push(...hybridNodes(cluster, nodes, selecting, evidence));
-  return { cluster, evidence: await stepsInTurns(indexInSteps(evidence)) };
+  const believed = await readEvidence(target, selecting, signal);
+  const { cluster, readings } = await withInstances(target, believed, nodes, selecting, signal);
+  return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };
+}
+
+/** Adds what EC2 says of some nodes, and what both together say of hybrid ones. */
+export async function withInstances(
+  target: Parameters<typeof readInstances>[0],
+  believed: Believed | Promise<Believed>,
+  nodes: ReadonlySet<string>,
+  selecting: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<Believed> {
+  const [{ cluster, readings }, instances] = await Promise.all([
+    believed,
+    readInstances(target, nodes, selecting, signal),
+  ]);
+  const read = [...readings, ...instances];
+  return { cluster, readings: [...read, ...hybridNodes(cluster, nodes, selecting, read)] };
 }
 
 export interface Listing {
@@ -215,7 +228,7 @@ export async function readCluster(
   }
 }
 
-export function hybridNodes(
+function hybridNodes(
   cluster: ClusterContext,
   nodes: ReadonlySet<string>,
   policies: readonly ApprovalPolicy[],
@@ -247,7 +260,7 @@ function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
  * EC2 is asked for these nodes and no others: in one VPC, what counts of an instance is no other's. Only what Machines, Nodes and
  * certificates say can be what another instance has, also one that does not run, so where a policy trusts these, all instances of the cluster are read.
  */
-export async function readInstances(
+async function readInstances(
   {
     cluster,
     vpcId,

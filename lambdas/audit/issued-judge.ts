@@ -15,7 +15,7 @@ import {
   type ShownBy,
   shownElsewhere,
 } from '../approval/issued.ts';
-import { hybridNodes, readCluster, readInstances } from '../approval/observe.ts';
+import { readCluster, withInstances } from '../approval/observe.ts';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import {
@@ -70,14 +70,13 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const wanted = wantedSources(selecting);
   const nodes = new Set(members.flatMap(({ node }) => node ?? []));
   const selection = { clusterName: target.cluster.name, namespace, signal };
-  const [object, instances] = await Promise.all([
-    wanted.machines && management !== undefined ? readCluster(management, selection) : undefined,
-    readInstances(target, nodes, selecting, signal),
-  ]);
   const of = (source: SourceReading['source']) => listed.find((reading) => reading.source === source);
-  const { cluster, readings } = believe(target, wanted, { machines: of('machine'), nodes: of('node'), object });
-  const read = [...readings, ...instances];
-  const evidence = await stepsInTurns(indexInSteps([...read, ...hybridNodes(cluster, nodes, selecting, read)]));
+  const believed = async () => {
+    const object = wanted.machines && management !== undefined ? await readCluster(management, selection) : undefined;
+    return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object });
+  };
+  const { cluster, readings } = await withInstances(target, believed(), nodes, selecting, signal);
+  const evidence = await stepsInTurns(indexInSteps(readings));
   const grounds: IssuedGrounds = { cluster, evidence, policies, machines: knownMachines(members, previous), now };
   const before = verdictsOf(previous);
 

@@ -16,7 +16,7 @@ import {
   type FleetContext,
   fleetContexts,
   skipped,
-  whySkipped,
+  withContext,
 } from '../../all-contexts.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
@@ -90,23 +90,17 @@ async function auditContext(
     await keepSkipped(cluster, problem, options, fleet, io);
     return skipped(cluster, problem);
   };
-  let target: Awaited<ReturnType<typeof openAuditTarget>>;
-  try {
-    target = await openAuditTarget({ ...options, context }, fleet);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return skip(error.message);
-  }
-  try {
-    const problem = await whySkipped(target.workload, signal);
-    if (problem !== undefined) return await skip(problem);
-    const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
-    const now = io.clock();
-    const view = viewOf(report, thresholds, now);
-    return { status, lines: storyLine(view, now), document: auditJson(view, options.verbose === true) };
-  } finally {
-    target.close();
-  }
+  return withContext(
+    () => openAuditTarget({ ...options, context }, fleet),
+    skip,
+    async (target) => {
+      const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
+      const now = io.clock();
+      const view = viewOf(report, thresholds, now);
+      return { status, lines: storyLine(view, now), document: auditJson(view, options.verbose === true) };
+    },
+    signal,
+  );
 }
 
 /** The cluster is on the page too, with what was known of it before. */

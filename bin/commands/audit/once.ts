@@ -37,10 +37,10 @@ export interface Audited {
 }
 
 /**
- * Audits one cluster once, with what its snapshot knows of before, and writes the new one. Prints nothing but what is the matter with the snapshot.
+ * Audits one cluster once, with what its earlier snapshot knows, and writes the new one. Prints nothing but what is the matter with the snapshot.
  *
  * @param onLeft told which sources are still waited for
- * @throws UsageError when the snapshot of before is of another API server
+ * @throws UsageError when the earlier snapshot is of another API server
  */
 export async function auditOnce(
   target: AuditTarget & { readonly server?: NamedServer },
@@ -124,7 +124,7 @@ async function readBefore(
 /**
  * Kubeconfigs call many a cluster alike: what is known of one must not pass for what was known of another.
  *
- * @throws UsageError when the snapshot of before is of another API server
+ * @throws UsageError when the earlier snapshot is of another API server
  */
 function refuseAnother(
   { stored }: Before,
@@ -142,7 +142,7 @@ function ofServer(report: AuditReport, server: NamedServer | undefined): AuditRe
   return server === undefined ? report : { ...report, snapshot: { ...report.snapshot, server: server.address } };
 }
 
-/** Whether something of before is lost, and not everything was seen again since. */
+/** Whether an earlier snapshot was lost, and not everything was seen again since. */
 function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.WritableStream): true | undefined {
   if (stored === undefined) return undefined;
   if (stored.snapshot === undefined) return true;
