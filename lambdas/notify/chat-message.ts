@@ -1,6 +1,6 @@
 import type { AlarmEvent, DigestEvent } from '../contracts/event.ts';
 import { counted, firstOf } from '../words.ts';
-import { type Incident, incidentOf } from './incident.ts';
+import { type Incident, incidentKey, incidentOf } from './incident.ts';
 
 /**
  * Characters. Amazon Q Developer publishes no limits; Slack takes 150 for a header and 3,000 for a section.
@@ -64,7 +64,8 @@ export function chatMessage(event: AlarmEvent, incident: Incident, link: string 
 /** Many incidents at once, in one message: a chat would drop them. Pure. */
 export function chatOfMany(events: readonly AlarmEvent[], link: string | undefined): CustomNotification {
   const alarms = [...new Set(events.map(({ alarm }) => alarm))];
-  const title = `${counted(events.length, 'more incident')} at once: ${firstOf(alarms)}`;
+  const count = new Set(events.map(incidentKey)).size;
+  const title = `${counted(count, 'more incident')} at once: ${firstOf(alarms)}`;
   const lines = events.map((event) => words(incidentOf(event, undefined).title));
   return several(title, lines, { threadId: `many ${events[0]?.at ?? ''}`, eventType: 'incidents', link });
 }
