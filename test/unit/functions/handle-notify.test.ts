@@ -335,7 +335,9 @@ describe('createNotifyHandler', () => {
       one.pass(5);
       await one.handle({ look: true });
       expect(toldIn(state)?.unsent).toEqual([]);
-      const threads = one.chatted.slice(sent).map((message) => (message as { metadata: { threadId: string } }).metadata);
+      const threads = one.chatted
+        .slice(sent)
+        .map((message) => (message as { metadata: { threadId: string } }).metadata);
       expect(threads.map(({ threadId }) => threadId)).toEqual(refused === '' ? [] : [refused, refused]);
     },
   );
