@@ -427,7 +427,7 @@ describe('createNotifyHandler', () => {
   it('tells of an alarm that it does not know', async () => {
     const one = notifier(stateOf(true));
     await one.handle(alarmed('unheard-of', 'ALARM'));
-    expect(one.subjects()).toEqual([expect.stringContaining('critical [critical] alarm certmarshal-unheard-of rings')]);
+    expect(one.subjects()).toEqual([expect.stringContaining('critical [critical] alarm certmarshal-unheard-of fires')]);
   });
 
   it.each([
