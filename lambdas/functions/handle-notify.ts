@@ -50,6 +50,9 @@ const TRIES = 8;
 const MAX_WAIT_MS = 500;
 /** Who gets single events may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
+/** For another run that sends events of the same incident: as long as it may take. */
+const WAIT_MS = 1_000;
+const WAITS = EVENTS_MS / WAIT_MS;
 /** What nobody took for so long is dropped. Milliseconds. */
 const KEPT_MS = 7 * DAY_MS;
 /** Calls of SNS at a time. */
@@ -173,7 +176,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function deliverOld(signal: AbortSignal): Promise<void> {
     const { told } = await readState(signal);
     await deliver(
-      told.unsent.filter(({ detail }) => !isFresh(detail.at, clock())),
+      told.unsent.filter((event) => !isSending(event)),
       signal,
     );
   }
@@ -244,13 +247,24 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       before = told.unsent.filter((event) => incidents.has(incidentOf(event)));
       return markNotified(told, change, kept([...told.unsent, ...events]));
     }, signal);
-    // Another run sends the earlier events of these incidents right now: the next look sends the later ones after them.
-    const busy = new Set(before.filter(({ detail }) => isFresh(detail.at, clock())).map(incidentOf));
+    // What another run sends right now must arrive first. Of one that died the next look sends all.
+    const mine = new Set(events.map(nameOf));
+    for (let turn = 0; turn < WAITS && before.some(isSending); turn += 1) {
+      await options.wait(WAIT_MS, signal);
+      const { told } = await readState(signal);
+      before = told.unsent.filter((event) => incidents.has(incidentOf(event)) && !mine.has(nameOf(event)));
+    }
+    const busy = new Set(before.filter(isSending).map(incidentOf));
     const error = await deliver(
       [...before, ...events].filter((event) => !busy.has(incidentOf(event))),
       signal,
     );
     if (error !== undefined) throw error;
+  }
+
+  /** Whether another run may be sending it. */
+  function isSending({ detail }: UnsentEvent): boolean {
+    return isFresh(detail.at, clock());
   }
 
   /** Tries all receivers of each event, and records who did not get it. @returns why, the first reason */
