@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../../lambdas/audit/assess.ts';
 import { knownCertificates } from '../../../../lambdas/audit/certificates.ts';
