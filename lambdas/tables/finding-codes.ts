@@ -19,7 +19,10 @@ export const FINDING_CODES = {
     severities: ['critical', 'warning'],
     meaning: 'Little of the life of the certificate is left.',
   },
-  CertificateNotYetValid: { severities: ['warning'], meaning: 'The life of the certificate begins in the future.' },
+  CertificateNotYetValid: {
+    severities: ['critical', 'warning'],
+    meaning: 'The life of the certificate begins in the future.',
+  },
   KubeletRenewalOverdue: {
     severities: ['critical', 'warning'],
     meaning: 'A kubelet renews between 70 % and 90 % of the life of its certificate, and did not.',
