@@ -4,7 +4,7 @@ import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
 import { provenOf } from './proven-bar.ts';
 import type { Known } from './unknown.ts';
-import { number, STATE_WORDS, timeTag } from './words.ts';
+import { counted, number, STATE_WORDS, timeTag } from './words.ts';
 
 /** One line of the table. Short: a page has a thousand of them. */
 export function clusterRow(cluster: ClusterHealth, known: Known): Html {
@@ -37,5 +37,6 @@ function about(
   if (state !== 'new') return 'nothing';
   if (unread.length > 0) return 'unknown';
   if (basis === 'sweeps') return 'not swept yet';
-  return audit === undefined ? 'its snapshot cannot be read' : 'its audit could not list its requests';
+  if (audit === undefined) return 'its snapshot cannot be read';
+  return `its audit could not read ${counted(audit.sources.unread.length, 'source')}`;
 }
