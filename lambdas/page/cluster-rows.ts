@@ -26,6 +26,9 @@ function about(
   { state, signals, maintenance, goneSince, audit }: ClusterHealth,
   { basis, unread }: Known,
 ): Html | string {
+  const unknown = audit?.sources.unread.length ?? 0;
+  if (state === 'new' && basis === 'snapshots' && unknown > 0)
+    return `its audit could not read ${counted(unknown, 'source')}`;
   const [worst] = signals;
   if (worst !== undefined) {
     const more = signals.length - 1;
@@ -37,6 +40,5 @@ function about(
   if (state !== 'new') return 'nothing';
   if (unread.length > 0) return 'unknown';
   if (basis === 'sweeps') return 'not swept yet';
-  if (audit === undefined) return 'its snapshot cannot be read';
-  return `its audit could not read ${counted(audit.sources.unread.length, 'source')}`;
+  return audit === undefined ? 'its snapshot cannot be read' : 'its audit could not list its requests';
 }
