@@ -156,14 +156,12 @@ test('evidence is read beside the handshakes', async () => {
     server: 'https://127.0.0.1:1',
     members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
   });
-  await tlsSource.observe({
-    ...context,
-    issuedJudge: async () => {
-      isAsked();
-      return NO_EVIDENCE;
-    },
+  const issuedJudge = vi.fn<AuditContext['issuedJudge']>(async () => {
+    isAsked();
+    return NO_EVIDENCE;
   });
-  await asked;
+  await tlsSource.observe({ ...context, issuedJudge });
+  expect(issuedJudge).toHaveBeenCalledOnce();
 });
 
 describe('which servers', () => {
