@@ -285,7 +285,7 @@ describe('certmarshal rollout status', () => {
     const { status, stdout } = await statusOf({ schedule: [held()] }, { watch: true });
     expect(status).toBe(1);
     expect(stdout).toContain(
-      '✖ Machine eksa-system/berlin-prod-4: in Provisioning\n    → Look at it\n    docs/runbooks/rollouts/stuck.md\n',
+      '✖ Machine eksa-system/berlin-prod-4: in Provisioning\n    → Look at it\n    certmarshal runbook stuck\n',
     );
     expect(stdout).toContain('rollout resume');
   });
@@ -584,7 +584,7 @@ describe('certmarshal rollout abort and resume', () => {
     const { status, acts, stdout } = await change(verb, controlPlane(), true);
     expect({ status, acts }).toEqual({ status: 1, acts: [] });
     expect(stdout).toMatch(/^✖ berlin-prod: nothing was written: there is no (?:rollout|hold)/);
-    expect(stdout).toContain(`docs/runbooks/rollouts/nothing-to-${verb}.md`);
+    expect(stdout).toContain(`certmarshal runbook nothing-to-${verb}`);
   });
 
   it('is one document as JSON', async () => {
