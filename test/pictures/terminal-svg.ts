@@ -28,7 +28,7 @@ export function terminalSvg(shown: string, label: string): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" role="img" aria-label="${escaped(label)}">`,
     '<rect width="100%" height="100%" rx="10" fill="#0d1117"/>',
-    ...lines.flatMap((line, index) => textsOf(line, MARGIN + index * LINE + 14)),
+    ...textsOf(lines),
     '</svg>',
     '',
   ].join('\n');
@@ -45,27 +45,32 @@ export function textOf(svg: string): readonly string[] {
   );
 }
 
-function textsOf(line: string, y: number): readonly string[] {
+function textsOf(lines: readonly string[]): readonly string[] {
   const texts: string[] = [];
-  let column = 0;
+  // As on a terminal, a colour that a line begins goes on in the next.
   let style: Style = { colour: PLAIN, bold: false };
-  // oxlint-disable-next-line eslint/no-control-regex -- the escape of SGR
-  for (const part of line.split(/(\u001b\[[\d;]*m)/)) {
-    if (part.startsWith('\u001b')) style = styled(style, part.slice(2, -1));
-    // SVG shows several spaces as one.
-    else
-      for (const [run] of stripVTControlCharacters(part).matchAll(/ {2,}|(?: ?[^ ])+| /g)) {
-        const length = Array.from(run).length;
-        const words = run.trim();
-        const { colour, bold } = style;
-        if (words !== '')
-          texts.push(
-            `<text x="${(MARGIN + (column + run.indexOf(words)) * CHARACTER).toFixed(1)}" y="${y}" fill="${colour}"${bold ? ' font-weight="600"' : ''} textLength="${(Array.from(words).length * CHARACTER).toFixed(1)}" lengthAdjust="spacingAndGlyphs">${escaped(words)}</text>`,
-          );
-        column += length;
-      }
+  for (const [row, line] of lines.entries()) {
+    let column = 0;
+    // oxlint-disable-next-line eslint/no-control-regex -- the escape of SGR
+    for (const part of line.split(/(\u001b\[[\d;]*m)/)) {
+      if (part.startsWith('\u001b')) style = styled(style, part.slice(2, -1));
+      // SVG shows several spaces as one.
+      else
+        for (const [run] of stripVTControlCharacters(part).matchAll(/ {2,}|(?: ?[^ ])+| /g)) {
+          const words = run.trim();
+          if (words !== '') texts.push(textAt(words, row, column + run.indexOf(words), style));
+          column += Array.from(run).length;
+        }
+    }
   }
   return texts;
+}
+
+function textAt(words: string, row: number, column: number, { colour, bold }: Style): string {
+  const x = (MARGIN + column * CHARACTER).toFixed(1);
+  const length = (Array.from(words).length * CHARACTER).toFixed(1);
+  const weight = bold ? ' font-weight="600"' : '';
+  return `<text x="${x}" y="${MARGIN + row * LINE + 14}" fill="${colour}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs">${escaped(words)}</text>`;
 }
 
 function styled(style: Style, codes: string): Style {

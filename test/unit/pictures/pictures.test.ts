@@ -17,6 +17,7 @@ describe('pictures of terminals', () => {
     expect(svg).toContain('aria-label="a &lt;label&gt;"');
     expect(svg).toMatch(/<text x="20.0" y="34" fill="#c9d1d9" font-weight="600" textLength="50.4"[^>]*>berlin</);
     expect(svg).toMatch(/<text x="87.2" y="34" fill="#ff7b72" textLength="142.8"[^>]*>✖ &lt;gone/);
+    expect(terminalSvg('\u001b[31mone\ntwo\u001b[39m', '')).toMatch(/fill="#ff7b72"[^>]*>two</);
     expect(svg).toMatch(/<text x="36.8" y="74" fill="#8b949e"[^>]*>1 ms</);
     expect(svg).toMatch(/<text x="78.8" y="74" fill="#c9d1d9"[^>]*>plain</);
   });
