@@ -198,6 +198,13 @@ describe('docs/command-line.md', () => {
   });
 });
 
+it('ARCHITECTURE.md begins with five files, and has 3,000 words at most', () => {
+  const [, first = ''] = page('ARCHITECTURE.md').split('\n## ');
+  expect(first).toMatch(/^Read these five files\n/);
+  expect([...first.matchAll(/^\d\. \[`(lambdas\/\S+\.ts)`\]/gm)]).toHaveLength(5);
+  expect(wordsOf('ARCHITECTURE.md')).toBeLessThanOrEqual(3_000);
+});
+
 /** Kinds of Cluster API, of EKS Anywhere, and how kubectl lets them be shortened. */
 const SHARED_KINDS =
   /^(?:cl|ma|md|ms|mhc|kcp|(?:machine|machinedeployment|machineset|machinehealthcheck|kubeadmcontrolplane|kubeadmconfig|etcdadmcluster|cluster)s?)$/;
