@@ -50,7 +50,8 @@ describe('the commands of pages that are blocks to paste', () => {
       directory = mkdtempSync(join(tmpdir(), 'certmarshal-commands-'));
       server = await startSimulatedApiServer({ clock: fastClock(Date.now(), 1), name: 'dublin' });
       const kubeconfig = kubeconfigYaml(server.server, server.caPem, 'admin', { token: server.adminToken });
-      for (const name of ['berlin', 'dublin', 'forty', 'management']) writeFileSync(join(directory, `${name}.yaml`), kubeconfig);
+      for (const name of ['berlin', 'dublin', 'forty', 'management'])
+        writeFileSync(join(directory, `${name}.yaml`), kubeconfig);
       cpSync(join(ROOT, 'fleet.yaml'), join(directory, 'fleet.yaml'));
       mkdirSync(join(directory, 'certmarshal-journal/journal'), { recursive: true });
       await Promise.all([...ours].map(async (line) => results.set(line, await run(line.split(' ')))));
