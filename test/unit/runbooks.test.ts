@@ -473,7 +473,7 @@ describe('runbooks', () => {
   it('name the versions that renew Bottlerocket', () => {
     const versions = '0.23.6 or later,? but not 0.24.0';
     expect(textOf('renew-in-place.md')).toMatch(new RegExp(`Bottlerocket ${versions}`));
-    expect(readFileSync(`${ROOT}README.md`, 'utf8')).toMatch(new RegExp(`Bottlerocket ${versions}`));
+    expect(readFileSync(`${ROOT}docs/works-with.md`, 'utf8')).toMatch(new RegExp(`Bottlerocket ${versions}`));
     const others = pages.filter(
       (page) => page !== 'renew-in-place.md' && /Bottlerocket[^.]{0,20} 0\.2\d/.test(textOf(page)),
     );
@@ -527,8 +527,8 @@ describe('runbooks', () => {
     expect(textOf('request-pending.md').split('\n## ')[0]).toContain(sentence);
     for (const page of [LIST, 'kubelet-renewal-overdue.md', 'renewal-errors.md'])
       expect(textOf(page)).toMatch(new RegExp(`${sentence}.*\\(request-pending\\.md\\)`));
-    const readme = readFileSync(`${ROOT}README.md`, 'utf8');
-    expect(readme).toMatch(new RegExp(`${sentence}.*\\(docs/runbooks/request-pending\\.md\\)`));
+    const dailyUse = readFileSync(`${ROOT}docs/daily-use.md`, 'utf8');
+    expect(dailyUse).toMatch(new RegExp(`${sentence}.*\\(runbooks/request-pending\\.md\\)`));
   });
 
   it.each(pages)('%s names the Region of EKS, and asks nothing of one system only', (page) => {
