@@ -21,9 +21,10 @@ import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
 import { checkedOutput, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
-import { sweepStory } from './sweep-view.ts';
+import { onlyLooking, type SweepOptions } from './sweep.ts';
+import { isHostile, sweepStory } from './sweep-view.ts';
 
-interface Options extends AllContextsOptions {
+interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn'> {
   readonly output: 'table' | 'json';
   readonly every?: string;
 }
@@ -37,7 +38,7 @@ interface Swept {
 const SOURCE = 'kubeconfig';
 
 /**
- * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: what is approved is chosen a cluster at a time.
+ * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: approving is done one cluster at a time.
  *
  * @returns the exit status of the worst
  * @throws UsageError
@@ -46,10 +47,14 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const { output, report = DEFAULT_PAGE } = options;
   if (options.every !== undefined)
     throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave one out.');
+  if (options.yes === true)
+    throw new UsageError(
+      '--all-contexts only looks: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
+    );
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
   const swept: Swept[] = [];
-  const policies = fleet.policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+  const policies = onlyLooking(fleet.policies);
   const work = async (cluster: FleetContext) => {
     const { result, ...one } = await sweepContext(cluster, options, { ...fleet, policies }, signal, io);
     swept.push(one);
@@ -83,7 +88,7 @@ async function sweepContext(
       kind: 'kubeconfig',
       object: id,
       message,
-      remedy: 'certmarshal doctor tries each step of the way.',
+      remedy: 'certmarshal doctor tries each step.',
     };
     return { registered: { ...entry, problem }, result: skipped(cluster, message) };
   };
@@ -101,7 +106,11 @@ async function sweepContext(
           { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
           { startedAt, finishedAt: clock() },
         ),
-        result: { status: report.complete ? EXIT.done : EXIT.incomplete, lines: sweepStory(report), document: report },
+        result: {
+          status: report.complete && (options.failOn === undefined || !isHostile(report)) ? EXIT.done : EXIT.incomplete,
+          lines: sweepStory(report),
+          document: report,
+        },
       };
     },
     signal,
