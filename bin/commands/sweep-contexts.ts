@@ -1,5 +1,4 @@
 import { approve } from '../../lambdas/approval/approve.ts';
-import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { outcomeOf } from '../../lambdas/cluster/sweep-outcome.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
@@ -21,7 +20,7 @@ import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
 import { checkedOutput, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
-import { onlyLooking, type SweepOptions } from './sweep.ts';
+import type { SweepOptions } from './sweep.ts';
 import { isHostile, sweepStory } from './sweep-view.ts';
 
 interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn'> {
@@ -54,9 +53,8 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
   const swept: Swept[] = [];
-  const policies = onlyLooking(fleet.policies);
   const work = async (cluster: FleetContext) => {
-    const { result, ...one } = await sweepContext(cluster, options, { ...fleet, policies }, signal, io);
+    const { result, ...one } = await sweepContext(cluster, options, fleet, signal, io);
     swept.push(one);
     return result;
   };
@@ -75,7 +73,7 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
 async function sweepContext(
   cluster: FleetContext,
   options: Options,
-  fleet: Fleet & { readonly policies: readonly ApprovalPolicy[] },
+  fleet: Fleet,
   signal: AbortSignal,
   { clock }: Io,
 ): Promise<Swept & { readonly result: ContextResult }> {
@@ -96,7 +94,7 @@ async function sweepContext(
     () => openTarget({ ...options, context }, fleet),
     skip,
     async (target) => {
-      const report = await approve(target, fleet.policies, clock, signal);
+      const report = await approve(target, fleet.policies, clock, signal, {}, { dryRun: true });
       const { name, provider } = target.cluster;
       const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
       return {

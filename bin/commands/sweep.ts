@@ -69,13 +69,13 @@ Exit status:
 };
 
 /**
- * Sweeps one cluster once, or again and again with `every` until the signal aborts. Without `yes` it only looks: where a policy would approve something and the output
+ * Sweeps one cluster once, or again and again with `every` until the signal aborts. Without `yes` it only looks: where that alone kept something from being written and the output
  * is not a terminal, that is the exit status `incomplete`, because a job that is to approve would not notice. JSON is one document a sweep, on one line. The target is opened
  * anew for each sweep: credentials of a kubeconfig expire.
  *
  * @returns the exit status of the worst sweep
  */
-async function sweepCommand(
+export async function sweepCommand(
   open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
@@ -83,7 +83,6 @@ async function sweepCommand(
   io: Io,
 ): Promise<number> {
   const pauseMs = options.every === undefined ? undefined : everyMs(options.every);
-  const inForce = options.yes === true ? policies : onlyLooking(policies);
   const { stdout, stderr, clock } = io;
   let status: number = EXIT.done;
   for (let round = 1; ; round += 1) {
@@ -92,11 +91,10 @@ async function sweepCommand(
     const target = await open();
     const { cluster, server } = target;
     if (round === 1) stderr.write(otherwiseNotice(cluster.name, server) ?? '');
-    const report = await sweepOnce(target, inForce, policies, signal, io).finally(() => target.close());
-    const selecting = policies.filter((one) => isFor(one, cluster));
+    const report = await sweepOnce(target, policies, options, signal, io).finally(() => target.close());
     if (options.output === 'json') printJson(io, report);
-    else print(io, sweepLines({ ...options, report, server, policies: selecting }));
-    if (needsYes(report, selecting, options)) {
+    else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
+    if (needsYes(report)) {
       stderr.write('Nothing was written. To approve: add --yes\n');
       if (stdout.isTTY !== true) status = EXIT.incomplete;
     }
@@ -110,23 +108,15 @@ async function sweepCommand(
   }
 }
 
-/** The same policies, by which nothing is written. One that would approve comes first: its name is then the one that is told. */
-export function onlyLooking(policies: readonly ApprovalPolicy[]): readonly ApprovalPolicy[] {
-  const enforced = (policy: ApprovalPolicy) => (policy.mode === 'enforce' ? 0 : 1);
-  return policies.toSorted((a, b) => enforced(a) - enforced(b)).map((policy) => ({ ...policy, mode: 'observe' }));
-}
-
-/** Whether only the missing `--yes` kept something from being written. */
-function needsYes({ rows }: SweepReport, policies: readonly ApprovalPolicy[], { yes = false }: SweepOptions): boolean {
-  if (yes) return false;
-  const enforcing = new Set(policies.filter(({ mode }) => mode === 'enforce').map(({ name }) => name));
-  return rows.some(({ outcome, policy = '' }) => outcome === 'observed' && enforcing.has(policy));
+/** Whether only the missing `--yes` kept something from being written: a policy in mode `observe` does that too. */
+function needsYes({ rows }: SweepReport): boolean {
+  return rows.some(({ outcome, mode }) => outcome === 'observed' && mode === 'enforce');
 }
 
 async function sweepOnce(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
-  promised: readonly ApprovalPolicy[],
+  { yes = false }: SweepOptions,
   signal: AbortSignal,
   { stderr, clock }: Io,
 ): Promise<SweepReport> {
@@ -144,7 +134,7 @@ async function sweepOnce(
       progress.say(`${name}: ${judged} of ${open} open requests judged`);
     },
   };
-  return approve(target, policies, clock, signal, told, promised).finally(() => progress.done());
+  return approve(target, policies, clock, signal, told, { dryRun: !yes }).finally(() => progress.done());
 }
 
 /** `14:03:05`: what the clock on the wall says. */
