@@ -198,7 +198,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout): string {
   }
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
   if (goesOn(step)) return 'nothing to start: it goes on';
-  if (step.state === 'expired') return 'refused: certificates have ended; see docs/runbooks/rollouts/not-expired.md';
+  if (step.state === 'expired') return 'refused: certificates have expired; see docs/runbooks/rollouts/not-expired.md';
   const refused = failing.filter(({ passing }) => passing !== true);
   if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
   if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;
@@ -277,11 +277,11 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   if (schedule.kind === 'ask') return safe(schedule.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(schedule)) return run('status --watch');
-  if (schedule.state === 'held') return `${run('resume')}, when what is above is mended`;
+  if (schedule.state === 'held') return `${run('resume')}, when what is above is fixed`;
   // Nobody is asked to begin what is not due.
   if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   return observed.unread.length > 0 || person.kind === 'hold'
-    ? `${run('plan')}, when what is above is mended`
+    ? `${run('plan')}, when what is above is fixed`
     : run('plan');
 }
