@@ -146,9 +146,9 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         for (const example of examples) {
           // Those of a fleet need the clusters that are in its file, and a node has a kubelet.
           if (['--every', '--fleet', '--node'].some((option) => example.includes(option))) continue;
-          const command = example.replace('berlin-prod=42:9f86d081…', anchor);
+          const given = example.replace('berlin-prod=42:9f86d081…', anchor);
           // csr-q77zt is hostile.
-          await shell(example.includes('--fail-on hostile') ? `${command} || test $? = 1` : command);
+          await shell(example.includes('--fail-on hostile') ? `${given} || test $? = 1` : given);
         }
       },
       120_000,
