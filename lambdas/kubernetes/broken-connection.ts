@@ -74,7 +74,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
             kind: 'certificate',
             problem: 'the certificate of the endpoint, or the authority above it, has expired',
             remedy:
-              "Renew the API server's serving certificate; the CA bundle is not the cause. Recovery mode connects until then, where the end of that certificate is all that is wrong: name the cluster under recovery in fleet.yaml.",
+              "Renew the API server's serving certificate; the CA bundle is not the cause. Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.",
           };
     case OTHER_CERTIFICATE:
       return {
