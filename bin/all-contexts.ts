@@ -59,7 +59,7 @@ export function withAllContexts(command: Command, page: string): Command {
   return command
     .option(
       '--all-contexts',
-      `every cluster of the kubeconfig; those that do not answer are said and skipped; ends in one page of all ${page}`,
+      `every cluster of the kubeconfig; those that do not answer are named and skipped; ends in one page of all ${page}`,
     )
     .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${DEFAULT_PAGE}`);
 }

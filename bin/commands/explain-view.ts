@@ -12,7 +12,7 @@ import { ago, joined } from '../terminal/words.ts';
 
 const ENDINGS = {
   approve: 'The next sweep approves it.',
-  leave: 'Left undecided.',
+  leave: 'Not approved.',
   deny: 'Provably hostile: the next sweep denies it.',
   ignore: 'Not judged.',
 } as const;

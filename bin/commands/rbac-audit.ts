@@ -54,7 +54,7 @@ export const KUBELET_METRICS_COMMENT = `This right is strong: anyone who has it 
 certmarshal reads /metrics with it and nothing else.`;
 
 export const CLUSTER_SECRETS_COMMENT = `Most of these Secrets hold a private key beside the certificate, and RBAC cannot grant one key of a Secret:
-whoever has this can become an administrator of the clusters. certmarshal keeps nothing but the certificates.`;
+anyone with this can become an administrator of the clusters. certmarshal keeps nothing but the certificates.`;
 
 /** Secrets that Cluster API and EKS Anywhere keep for a workload cluster, with a certificate in each. */
 export function clusterSecretNames(cluster: string): readonly string[] {

@@ -57,7 +57,7 @@ export function etcdClusterRule(cluster: string): Rule {
   };
 }
 
-export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Whoever has this can run commands on every etcd machine of the cluster.`;
+export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Anyone with this can run commands on every etcd machine of the cluster.`;
 
 /** Whether its controller was started since it has the newest client certificate. In a namespace that is there where etcd is external. */
 export const ETCD_CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
@@ -75,7 +75,7 @@ export const RECOVERY_RULES: readonly Rule[] = [
   ...listRules('recovery'),
 ];
 
-export const RECOVERY_COMMENT = `Whoever has this can make anybody a Node of the cluster. Grant it for a recovery, and take it away when it is over:
+export const RECOVERY_COMMENT = `Anyone with this can make any user a Node of the cluster. Grant it for a recovery, and remove it afterwards:
 certmarshal rbac --recovery, with the same subject, | kubectl delete -f -`;
 
 /** @throws UsageError for options that do not go together */

@@ -236,7 +236,7 @@ function eksDoor(
           grantee: sweeper(roles),
           refused: (problem: string) =>
             untold(`cannot be tried as ${aws.caller.arn}: ${problem}`, {
-              text: 'Nobody but the role of the sweep has to get in; access-entry says whether it does.',
+              text: 'Only the role of the sweep needs access; access-entry says whether it has it.',
             }),
         }),
     opening: (server) => [

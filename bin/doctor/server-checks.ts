@@ -77,7 +77,7 @@ export function serverChecks(
           return fromHere(
             failed(`${host()} cannot be resolved: ${systemErrorWords(error)}`, {
               ...renew,
-              text: `Mend the name where it is served, or run this where it resolves. If the API server has another name now: ${renew.text}`,
+              text: `Fix the name in DNS, or run this where it resolves. If the API server has another name now: ${renew.text}`,
             }),
           );
         }

@@ -136,7 +136,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
       "✔ berlin: nothing is due: the first certificate ends in 299 days, it is due in 254 days.
         10.0.1.10:6443, context certmarshal
 
-        ◌ due: the first certificate ends in 299 days, it is due in 254 days  (passes by itself; at rollout start you answer for it)
+        ◌ due: the first certificate ends in 299 days, it is due in 254 days  (passes without you; at rollout start you answer for it)
           → Wait until DAY CLOCK UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
         · for you to answer when it is due: opted-in-by-owner, spare-capacity, etcd-backup
         · not known here, 4 in all: opted-in-by-fleet, maintenance-window, loop-guard, fleet-budget
@@ -151,7 +151,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         Workers are not rolled: kubelets renew their own certificates.
 
         DAY █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▒▒▒▒▒▒▒░░ DAY
-        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx ends first of 3 certificates seen
+        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx expires first of 3 certificates seen
 
         First end DAY (in 299 d); due from DAY (in 254 d); latest safe start DAY (in 289 d).
         Next  nothing is to be done; certmarshal audit shows every certificate
@@ -202,7 +202,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         Workers are not rolled: kubelets renew their own certificates.
 
         DAY █▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ DAY
-        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx ends first of 3 certificates seen
+        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx expires first of 3 certificates seen
 
         First end DAY (in 19 d); due since DAY (25 d ago); latest safe start DAY (in 9 d).
         Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin
@@ -262,7 +262,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const again = await run(`rollout plan ${ofBerlin}`);
     expect(again.status).toBe(0);
     expect(again.stdout).toMatch(/^✔ berlin: done: .*: nothing is due\.\n/);
-    expect(again.stdout).toContain('by hand   not yet, and that passes by itself: cool-down\n');
+    expect(again.stdout).toContain('by hand   not yet, and that passes without you: cool-down\n');
     expect(again.stdout).not.toContain('start --yes');
     const status2 = await run(`rollout status --output json ${ofBerlin}`);
     expect(JSON.parse(status2.stdout)).toMatchObject({ kind: 'status', step: { state: 'done' } });
@@ -287,7 +287,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const watched = await run(`rollout status --watch ${ofParis}`, 'Looking every 5 s');
     expect(watched.status).toBe(1);
     expect(watched.stderr).toBe(
-      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout goes on, nothing was undone. certmarshal rollout status --watch ${ofParis}\n`,
+      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout continues, nothing was undone. certmarshal rollout status --watch ${ofParis}\n`,
     );
 
     const asked = await run(`rollout abort ${ofParis}`);

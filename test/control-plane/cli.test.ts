@@ -330,7 +330,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     it('explains a request it left, and one that is decided', async () => {
       const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
       expect(stdout).toContain(
-        'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Left undecided.',
+        'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Not approved.',
       );
       expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
       expect(stdout.match(/✔ {2}/g)).toHaveLength(16);

@@ -355,9 +355,9 @@ async function whoami(
 export function subjectOf(token: string): string {
   try {
     const { sub }: { sub?: unknown } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    return typeof sub === 'string' ? printable(sub, 300) : 'nobody it names';
+    return typeof sub === 'string' ? printable(sub, 300) : 'a token without a subject';
   } catch {
-    return 'nobody it names';
+    return 'a token without a subject';
   }
 }
 

@@ -26,7 +26,7 @@ hostile, belongs to another or is one that no node may have, or where evidence c
 you type every name that is not proven again, each with --name. Requests that are hostile by anything else, that are of other
 signers, or decided, are refused.`,
   deny: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. A kubelet that was denied asks
-again within a minute; one whose request is left undecided, after 15 minutes. Requests of other signers, and decided
+again within a minute; one whose request is not approved, after 15 minutes. Requests of other signers, and decided
 ones, are refused.`,
 } as const;
 

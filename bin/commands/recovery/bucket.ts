@@ -189,7 +189,7 @@ function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string,
   const { id, cluster, nodes, approvals, until, by } = window;
   const { namespace, name } = RECOVERY_LEASE;
   return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}.
-The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster it needs, as whoever it enters with: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
+The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster, the user it connects as needs: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
 
   What it gave    kubectl -n ${namespace} get lease ${name} -o yaml
   What it decided ${program} journal search --bucket JOURNAL --cluster ${quote(cluster)} --since 1h
@@ -241,7 +241,7 @@ function requireSweepable(cluster: string, { registry, index }: FleetKnown, prog
   if (swept === undefined) return 'It was not swept yet: whether certmarshal reaches it is not known.';
   if (swept.readable) return undefined;
   const [finding] = swept.findings;
-  return `The last sweep could not read it${finding === undefined ? '' : `: ${printable(`${finding.object}: ${finding.message}`, 600)}`}. Where only the certificate of its API server has ended, recovery in fleet.yaml lets certmarshal in.`;
+  return `The last sweep could not read it${finding === undefined ? '' : `: ${printable(`${finding.object}: ${finding.message}`, 600)}`}. Where only the certificate of its API server has expired, recovery in fleet.yaml lets certmarshal in.`;
 }
 
 interface ReadWindows {

@@ -73,7 +73,7 @@ export const register: Register = (recovery, { program, interruption, run }) => 
       `
 Without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
 kube-apiserver has to answer, with --tolerate-expired also when its certificate has expired. Rights: ${program} rbac --recovery --user YOU
-With --bucket the sweep that is deployed does it, within 2 minutes; it needs the same rights, as whoever it enters with:
+With --bucket the sweep that is deployed does it, within 2 minutes; the user it connects as needs the same rights:
 ${program} rbac --recovery --service-account kube-system/certmarshal
 Where the certificate of the API server has expired, recovery in fleet.yaml lets it in.
 
@@ -175,7 +175,7 @@ Example:
   ${program} recovery list --bucket certmarshal-state
 
 Exit status:
-  0  done, also when there is none
+  0  done, also without any window
   1  the bucket could not be read; the output says why
   2  wrong usage`,
     )

@@ -20,7 +20,7 @@ type Change = 'abort' | 'resume';
 const MEANS: Readonly<Record<Change, string>> = {
   abort:
     'Machines that are replaced stay; those that are not stay too. Cluster API removes what is one too many; when nothing moves any more, rollout drive gives the Lease back.',
-  resume: 'What goes on then is shown by rollout status.',
+  resume: 'Rollout status shows what continues.',
 };
 
 /** What sees it through. */

@@ -92,7 +92,7 @@ function stopped(
 ): number {
   stderr.write(
     goesOn(step)
-      ? `Stopped looking at ${safe(target.name)}; its rollout goes on, nothing was undone. ${program} rollout status --watch${repeat}\n`
+      ? `Stopped looking at ${safe(target.name)}; its rollout continues, nothing was undone. ${program} rollout status --watch${repeat}\n`
       : `Stopped looking at ${safe(target.name)}.\n`,
   );
   return EXIT.incomplete;

@@ -67,7 +67,7 @@ function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<Roll
   return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
 }
 
-/** Also where nobody knows: what is not due passes by itself. */
+/** Also where nobody knows: what is not due passes without you. */
 function isDue({ checks }: RolloutStep): boolean {
   return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
 }
@@ -130,7 +130,7 @@ function mark({ passing }: RolloutCheck, isWaived: boolean): string {
   return isWaived ? warn('!') : bad('✖');
 }
 
-/** What nobody can waive comes first, then what passes by itself. */
+/** What nobody can waive comes first, then what passes without you. */
 function weight({ passing }: RolloutCheck, isWaived: boolean): number {
   return isWaived ? 2 : Number(passing === true);
 }
@@ -139,7 +139,7 @@ function checkWords({ id, object, found, passing }: RolloutCheck, isWaived: bool
   const aside = joined(
     [
       object !== undefined && id,
-      passing === true && 'passes by itself',
+      passing === true && 'passes without you',
       isWaived && 'at rollout start you answer for it',
     ],
     '; ',
@@ -183,9 +183,9 @@ function scheduleWords(step: RolloutStep): string {
 const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
   off: 'has nothing to do',
   idle: 'has nothing to do',
-  waiting: 'waits; what is in the way passes by itself',
-  rolling: 'watches the rollout that goes on',
-  verifying: 'watches the rollout that goes on',
+  waiting: 'waits; what is in the way passes without you',
+  rolling: 'watches the running rollout',
+  verifying: 'watches the running rollout',
   done: 'is done',
   aborted: 'leaves it alone for a week: it was aborted',
 };
@@ -198,11 +198,11 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
     return `rollout start --yes begins it now${answers === '' ? '' : `; you answer for: ${answers}`}`;
   }
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
-  if (goesOn(step)) return 'nothing to start: it goes on';
+  if (goesOn(step)) return 'nothing to start: it is running';
   if (step.state === 'expired') return `refused: certificates have expired; see ${runbook('not-expired', program)}`;
   const refused = failing.filter(({ passing }) => passing !== true);
   if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
-  if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;
+  if (failing.length > 0) return `not yet, and that passes without you: ${failing.map(({ id }) => id).join(', ')}`;
   return observed.unread.length > 0
     ? 'refused: not everything could be read'
     : `nothing to start: ${safe(step.message)}`;
@@ -229,7 +229,7 @@ function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanVi
   if (first === undefined) return [];
   const { from, notAfter } = first;
   const which =
-    shown.length === 1 ? 'is the only one seen' : `ends first of ${counted(shown.length, 'certificate')} seen`;
+    shown.length === 1 ? 'is the only one seen' : `expires first of ${counted(shown.length, 'certificate')} seen`;
   const legend = `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}`;
   return [
     (width) => {
@@ -278,11 +278,11 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   if (schedule.kind === 'ask') return safe(schedule.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(schedule)) return run('status --watch');
-  if (schedule.state === 'held') return `${run('resume')}, when what is above is mended`;
+  if (schedule.state === 'held') return `${run('resume')}, when what is above is fixed`;
   // Nobody is asked to begin what is not due.
   if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   return observed.unread.length > 0 || person.kind === 'hold'
-    ? `${run('plan')}, when what is above is mended`
+    ? `${run('plan')}, when what is above is fixed`
     : run('plan');
 }

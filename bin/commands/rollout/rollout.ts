@@ -92,27 +92,27 @@ Examples:
   ${name} rollout status --management-kubeconfig management.yaml --cluster berlin-prod --output json
 
 Exit status:
-  0  done, or nothing goes on; without --watch also while it goes on
-  1  it is held, aborted or refused, somebody else rolls, certificates have ended, or something could not be read
+  0  done, or no rollout runs; without --watch also while one runs
+  1  it is held, aborted or refused, another client rolls, certificates have expired, or something could not be read
   2  wrong usage or configuration; nothing was done`,
     )
     .action(does(rolloutStatusCommand));
 
   command('drive')
-    .description('Carries on the rollout that goes on, where no certmarshal is deployed; begins none.')
+    .description('Continues a running rollout from your terminal; never starts one.')
     .addHelpText(
       'after',
       `
 Every 15 s it does what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
 Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
-With external etcd everything is checked once more before etcd begins: --kubeconfig tells when the authority expires.
+With external etcd everything is checked once more before etcd begins: --kubeconfig shows when the CA expires.
 
 Examples:
   ${name} rollout drive --kubeconfig berlin.yaml
   ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml
 
 Exit status:
-  0  done: every new certificate was seen; or nothing goes on
+  0  done: every new certificate was seen; or no rollout runs
   1  it is held or aborted, it was stopped, or something could not be read or written
   2  wrong usage or configuration; nothing was done`,
     )

@@ -22,7 +22,8 @@ export const rolloutStartCommand: RolloutCommand = async (subject, options, sign
   const begins = person.kind === 'act' && !goesOn(person) && !signal.aborted;
   if (output === 'table' || !yes || !begins) showPlan(subject, looked, { ...options, following: begins && yes }, ports);
   if (!begins || !yes) {
-    const { message } = noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout goes on' } : person);
+    const { message } =
+      noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout is running' } : person);
     ports.stderr.write(
       `Nothing was written: ${begins ? `--yes begins it. ${program} rollout start --yes${repeat}` : `${message}.`}\n`,
     );

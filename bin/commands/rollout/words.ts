@@ -53,7 +53,7 @@ export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   written: 'written',
   overtaken: 'not written: another client changed the object meanwhile',
   refused: 'not written: the API server refused it, in its dry run or after',
-  locked: 'not written: another rollout of this management cluster goes on',
+  locked: 'not written: another rollout of this management cluster is running',
   failed: 'nothing was written: it was not sent',
   unknown: 'sent, and no answer says whether it was done: the next look tells',
 };

@@ -113,11 +113,11 @@ describe('a token', () => {
 
 it.each([
   ['system:serviceaccount:kube-system:certmarshal', { sub: 'system:serviceaccount:kube-system:certmarshal' }],
-  ['nobody it names', { sub: 7 }],
+  ['a token without a subject', { sub: 7 }],
 ])('knows %s by its token where the API server reviews nobody', (expected, claims) => {
   expect(subjectOf(`e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`)).toBe(expected);
 });
 
 it.each(['', 'a', 'a.b.c', 'e30.bnVsbA.x'])('knows nobody by %s', (token) => {
-  expect(subjectOf(token)).toBe('nobody it names');
+  expect(subjectOf(token)).toBe('a token without a subject');
 });

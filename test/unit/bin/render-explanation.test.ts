@@ -59,7 +59,7 @@ describe('the explanation of a request', () => {
 
   it('shows one name a line, what is not proven first', () => {
     const lines = render(explain(9)).split('\n');
-    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers 10.0.0.9 of worker-9. Left undecided.');
+    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers 10.0.0.9 of worker-9. Not approved.');
     expect(lines.slice(2, 7)).toEqual([
       '  asked   3 min ago by system:node:worker-8 (system:nodes, system:authenticated)',
       '  names   ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)',

@@ -51,7 +51,7 @@ describe('certmarshal rollout plan', () => {
 
   ✖ MachineHealthCheck eksa-system/berlin-prod-kcp-unhealthy: 2 of 3 machines healthy  (health-checks)
     → Run certmarshal audit, and see what is wrong with the machine
-  ◌ maintenance-window: opens in 3 hours  (passes by itself)
+  ◌ maintenance-window: opens in 3 hours  (passes without you)
   ! spare-capacity: nobody vouches for it  (at rollout start you answer for it)
     → Add spare-capacity to accepted
   ✔ 3 more passed; --verbose lists them
@@ -65,7 +65,7 @@ describe('certmarshal rollout plan', () => {
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
-  █ lived  ░ left  ▒ time to begin  · that of berlin-prod-1 ends first of 3 certificates seen
+  █ lived  ░ left  ▒ time to begin  · that of berlin-prod-1 expires first of 3 certificates seen
 
   First end 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
   Next  certmarshal rollout plan --kubeconfig berlin.yaml, when what is above is fixed
@@ -190,7 +190,7 @@ describe('certmarshal rollout start', () => {
 
   it.each([
     ['a check fails that nobody can answer for', refused(UNHEALTHY)],
-    ['a rollout goes on', rolling(1)],
+    ['a rollout is running', rolling(1)],
   ])('writes nothing when %s', async (_, person) => {
     const { status, run } = await start({ person }, { yes: true });
     expect({ status, steps: run.done.steps }).toEqual({ status: 1, steps: [] });
