@@ -72,7 +72,7 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
   const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
   const [openedAt, until] = [instant(window.openedAt), instant(window.until)];
   if (!ID.test(id)) return 'its id is not 1 to 26 characters of a-z, 0-9 and -';
-  if (openedAt === undefined || until === undefined) return 'openedAt or until is no RFC 3339 time';
+  if (openedAt === undefined || until === undefined) return 'openedAt or until is not an RFC 3339 time';
   if (until <= openedAt) return 'it ends before it begins';
   if (until - openedAt > MAX_WINDOW_MS) return 'it is longer than an hour';
   if (nodes.length === 0 || nodes.length > MAX_NODES) return `it names ${nodes.length} nodes; 1 to ${MAX_NODES}`;

@@ -118,7 +118,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
 
   'not-too-late': ({ successor, policy, now }) => {
     const deadline = deadlineOf(successor, policy);
-    if (deadline === undefined) return passed('EKS names no date of its activation');
+    if (deadline === undefined) return passed('EKS gives no date for its activation');
     // Not the other way round: what is no time is too late.
     if (now < deadline) return passed(`${span(deadline - now)} left, until ${date(deadline)}`);
     return failed(

@@ -260,7 +260,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
 
   it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
     const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));
-    const words = "36 proven, 1 names another's, 2 not proven, 2 no longer proven, 1 unknown";
+    const words = "36 proven, 1 another node's name, 2 not proven, 2 no longer proven, 1 unknown";
     const cell = visibleRows(page).first().locator('td').nth(3);
     expect(await cell.innerText()).toBe('✖ 36 of 42');
     expect(await cell.getByRole('img', { name: words }).locator('rect').count()).toBe(5);

@@ -194,7 +194,7 @@ describe('names that have to be typed', () => {
     const request = { sans: [...dns('node-1'), ...ips(address)] };
     const verdict = judged({ request }, { machines: MACHINES, ...sources });
     expect(verdict.hostile).toBe(false);
-    expect(refused(verdict)).toMatchObject({ message: 'no node may have a name of it', names: [address] });
+    expect(refused(verdict)).toMatchObject({ message: 'it has a name that no node may have', names: [address] });
     expect(refused(verdict, { names: [address] })).toBeUndefined();
   });
 
@@ -249,7 +249,7 @@ describe('what overtook a write', () => {
   it.each<[string, unknown, string]>([
     ['approved', csrObject({ conditions: ['Approved'] }), 'condition Approved, reason ByHand'],
     ['issued', csrObject({ certificate: 'QQ==' }), 'the certificate is issued'],
-    ['changed', csrObject(), 'it was changed, and is still undecided'],
+    ['changed', csrObject(), 'it was changed, and is still pending'],
     ['no request', {}, 'it cannot be read any more: metadata.name is missing or too long'],
   ])('%s', (_, now, why) => {
     expect(overtakenBy('uid-of-csr-1', now)).toBe(why);

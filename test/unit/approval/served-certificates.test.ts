@@ -145,7 +145,7 @@ describe('readServedCertificates', () => {
 
   it('says that a node has no address', async () => {
     const { result } = await look({}, { readings: [reading('node', owner('node', 'node-1'))] });
-    expect(why(result)).toBe('no address is known at which it could show its certificate');
+    expect(why(result)).toBe('no address of it is known');
   });
 
   it.each(['machine', 'ec2'] as const)(
@@ -196,11 +196,11 @@ describe('readServedCertificates', () => {
   it('dials nobody any more when the time of the sweep is over', async () => {
     const { result, dialled } = await look({ '10.0.0.1': good }, { signal: AbortSignal.abort() });
     expect(dialled).toEqual([]);
-    expect(why(result)).toBe('its certificate was not looked at: the time for all nodes was over');
+    expect(why(result)).toBe('its certificate was not checked: the time for all nodes was used up');
   });
 
   it.each<[string, Parameters<typeof look>[1], string]>([
-    ['the lane does not reach nodes', { handshake: undefined }, 'this lane does not reach nodes'],
+    ['the lane does not reach nodes', { handshake: undefined }, 'this lane cannot reach nodes'],
     ['the Nodes were not read', { readings: [] }, 'Nodes could not be read'],
     [
       'the Nodes cannot be read',
@@ -315,15 +315,13 @@ describe('a sweep', () => {
   it('leaves it where the certificate proves nothing, and says why', async () => {
     const { report } = await run({ handshake: async () => stranger });
     expect(report.counts).toMatchObject({ approved: 0, left: 1 });
-    expect(report.rows[0]?.message).toContain(
-      'is not signed by an authority that the connection to the API server trusts',
-    );
+    expect(report.rows[0]?.message).toContain('is not signed by a CA that the connection to the API server trusts');
   });
 
   it('without handshakes leaves it, and says that the lane reaches no node', async () => {
     const { report } = await run({});
     expect(report.rows).toMatchObject([{ reason: 'EvidenceUnreadable' }]);
-    expect(report.problems).toMatchObject([{ object: 'evidence renewal', message: 'this lane does not reach nodes' }]);
+    expect(report.problems).toMatchObject([{ object: 'evidence renewal', message: 'this lane cannot reach nodes' }]);
   });
 
   it('dials nobody while the service CIDRs are not known, where no policy trusts renewals, or where nothing is open', async () => {

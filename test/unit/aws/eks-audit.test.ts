@@ -98,7 +98,7 @@ describe('with an EKS', () => {
     expect(await dublin().nodegroups(never)).toEqual([]);
     expect(await awsFailure(dublin().certificateAuthority(never))).toMatchObject({
       kind: 'invalid',
-      problem: 'the cluster has no certificate authority yet',
+      problem: 'the cluster has no CA yet',
     });
   });
 

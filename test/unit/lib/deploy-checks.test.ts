@@ -93,7 +93,7 @@ describe('a fleet that shall be deployed', () => {
       'an alarm that would wake somebody up, and is off',
       monitored({ alarms: { CertificateCritical: { threshold: 1, severity: 'off' } } }),
       [
-        'monitoring.alarms.CertificateCritical is off, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+        'monitoring.alarms.CertificateCritical is off, so nobody is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [
@@ -105,7 +105,7 @@ describe('a fleet that shall be deployed', () => {
         },
       }),
       [
-        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so nobody is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [

@@ -55,7 +55,7 @@ export function fiveStories(): readonly Incidents[] {
   const well = (...ids: readonly string[]) => fleet(...ids.map((id) => cluster(id)));
   const kubelet = unwell('KubeletOverdue', 'berlin-prod', {
     story:
-      'the kubelet serving certificate of worker-7 ends in 8 days; a kubelet renews before 90 % of the life is over, and this one did not',
+      'the kubelet serving certificate of worker-7 ends in 8 days; the kubelet should have renewed it before 90 % of its lifetime',
     due: '2026-11-29T10:00:00.000Z',
     command: 'kubectl get certificatesigningrequests --sort-by=.metadata.creationTimestamp',
   });

@@ -281,10 +281,10 @@ describe('whose certificates are proven', () => {
 
   it('is one line of the fleet: each verdict with its number, also where that is 0', () => {
     expect(sectionOf(render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }])))).toBe(
-      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 names another's: berlin-prod – 1 cluster not known",
+      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known",
     );
     expect(sectionOf(render(healthOf([wellCluster(4)])))).toBe(
-      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 names another's",
+      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 another node's name",
     );
     expect(sectionOf(render(healthOf([])))).toBe(
       'Whose certificates are proven No certificate that was issued to a kubelet is known yet.',

@@ -233,7 +233,7 @@ describe('a name that nobody lists', () => {
     (name) => {
       expect(prove([dnsName('node-1'), name], { machines: [machine('node-1')] }).failure).toEqual({
         reason: 'EvidenceMissing',
-        message: 'Machine eksa-system/md-0-node-1 has no addresses yet, or none of a type that is known',
+        message: 'Machine eksa-system/md-0-node-1 has no addresses yet, or none of a known type',
         hostile: false,
       });
     },

@@ -690,7 +690,7 @@ describe('EKS authorities', () => {
     ['EKS activates it in 60 days, on 2027-01-20 10:00 UTC', { firstAutoActivation: days(60) }],
     ['EKS was to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
     ['EKS was to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
-    ['EKS names no date of its activation', { firstAutoActivation: undefined }],
+    ['EKS gives no date for its activation', { firstAutoActivation: undefined }],
     ['it is being activated now', { signingStatus: 'ACTIVATING' }],
   ])('says when: %s', (when, changes) => {
     const [finding] = found(on(successor(changes), member()), 'SuccessorNotTrusted');
