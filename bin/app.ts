@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Fleet } from '../lambdas/config/fleet.ts';
-import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
+import { FleetConfigError, parseDeployableFleet } from '../lambdas/config/load-fleet.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
-import { deployProblems, deployWarnings } from '../lib/deploy-checks.ts';
+import { deployWarnings } from '../lib/deploy-checks.ts';
 import { TooManyResourcesError } from '../lib/exact-policies.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
@@ -15,8 +15,6 @@ try {
   const app = new App();
   const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
   const fleet = readFleet(file);
-  const problems = deployProblems(fleet);
-  if (problems.length > 0) throw new UsageError(problems.map((problem) => `${file}: ${problem}`).join('\n'));
   const { hub, spokes } = fleetStacks(app, fleet);
   for (const warning of deployWarnings(fleet, Date.now()))
     Annotations.of(hub).addWarningV2('certmarshal:fleet', `${file}: ${warning}`);
@@ -51,7 +49,7 @@ function count(number: number, what: string): string {
 }
 
 function readFleet(file: string): Fleet {
-  const parsed = parseFleet(readText(file), file);
+  const parsed = parseDeployableFleet(readText(file), file);
   if (!parsed.ok) throw new FleetConfigError(parsed.problems);
   return parsed.fleet;
 }

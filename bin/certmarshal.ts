@@ -70,6 +70,11 @@ const COMMANDS: Readonly<Record<string, Row>> = {
     does: 'Tries everything that a sweep needs and says how to mend what is missing; writes nothing.',
     load: () => import('./commands/doctor.ts'),
   },
+  validate: {
+    takes: '[options] [file]',
+    does: 'Finds every problem of a fleet.yaml before it is deployed, with line and column; connects to nothing.',
+    load: () => import('./commands/validate.ts'),
+  },
   report: {
     takes: '[options]',
     does: 'Makes the report page of the fleet: one HTML file that needs nothing else.',

@@ -41,7 +41,7 @@ function numbersOf(version: string): readonly [major: number, minor: number] {
 
 /** A command of ours in a remedy; after `kubectl` it is as somebody types it already. */
 const OUR_COMMAND =
-  /(?<!kubectl )\bcertmarshal (?=(?:rbac|doctor|credentials|explain|audit|probe|report|runbook|journal|cost|sweep|rollout|recovery)\b)/g;
+  /(?<!kubectl )\bcertmarshal (?=(?:validate|rbac|doctor|credentials|explain|audit|probe|report|runbook|journal|cost|sweep|rollout|recovery)\b)/g;
 
 /** A remedy of ours with its commands as the user has to type them. */
 export function pasteable(remedy: string, program: string): string {

@@ -1,12 +1,12 @@
-// Control, format (bidi, zero-width), surrogate and separator characters: they would let a cluster draw on a terminal or forge a log line.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+// Control, format (bidi, zero-width) and separator characters: they would let a cluster draw on a terminal or forge a log line.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Text from a cluster, made harmless for terminals, logs and JSON: unprintable characters become `\u{…}` and the
+ * Text from a cluster, made harmless for terminals, logs and JSON: unprintable characters become `\u{…}`, half of a surrogate pair becomes U+FFFD, and the
  * result is cut to `limit` characters with an ellipsis.
  */
 export function printable(text: string, limit = 200): string {
-  const cut = text.length > limit ? text.slice(0, limit) : text;
+  const cut = (text.length > limit ? text.slice(0, limit) : text).toWellFormed();
   const safe = cut.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
-  return text.length > limit || safe.length > limit * 2 ? `${safe.slice(0, limit * 2)}…` : safe;
+  return text.length > limit || safe.length > limit * 2 ? `${safe.slice(0, limit * 2).toWellFormed()}…` : safe;
 }

@@ -7,20 +7,6 @@ import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
 import { DAY_MS } from '../lambdas/time.ts';
 
-/** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
-export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
-  const foreign = [...new Set(discovery.flatMap(({ accounts }) => accounts))].filter(
-    (account) => account !== SELF && account !== hub.account,
-  );
-  if (foreign.length > 0 && (hub.account === undefined || hub.region === undefined))
-    return [
-      `hub: write account and region, those that certmarshal is deployed to: the roles in ${foreign.slice(0, 3).join(', ')} trust its roles by name`,
-    ];
-  if ((hub.account === undefined) !== (hub.region === undefined))
-    return ['hub: account and region go together; write both or none'];
-  return [];
-}
-
 /**
  * What is probably not meant.
  *

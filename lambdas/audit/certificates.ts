@@ -1,6 +1,12 @@
 import type { CertificateObservation, Observation } from '../contracts/observation.ts';
+import type { Provider } from '../identifiers.ts';
 import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import {
+  CERTIFICATE_CLASSES,
+  type CertificateClass,
+  renewedBy,
+  renewedOnceExpired,
+} from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
 import { namesOf } from './keep-observations.ts';
@@ -74,6 +80,16 @@ function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<strin
 /** An authority that a server sends along is none of the server's own certificates. */
 export function classOf({ what, isAuthority, position = 0 }: CertificateObservation): CertificateClass {
   return isAuthority === true && position > 0 && !CERTIFICATE_CLASSES[what].authority ? 'ca-bundle' : what;
+}
+
+/** What renews it now, for people. */
+export function renewalOf(
+  { best, what, notAfter }: Pick<KnownCertificate, 'best' | 'what' | 'notAfter'>,
+  provider: Provider,
+  now: number,
+): string | undefined {
+  const once = notAfter <= now ? renewedOnceExpired(what, provider) : undefined;
+  return once ?? best.renewedBy ?? renewedBy(what, provider);
 }
 
 /** Of one member and class there is one certificate; where there is no member, at one place; and of what was issued at request, each is one. */

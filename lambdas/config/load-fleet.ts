@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { printable } from '../printable.ts';
+import { deployProblems } from './deploy-rules.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import type { Fleet } from './fleet.ts';
 import { brokenRules, FleetFile } from './fleet-file.ts';
 import type { ConfigProblem } from './problems.ts';
-import { placeOf } from './written.ts';
+import { placeOf, type RuleProblem } from './written.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
 
@@ -21,6 +22,15 @@ export type ParsedFleet =
  * @param fileName how problems name the file
  */
 export function parseFleet(text: string, fileName: string): ParsedFleet {
+  return parsed(text, fileName, () => []);
+}
+
+/** The same, with what keeps a fleet from being deployed: the rules of `cdk synth`. */
+export function parseDeployableFleet(text: string, fileName: string): ParsedFleet {
+  return parsed(text, fileName, deployProblems);
+}
+
+function parsed(text: string, fileName: string, rules: (fleet: Fleet) => readonly RuleProblem[]): ParsedFleet {
   const yaml = readYaml(text);
   if (!yaml.ok) return { ok: false, problems: sorted(yaml.problems, fileName) };
   const read = FleetFile.safeParse(yaml.value, { error: describeIssue });
@@ -29,7 +39,9 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
     ...(read.success
       ? []
       : withoutEchoes(read.error.issues.flatMap(ofItsKind)).flatMap((issue) => located(issue, yaml))),
-    ...brokenRules(yaml.value).map(({ path, message }) => at(yaml, path, message)),
+    ...[...brokenRules(yaml.value), ...(read.success ? rules(read.data) : [])].map(({ path, message }) =>
+      at(yaml, path, message),
+    ),
   ];
   if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
   return { ok: true, fleet: read.data };

@@ -19,7 +19,7 @@ const share = z.number().check(z.gte(0), z.lte(1));
 export const AlarmEvent = z
   .object({
     version,
-    alarm: z.enum(ALARM_IDS).check(z.describe('What rings: docs/runbooks/alarms has a page for each.')),
+    alarm: z.enum(ALARM_IDS).check(z.describe('The alarm that fires: docs/runbooks/alarms has a page for each.')),
     severity: z.enum(ALARM_SEVERITIES),
     state: z.enum(['opened', 'closed']),
     cluster: z.optional(
@@ -38,7 +38,7 @@ export const AlarmEvent = z
     ),
     story,
     since: z.optional(time('Since when it is so; of a closed one, when people were told.')),
-    due: z.optional(time('When it bites.')),
+    due: z.optional(time('When it expires or is due.')),
     at: time('When people were told.'),
     command: z.string().check(z.maxLength(900), z.describe('What to run first.')),
     next: z.optional(

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
-import type { JsonObjects } from '../aws/json-objects.ts';
+import type { JsonObject, JsonObjects } from '../aws/json-objects.ts';
 import type { OrderMessage } from '../aws/queues.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../contracts/registry.ts';
@@ -54,6 +54,11 @@ export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
 export function createHintHandler(options: HintOptions): HandleHint {
   const { state, policies, fleet, hub, wait, send, clock, logger, metrics } = options;
   const allowed = allowedTargets(fleet, hub);
+  const registryOf = ofEachVersion((value) => {
+    const registry = parseRegistry(value, clock());
+    return registry && fitRegistry(registry, allowed);
+  });
+  const indexOf = ofEachVersion((value) => parseFleetIndex(value, clock()));
   const planOptions = {
     lanes: new Set(send.keys()),
     handshakeLanes: new Set(handshakeLanes(fleet)),
@@ -117,10 +122,9 @@ export function createHintHandler(options: HintOptions): HandleHint {
     for (const hint of new Map(hints.map((one) => [encodeWaitingHint(one), one])).values())
       if (await isRipe(hint, registry, signal)) ripe.push(hint);
     if (ripe.length === 0) return;
-    const stored = await state.read(STATE_KEYS.index, signal);
+    const index = indexOf(await state.read(STATE_KEYS.index, signal));
     // Where the ticks have it swept: in another message group a hint would be a second sweep at the same time.
     const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
-    const index = parseFleetIndex(stored?.value, clock());
     // Audits, rollouts and recovery windows are for ticks.
     const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
     const orders = new Map(placed.map((one) => [one.order.target.id, one]));
@@ -159,8 +163,20 @@ export function createHintHandler(options: HintOptions): HandleHint {
 
   /** Before the first discovery there is none, and nothing to hint. */
   async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
-    const stored = await state.read(STATE_KEYS.registry, signal);
-    const registry = stored && parseRegistry(stored.value, clock());
-    return registry && fitRegistry(registry, allowed);
+    return registryOf(await state.read(STATE_KEYS.registry, signal));
   }
+}
+
+/**
+ * Makes it once of each version: hints come every three seconds, and to check an object of 10,000 clusters takes a processor several times as long as to read it. The registry changes
+ * every few minutes, and the index once a minute.
+ */
+function ofEachVersion<T>(make: (value: unknown) => T | undefined): (stored: JsonObject | undefined) => T | undefined {
+  let last: { readonly etag: string | undefined; readonly made: T | undefined } | undefined;
+  return (stored) => {
+    if (stored === undefined) return undefined;
+    const { etag, value } = stored;
+    if (last === undefined || etag === undefined || last.etag !== etag) last = { etag, made: make(value) };
+    return last.made;
+  };
 }

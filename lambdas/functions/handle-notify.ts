@@ -50,6 +50,9 @@ const TRIES = 8;
 const MAX_WAIT_MS = 500;
 /** Who gets single events may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
+/** For another run that sends events of the same incident: as long as it may take. */
+const WAIT_MS = 1_000;
+const WAITS = EVENTS_MS / WAIT_MS;
 /** What nobody took for so long is dropped. Milliseconds. */
 const KEPT_MS = 7 * DAY_MS;
 /** Calls of SNS at a time. */
@@ -111,7 +114,7 @@ interface Undelivered {
   readonly error?: AwsError;
 }
 
-/** A message to a topic, and the events that it tells. */
+/** A message to a topic, and the events that it tells: one, or many of which no other message of the same call tells. */
 interface Outgoing {
   readonly of: readonly UnsentEvent[];
   readonly message: TopicMessage;
@@ -173,7 +176,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function deliverOld(signal: AbortSignal): Promise<void> {
     const { told } = await readState(signal);
     await deliver(
-      told.unsent.filter(({ detail }) => !isFresh(detail.at, clock())),
+      told.unsent.filter((event) => !isSending(event)),
       signal,
     );
   }
@@ -244,8 +247,24 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       before = told.unsent.filter((event) => incidents.has(incidentOf(event)));
       return markNotified(told, change, kept([...told.unsent, ...events]));
     }, signal);
-    const error = await deliver([...before, ...events], signal);
+    // What another run sends right now must arrive first. Of one that died the next look sends all.
+    const mine = new Set(events.map(nameOf));
+    for (let turn = 0; turn < WAITS && before.some(isSending); turn += 1) {
+      await options.wait(WAIT_MS, signal);
+      const { told } = await readState(signal);
+      before = told.unsent.filter((event) => incidents.has(incidentOf(event)) && !mine.has(nameOf(event)));
+    }
+    const busy = new Set(before.filter(isSending).map(incidentOf));
+    const error = await deliver(
+      [...before, ...events].filter((event) => !busy.has(incidentOf(event))),
+      signal,
+    );
     if (error !== undefined) throw error;
+  }
+
+  /** Whether another run may be sending it. */
+  function isSending({ detail }: UnsentEvent): boolean {
+    return isFresh(detail.at, clock());
   }
 
   /** Tries all receivers of each event, and records who did not get it. @returns why, the first reason */
@@ -297,26 +316,36 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     );
   }
 
+  /** First the single messages, then one of all others: those may end what the first ones began. */
   async function chatOf(
     events: readonly UnsentEvent[],
     link: string | undefined,
     signal: AbortSignal,
   ): Promise<Undelivered> {
     const context = { link, runbooks: monitoring.runbooks };
-    const digests = events.filter(isDigest);
-    const incidents = events.filter((event) => !isDigest(event));
-    const more = incidents.slice(incidents.length > MAX_CHAT ? MAX_CHAT - 1 : MAX_CHAT);
-    const single = incidents.slice(0, incidents.length - more.length);
-    const details = more.map(({ detail }) => detail);
-    return publishAll(
+    // Digests come alone, and are never summed up.
+    const [digests, incidents] = [events.filter(isDigest), events.filter((event) => !isDigest(event))];
+    const room = events.length > MAX_CHAT ? Math.max(0, MAX_CHAT - 1 - digests.length) : MAX_CHAT;
+    const [single, more] = [incidents.slice(0, room), incidents.slice(room)];
+    const first = await publishAll(
       'chat',
       [
         ...single.map((event) => ({ of: [event], message: chatPublication(event.detail, context) })),
-        ...(more.length === 0 ? [] : [{ of: more, message: chatSummary(details, context) }]),
         ...digests.map((event) => ({ of: [event], message: chatSummary(event.detail, context) })),
       ],
       signal,
     );
+    const failed = new Set(first.unsent.map(incidentOf));
+    const held = more.filter((event) => failed.has(incidentOf(event)));
+    const rest = more.filter((event) => !held.includes(event));
+    if (rest.length === 0) return { ...first, unsent: [...first.unsent, ...held] };
+    const message = chatSummary(
+      rest.map(({ detail }) => detail),
+      context,
+    );
+    const last = await publishAll('chat', [{ of: rest, message }], signal);
+    const error = first.error ?? last.error;
+    return { unsent: [...first.unsent, ...held, ...last.unsent], ...(error !== undefined && { error }) };
   }
 
   /** All are tried, whatever becomes of the others; but of one incident nothing after what failed: its end must not come before its beginning. */
@@ -338,7 +367,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
           return;
         }
     };
-    const sequences = [...Map.groupBy(all, ({ of }) => of.map(incidentOf).join('\n')).values()];
+    const sequences = [...Map.groupBy(all, ({ of: [event] }) => event && incidentOf(event)).values()];
     for (let start = 0; start < sequences.length; start += LANES)
       await Promise.all(sequences.slice(start, start + LANES).map(send));
     return { unsent, ...(error !== undefined && { error }) };

@@ -13,7 +13,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   // When a certificate ends.
   CertificateExpired: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
   CertificateExpiring: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
-  CertificateNotYetValid: { warning: 'CertificatesWarning' },
+  CertificateNotYetValid: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
   KubeletRenewalOverdue: { critical: 'CertificatesCritical', warning: 'KubeletsOverdue' },
   AuthorityBoundsLeaves: { warning: 'CertificatesWarning' },
   OutlivesIssuer: { warning: 'CertificatesWarning' },

@@ -1,12 +1,14 @@
 import type { AlarmEvent, DigestEvent } from '../contracts/event.ts';
 import { counted, firstOf } from '../words.ts';
-import { type Incident, incidentOf } from './incident.ts';
+import { type Incident, incidentKey, incidentOf } from './incident.ts';
 
 /**
  * Characters. Amazon Q Developer publishes no limits; Slack takes 150 for a header and 3,000 for a section.
  * Source: Slack, Block Kit reference, Header block, Section block.
  */
 const LONGEST = { title: 150, text: 3_000, keyword: 100 } as const;
+/** Of a domain name, in the words of a chat. */
+const LONGEST_NAME = 1_000;
 const TOO_LONG = 'The message is longer than a chat takes: the e-mail of the same minute has all of it.';
 
 /** Source: Amazon Q Developer in chat applications, administrator guide, "Custom notifications", Event schema. */
@@ -37,36 +39,24 @@ interface CustomNotification {
 export function chatMessage(event: AlarmEvent, incident: Incident, link: string | undefined): CustomNotification {
   const { alarm, severity, cluster } = event;
   const { key, title, facts, commands, runbook } = incident;
-  const steps = [...commands.map(command), words(runbook)];
-  const room = LONGEST.text - [...steps, facts].reduce((sum, { length }) => sum + length, 0);
-  const lines = titled(title, words(facts));
-  return {
-    version: '1.0',
-    source: 'custom',
-    content: {
-      textType: 'client-markdown',
-      title: cut(words(title), LONGEST.title),
-      description: bounded(lines, LONGEST.text),
-      nextSteps: [...steps, ...linked(link, room)],
-      keywords: [severity, alarm, ...(cluster === undefined ? [] : [cluster])].map((one) =>
-        cut(words(one), LONGEST.keyword),
-      ),
-    },
-    metadata: {
-      threadId: key,
-      summary: cut(words(title), LONGEST.title),
-      eventType: alarm,
-      ...(cluster !== undefined && { relatedResources: [words(cluster)] }),
-    },
-  };
+  return notificationOf(title, [facts], {
+    threadId: key,
+    eventType: alarm,
+    // The URL of a runbook is of fleet.yaml.
+    steps: [...commands.map(command), runbook],
+    keywords: [severity, alarm],
+    cluster,
+    link,
+  });
 }
 
 /** Many incidents at once, in one message: a chat would drop them. Pure. */
 export function chatOfMany(events: readonly AlarmEvent[], link: string | undefined): CustomNotification {
   const alarms = [...new Set(events.map(({ alarm }) => alarm))];
-  const title = `${counted(events.length, 'more incident')} at once: ${firstOf(alarms)}`;
-  const lines = events.map((event) => words(incidentOf(event, undefined).title));
-  return several(title, lines, { threadId: `many ${events[0]?.at ?? ''}`, eventType: 'incidents', link });
+  const count = new Set(events.map(incidentKey)).size;
+  const title = `${counted(count, 'more incident')} at once: ${firstOf(alarms)}`;
+  const lines = events.map((event) => incidentOf(event, undefined).title);
+  return notificationOf(title, lines, { threadId: `many ${events[0]?.at ?? ''}`, eventType: 'incidents', link });
 }
 
 /** The digest. Pure. */
@@ -75,40 +65,52 @@ export function chatDigest(
   link: string | undefined,
 ): CustomNotification {
   const lines = [
-    ...(critical.length === 0 ? [] : [`Critical: ${words(firstOf(critical, 20))}`]),
-    ...(warning.length === 0 ? [] : [`Warning: ${words(firstOf(warning, 20))}`]),
+    ...(critical.length === 0 ? [] : [`Critical: ${firstOf(critical, 20)}`]),
+    ...(warning.length === 0 ? [] : [`Warning: ${firstOf(warning, 20)}`]),
   ];
-  return several(story, lines, { threadId: `digest ${at}`, eventType: 'digest', link });
+  return notificationOf(story, lines, { threadId: `digest ${at}`, eventType: 'digest', link });
 }
 
-function several(
+interface About {
+  readonly threadId: string;
+  readonly eventType: string;
+  /** As they are shown. */
+  readonly steps?: readonly string[];
+  readonly keywords?: readonly string[];
+  readonly cluster?: string | undefined;
+  readonly link: string | undefined;
+}
+
+/** @param lines below the title */
+function notificationOf(
   title: string,
   lines: readonly string[],
-  {
-    threadId,
-    eventType,
-    link,
-  }: { readonly threadId: string; readonly eventType: string; readonly link: string | undefined },
+  { threadId, eventType, steps = [], keywords = ['certmarshal'], cluster, link }: About,
 ): CustomNotification {
-  const steps = linked(link, LONGEST.text);
+  const [head, text] = [words(title), lines.map(words).join('\n')];
+  const short = cut(head, LONGEST.title);
+  // A title that is cut stands whole in the text.
+  const description = head === short && text !== '' ? text : [head, text].filter((line) => line !== '').join('\n');
+  const room = LONGEST.text - [...steps, text].reduce((sum, { length }) => sum + length, 0);
+  const nextSteps = [...steps, ...linked(link, room)];
+  const resources = cluster === undefined ? [] : [words(cluster)];
   return {
     version: '1.0',
     source: 'custom',
     content: {
       textType: 'client-markdown',
-      title: cut(words(title), LONGEST.title),
-      description: bounded(titled(title, lines.join('\n')), LONGEST.text),
-      ...(steps.length > 0 && { nextSteps: steps }),
-      keywords: ['certmarshal'],
+      title: short,
+      description: bounded(description, LONGEST.text),
+      ...(nextSteps.length > 0 && { nextSteps }),
+      keywords: [...keywords, ...resources].map((one) => cut(one, LONGEST.keyword)),
     },
-    metadata: { threadId, summary: cut(words(title), LONGEST.title), eventType },
+    metadata: {
+      threadId,
+      summary: short,
+      eventType,
+      ...(resources.length > 0 && { relatedResources: resources }),
+    },
   };
-}
-
-/** A title that is cut stands whole in the text. */
-function titled(title: string, text: string): string {
-  const whole = words(title);
-  return whole.length > LONGEST.title || text === '' ? [whole, text].filter((line) => line !== '').join('\n') : text;
 }
 
 /** Half a link opens nothing. */
@@ -120,24 +122,49 @@ function linked(link: string | undefined, room: number): readonly string[] {
     : ['Report: its link is too long for a chat; the e-mail of the same minute has it'];
 }
 
+/** To be copied, so that it is code: a chat takes nothing in it for a mention or a link. Source: CommonMark 0.31.2, 6.1 Code spans. */
 function command(line: string): string {
   const [name = '', ...rest] = line.split(': ');
-  return `${name}: \`${words(rest.join(': '))}\``;
+  return `${name}: \`${inert(rest.join(': ').replaceAll(/\s+/g, ' '))}\``;
 }
 
+/** A dot that could be one of a domain name: no top-level domain begins with a digit. */
+const DOMAIN_DOT = /\.(?=[\p{L}\p{M}])/gu;
+const NAME = /[\p{L}\p{M}\p{N}.-]+/gu;
+/** No one can register such names, and those of EC2 instances are. Source: ICANN, Board resolution of 29 July 2024 (internal); RFC 6762, section 3 (local). */
+const PRIVATE = /\.(?:internal|local)$/;
+/** Markdown drops the backslash. Source: CommonMark 0.31.2, 2.4 Backslash escapes. */
+const ESCAPES = /\\+(?=[!-/:-@[-`{-~])/g;
+
 /**
- * Text that comes from a cluster is text: Slack and Teams take what is between < and > for a mention of everybody or a link, and `](` for the middle of one.
- * Source: Slack, "Formatting text for app surfaces"; Amazon Q Developer in chat applications, "Custom notification content guidelines".
+ * Text that comes from a cluster is text: it mentions no one and is no link. `https://` becomes `https[:]//`, `example.com` becomes `example[.]com`, and `@` becomes `(at)`.
+ * Source: Slack, "Formatting text for app surfaces", Automatic parsing; CommonMark 0.31.2, 6.3 Links.
  */
 function words(text: string): string {
-  return text.replaceAll('<', '‹').replaceAll('>', '›').replaceAll('](', '] (').replaceAll('`', "'");
+  return inert(text.replaceAll(ESCAPES, ''))
+    .replaceAll('&', '＆')
+    .replaceAll('@', '(at)')
+    .replaceAll('://', '[:]//')
+    .replaceAll('](', '] (')
+    .replaceAll(NAME, (name) => (PRIVATE.test(name) ? name : name.replaceAll(DOMAIN_DOT, '[.]')));
+}
+
+/** Slack takes what is between < and > for a mention of everyone or a link, also in code. */
+function inert(text: string): string {
+  return text.replaceAll('<', '‹').replaceAll('>', '›').replaceAll('`', "'");
 }
 
 function bounded(text: string, most: number): string {
-  if (text.length <= most) return text;
-  return `${text.slice(0, most - TOO_LONG.length - 2).toWellFormed()}…\n${TOO_LONG}`;
+  return text.length <= most ? text : `${start(text, most - TOO_LONG.length - 2)}…\n${TOO_LONG}`;
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+  return text.length <= most ? text : `${start(text, most - 1)}…`;
+}
+
+/** Without half of a name with dots: it could be a domain name. */
+function start(text: string, most: number): string {
+  const head = text.slice(0, most).toWellFormed();
+  const last = /\S*$/.exec(head.slice(-LONGEST_NAME))?.[0] ?? '';
+  return last.includes('.') ? head.slice(0, -last.length) : head;
 }

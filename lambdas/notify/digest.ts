@@ -25,7 +25,7 @@ const MAX_IDS = 100;
 const MAX_EVENT = 200_000;
 /** Hostile requests of this time are told. Milliseconds. */
 const HOSTILE_MS = DAY_MS;
-/** What bites later is not told every day. Milliseconds. */
+/** What is due later is not told every day. Milliseconds. */
 const SOON_MS = 30 * DAY_MS;
 /** A second digest within this time is the same one, delivered twice. Milliseconds. */
 const SAME_DIGEST_MS = 10 * 60_000;
@@ -48,7 +48,7 @@ export interface Digest {
 }
 
 /**
- * The state of the fleet, once a day. It is sent also when all is well, or nothing is known: silence must not look like health. Pure.
+ * The state of the fleet, once a day. It is sent also when all clusters are healthy, or nothing is known: silence must not look like health. Pure.
  */
 export function digestOf(input: DigestInput): Digest {
   const { told, now, health } = input;
@@ -89,9 +89,9 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     ),
     section('Certmarshal itself', [...hubLines(told, now), ...unsentLines(told, now)]),
     section('Hostile requests of a day', hostileLines(health.clusters, view)),
-    section('Not all done', incompleteLines(view)),
+    section('Incomplete sweeps', incompleteLines(view)),
     section('Rollouts', rolloutLines(view)),
-    section('Bites within 30 days', soonLines(view)),
+    section('Due within 30 days', soonLines(view)),
     section('Not seen', unseenLines(view)),
     section(
       'In maintenance',
@@ -142,7 +142,7 @@ function messageOf(lines: readonly string[], digest: DigestEvent, link: string |
   };
 }
 
-/** `Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)` */
+/** `Fleet: 212 of 214 clusters healthy; 1 critical, 1 warning; next certificate expires in 12 days (berlin-prod, etcd client)` */
 function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts']): string {
   const others = (['critical', 'warning', 'new', 'maintenance'] as const)
     .filter((state) => counts[state] > 0)
@@ -157,12 +157,12 @@ function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts'])
     .toSorted((a, b) => a.end - b.end || compare(a.id, b.id));
   const ends =
     next &&
-    `${next.end >= now ? `next certificate ends in ${span(next.end - now)}` : `a certificate ended ${span(now - next.end)} ago`} (${labelOf(next.id)}, ${CERTIFICATE_CLASSES[next.what].title})`;
-  const head = `Fleet: ${counts.well} of ${counted(current.length, 'cluster')} well`;
+    `${next.end >= now ? `next certificate expires in ${span(next.end - now)}` : `a certificate expired ${span(now - next.end)} ago`} (${labelOf(next.id)}, ${CERTIFICATE_CLASSES[next.what].title})`;
+  const head = `Fleet: ${counts.well} of ${counted(current.length, 'cluster')} healthy`;
   return [head, ...(others.length === 0 ? [] : [others.join(', ')]), ...(ends === undefined ? [] : [ends])].join('; ');
 }
 
-/** Certificates that something renews by itself end all the time; the fleet is none the worse for it. */
+/** Certificates that are renewed automatically expire all the time: no one has to act. */
 function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof typeof CERTIFICATE_CLASSES): boolean {
   return renewedBy(what, provider)?.includes('on its own') === true;
 }
@@ -180,7 +180,7 @@ function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, 80)}`;
 }
 
-/** Alarms about certmarshal that nobody has told the end of. */
+/** Alarms about certmarshal whose end was not told. */
 function hubLines(told: NotificationState, now: number): readonly string[] {
   return openAlarms(told)
     .filter(({ alarm }) => isOfHub(alarm))
@@ -196,7 +196,7 @@ const RECEIVERS: Readonly<Record<Receiver, string>> = {
   chat: 'the chat topic',
 };
 
-/** What was told, and did not reach everybody. */
+/** What was told, and did not reach every receiver. */
 function unsentLines({ unsent }: NotificationState, now: number): readonly string[] {
   return keysOf(RECEIVERS).flatMap((receiver) => {
     const waiting = unsent.filter(({ to, detail }) => to.includes(receiver) && !isFresh(detail.at, now));
@@ -216,19 +216,19 @@ function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View
       verdicts.flatMap(({ hostile, at, node, csr, message }) => {
         const time = timeOf(at);
         if (!hostile || time === undefined || now - time > HOSTILE_MS) return [];
-        return [{ id, time, line: `${node ?? 'somebody'}: ${message} (${csr})` }];
+        return [{ id, time, line: `${node ?? 'unknown node'}: ${message} (${csr})` }];
       }),
     )
     .toSorted((a, b) => b.time - a.time || compare(a.id, b.id))
     .map(({ id, time, line }) => `${date(time)} ${labelOf(id)}: ${printable(line, 160)}`);
 }
 
-/** Clusters that can be read, and whose last sweep did not do all it should: what it found. */
+/** Clusters that can be read, and whose last sweep did not do everything: what it found. */
 function incompleteLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .filter(({ readable, complete, sweptAt }) => readable && !complete && sweptAt !== undefined)
     .map(({ id, findings: [first, ...others] }) => {
-      if (first === undefined) return `${labelOf(id)}: the last sweep did not do all it should`;
+      if (first === undefined) return `${labelOf(id)}: the last sweep did not do everything`;
       const more = others.length > 0 ? `, and ${others.length} more` : '';
       const since = span(Math.max(0, now - (timeOf(first.since) ?? now)));
       return `${labelOf(id)}: ${printable(`${first.object}: ${first.message}`, 120)}, for ${since}${more}`;
@@ -267,7 +267,7 @@ function maintenanceLine({ id, maintenance }: ClusterHealth, { labelOf }: View):
   return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
 }
 
-/** Of a day without requests nothing is said where all is well. */
+/** Of a day without requests nothing is said where all is healthy. */
 function sloLines({ slo }: FleetHealth, isWell: boolean): readonly string[] {
   const { objective, attainment, budgetLeft, counts, day } = slo;
   const { requests, accepted, details } = dayWords(day);

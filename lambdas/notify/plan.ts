@@ -1,4 +1,3 @@
-import type { AlarmEvent } from '../contracts/event.ts';
 import type { NotificationState, OpenAlarm } from '../contracts/notification-state.ts';
 import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
@@ -83,7 +82,10 @@ export function planNotifications(input: PlanInput): Plan {
       ? { ...NOTHING, again: 'what is over cannot be told while the state of the fleet cannot be read' }
       : planUnnamed(input);
   const seen = compared(alarm, { ...input, health });
-  if (message.state === 'ALARM' && seen.ringing.length === 0) return joined([planUnnamed(input), planEnds(seen)]);
+  if (message.state === 'ALARM' && seen.ringing.length === 0) {
+    const unnamed = planUnnamed(input);
+    return joined([unnamed, planEnds(seen, unnamed.change.opened)]);
+  }
   const made = joined([message.state === 'ALARM' ? planOpening(seen) : NOTHING, planEnds(seen)]);
   // Many clusters ring at once: only what changes anything is worth a write.
   const said = changeOf(input);
@@ -201,16 +203,11 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
   const unnamed = entryOf(open, NOBODY);
   // Now that clusters can be named, nobody waits for the end of an alarm that named none.
   const closing = unnamed === undefined ? [] : [plainEvent('closed', closedOf(unnamed), scene)];
-  const events = news.flatMap((trouble): readonly AlarmEvent[] => {
-    const { key, cluster } = trouble;
-    const former = entryOf(open, key);
-    const isTold = former !== undefined && former.claimedAt === undefined && former.closingAt === undefined;
-    return [
-      // Its end was nobody's to tell; people hear of the new beginning.
-      ...(isTold ? [plainEvent('closed', { ...closedOf(former), ...readTroubleKey(key) }, scene, cluster)] : []),
-      { ...openedEvent({ cluster, signal: signalOfPart(trouble) }, scene), part: trouble.part },
-    ];
-  });
+  // One that is open is opened again and not closed first: a topic of SNS keeps no order, and a paging service would take the end for the later one.
+  const events = news.map((trouble) => ({
+    ...openedEvent({ cluster: trouble.cluster, signal: signalOfPart(trouble) }, scene),
+    part: trouble.part,
+  }));
   return {
     messages: [
       {
@@ -269,8 +266,15 @@ function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
   return unnamedPlan({ alarm }, message, 'No cluster shows it any more: it may be over.', scene, NOBODY);
 }
 
-/** What rings no more is over when it stays away; what is away for less is remembered, and what is back. */
-function planEnds({ alarm, scene, ringing, open, health, settings, news }: Compared): Plan {
+/**
+ * What rings no more is over when it stays away; what is away for less is remembered, and what is back.
+ *
+ * @param opened what is told in the same plan, besides the news
+ */
+function planEnds(
+  { alarm, scene, ringing, open, health, settings, news }: Compared,
+  opened: readonly TroubleName[] = [],
+): Plan {
   const { now } = scene;
   const keys = new Set(ringing.map(({ key }) => key));
   const known = new Map(health.clusters.map((cluster) => [cluster.id, cluster]));
@@ -280,7 +284,7 @@ function planEnds({ alarm, scene, ringing, open, health, settings, news }: Compa
     if (cluster !== undefined && cluster.state !== 'gone' && hasMore(keys, cluster.id)) return false;
     return !keys.has(key) && (cluster === undefined || isKnown(cluster, alarm));
   };
-  const fresh = new Set(news.map(({ key }) => key));
+  const fresh = new Set([...news, ...opened].map(({ key }) => key));
   const [over, away]: [[string, OpenAlarm][], (TroubleName & { readonly since?: string })[]] = [[], []];
   for (const [key, entry] of Object.entries(open)) {
     const { awaySince, claimedAt, closingAt } = entry;

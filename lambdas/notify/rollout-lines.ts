@@ -18,7 +18,7 @@ type Rollout = NonNullable<ClusterHealth['rollout']>;
 /** What is over is told for a day. Milliseconds. */
 const OVER_MS = DAY_MS;
 
-/** What each state is called; those without a word are nobody's business today. The order is that of the lines. */
+/** What each state is called; those without a word need no line. The order is that of the lines. */
 const WORDS: Readonly<Partial<Record<RolloutState, string>>> = {
   held: 'held',
   expired: 'not in time',
@@ -28,13 +28,13 @@ const WORDS: Readonly<Partial<Record<RolloutState, string>>> = {
   verifying: 'rolls',
   ready: 'due',
   waiting: 'due',
-  foreign: 'rolled by somebody else',
+  foreign: 'rolled by someone else',
   done: 'done',
   aborted: 'aborted',
 };
 const ORDER = Object.keys(WORDS);
 
-/** A line for each cluster that rolls, is due, or has rolled since yesterday: what needs somebody first. Pure. */
+/** A line for each cluster that rolls, is due, or has rolled since yesterday: what needs a person first. Pure. */
 export function rolloutLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .flatMap(({ id, rollout }) => {

@@ -23,7 +23,7 @@ const MAX_LINES = 10;
 /** Characters. SNS takes less than 100 for a subject. */
 const LONGEST = { subject: 99, name: 120, story: 300, command: 400, text: 8_000 } as const;
 
-/** A cluster that makes an alarm ring, and why. */
+/** A cluster that makes an alarm fire, and why. */
 export interface Culprit {
   readonly cluster: ClusterHealth;
   readonly signal: Signal;
@@ -36,14 +36,14 @@ export interface Recovered {
   readonly label: string | undefined;
   readonly openedAt: string;
   readonly story: string;
-  /** Why, where it is not that it is well: `it is no longer in the fleet`. */
+  /** Why, where it is not that it is healthy: `it is no longer in the fleet`. */
   readonly because?: string;
 }
 
 export interface Scene {
   readonly severity: AlarmSeverity;
   readonly alarm: AlarmId;
-  /** Clusters of the fleet, and how many of them make the alarm ring; undefined where that is not known. */
+  /** Clusters of the fleet, and how many of them make the alarm fire; undefined where that is not known. */
   readonly fleet: { readonly clusters: number; readonly ringing: number } | undefined;
   /** To the report page. */
   readonly link: string | undefined;
@@ -57,7 +57,7 @@ export interface Scene {
   readonly now: number;
 }
 
-/** What people are told of clusters that make an alarm ring. Pure. */
+/** What people are told of clusters that make an alarm fire. Pure. */
 export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMessage {
   const { severity, alarm, fleet, now } = scene;
   const labels = labelsOf(culprits.map(({ cluster }) => cluster));
@@ -104,7 +104,7 @@ export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: strin
 /** What people are told of an alarm in whose name nothing of certmarshal is. Pure. */
 export function unknownText(message: AlarmMessage, link: string | undefined): HumanMessage {
   const lines = [
-    `[critical] alarm ${message.name} rings, and certmarshal does not know it`,
+    `[critical] alarm ${message.name} fires, and certmarshal does not know it`,
     cloudWatchSays(message),
     'Deploy all of certmarshal together, or take this alarm off its topic.',
     ...(link === undefined ? [] : [`Report: ${link}`]),
@@ -284,16 +284,16 @@ function when(culprit: Culprit, now: number): readonly string[] {
   ];
 }
 
-/** `ends 2026-12-03 08:11 UTC`. */
+/** `expires 2026-12-03 08:11 UTC`. */
 function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | undefined {
   const at = timeOf(due);
   if (at === undefined) return undefined;
-  // That is when EKS begins to sign with the new authority, and no certificate ends.
+  // That is when EKS begins to sign with the new authority, and no certificate expires.
   const isSwitch = cluster.audit?.findings.some(
     (finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due,
   );
   if (isSwitch === true) return `due ${date(at)}`;
-  return `${at > now ? 'ends' : 'ended'} ${date(at)}`;
+  return `${at > now ? 'expires' : 'expired'} ${date(at)}`;
 }
 
 export function dateOf(at: string): string {

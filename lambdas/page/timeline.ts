@@ -1,4 +1,4 @@
-import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
+import { CERTIFICATE_CLASSES, renewedBy, renewedOnceExpired } from '../tables/certificate-classes.ts';
 import { type CertificateEnd, URGENCIES, type Urgency } from './ends.ts';
 import { type Html, html } from './html.ts';
 import { position, share, TICKS, ZONES } from './scale.ts';
@@ -34,7 +34,9 @@ function row({ cluster, what, count, at, urgency }: CertificateEnd, now: number)
   const { title } = CERTIFICATE_CLASSES[what];
   const end = position(at, now);
   const from = at <= now ? 0 : ZONES.ahead.from;
-  const renewal = cluster.provider === undefined ? undefined : renewedBy(what, cluster.provider);
+  const { provider } = cluster;
+  const once = provider !== undefined && at <= now ? renewedOnceExpired(what, provider) : undefined;
+  const renewal = once ?? (provider && renewedBy(what, provider));
   return html`<li class="${urgency}"><a href="${linkTo(cluster.id)}" title="${`${cluster.name}, ${title}: renewed by ${renewal ?? 'nobody known'}`}"><b aria-hidden="true">${SYMBOLS[urgency]}</b> ${cluster.name} <span>${title}${count > 1 && `, first of ${number(count)}`}</span></a>
 <svg class="track" aria-hidden="true" focusable="false"><rect class="rail" width="100%" height="4" y="7" rx="2"/><rect class="fill" x="${share(from)}" width="${share(Math.max(end - from, 0.6))}" height="4" y="7" rx="2"/><circle class="fill" cx="${share(end)}" cy="9" r="5"/></svg>
 <span class="when">${at <= now ? 'ended ' : ''}${timeTag(new Date(at).toISOString(), 'date')}</span></li>`;

@@ -6,13 +6,16 @@ export type Layer = 'control plane' | 'etcd' | 'node' | 'authority' | 'client' |
 
 /**
  * When a certificate is a finding: when less than `share` of its validity period is left, or less than `floorMs` where that is more, but never more than
- * twice the share: a certificate of ten years, of 45 days and of ten minutes have one rule, and a floor of days does not ring all the time for a short one.
+ * twice the share, and never more than `ceilingMs`. So one rule fits certificates of ten minutes, 45 days and ten years: a floor of days does not fire all
+ * the time for a short one, and a share does not fire years before a long one expires.
  */
 export interface Threshold {
   /** Of the validity period, from 0 to 1. */
   readonly share: number;
   /** Milliseconds. */
   readonly floorMs: number;
+  /** Milliseconds. @default no ceiling */
+  readonly ceilingMs?: number;
 }
 
 export interface ClassThresholds {
@@ -52,17 +55,34 @@ const EKS = 'EKS, automatically';
 const CONTROL_PLANE_ROLLOUT = 'a rollout of the control plane machines';
 const ETCD_ROLLOUT = 'a rollout of the etcd machines';
 const KUBELET = 'the kubelet, automatically, once its request is approved';
+/** Its rollout needs controllers, and these need it. Source: docs/runbooks/certificate-expired.md. */
+const EXPIRED_CONTROL_PLANE = 'not automatic once it has expired: renew by hand, in place';
+const EXPIRED_KUBELET_CLIENT =
+  'not automatic once it has expired: give the kubelet a bootstrap kubeconfig, or replace the machine';
 const NOTHING = 'not automatic: renew by hand';
 
+/**
+ * Renewed by people or by a rollout: there has to be time for that. The ceilings are above what the shares are of 398 days, the longest life that is usual
+ * (365 by kubeadm), and `critical` is well below the 45 days in which a rollout begins.
+ */
+export const BY_HAND: ClassThresholds = {
+  warning: { share: 0.2, floorMs: 14 * DAY_MS, ceilingMs: 90 * DAY_MS },
+  critical: { share: 0.05, floorMs: 3 * DAY_MS, ceilingMs: 21 * DAY_MS },
+};
+/** No API rotates one: it takes weeks, and people. Whatever it signs in its last year is cut short. */
+const OF_AUTHORITY: ClassThresholds = {
+  warning: { share: 0.2, floorMs: 14 * DAY_MS, ceilingMs: 365 * DAY_MS },
+  critical: { share: 0.05, floorMs: 3 * DAY_MS, ceilingMs: 90 * DAY_MS },
+};
 /** Renewed by a kubelet between 70 % and 90 % of its validity period (client-go, certificate manager): earlier is no news. */
 const BY_KUBELET: ClassThresholds = {
-  warning: { share: 0.1, floorMs: 0 },
-  critical: { share: 0.03, floorMs: 0 },
+  warning: { share: 0.1, floorMs: 0, ceilingMs: 90 * DAY_MS },
+  critical: { share: 0.03, floorMs: 0, ceilingMs: 21 * DAY_MS },
 };
 /** The kubeadm control plane provider renews its kubeconfig when half of the period is over (Cluster API, util/certs/consts.go). */
 const BY_CLUSTER_API: ClassThresholds = {
-  warning: { share: 0.4, floorMs: 0 },
-  critical: { share: 0.1, floorMs: 3 * DAY_MS },
+  warning: { share: 0.4, floorMs: 0, ceilingMs: 180 * DAY_MS },
+  critical: { share: 0.1, floorMs: 3 * DAY_MS, ceilingMs: 45 * DAY_MS },
 };
 
 // Families: a row says how it differs from its own.
@@ -82,7 +102,7 @@ const OF_CLUSTER = {
 } as const;
 const BY_PEOPLE = { ...OF_CLUSTER, needsPeople: true } as const;
 const BY_KUBEADM = { ...BY_PEOPLE, ofOneRun: true } as const;
-const AUTHORITY = { ...BY_PEOPLE, layer: 'authority', authority: true } as const;
+const AUTHORITY = { ...BY_PEOPLE, layer: 'authority', authority: true, thresholds: OF_AUTHORITY } as const;
 const OF_KUBELET = { ...OF_CLUSTER, layer: 'node', thresholds: BY_KUBELET, overdueAfter: 0.9 } as const;
 /** There where its owner wants it, signed as its owner likes. */
 const OF_ITS_OWNER = { ...OF_CLUSTER, expected: false, anyIssuer: true } as const;
@@ -241,6 +261,15 @@ export function isOfControlPlane(what: CertificateClass): boolean {
 export function renewedBy(what: CertificateClass, provider: Provider): string | undefined {
   const entry: ClassEntry = CERTIFICATE_CLASSES[what];
   return entry.renewedBy[provider];
+}
+
+/**
+ * The same of one that has expired, where what renewed it cannot do so any more; undefined where it still can.
+ */
+export function renewedOnceExpired(what: CertificateClass, provider: Provider): string | undefined {
+  if (provider !== 'eks-anywhere') return undefined;
+  if (what === 'kubelet-client') return EXPIRED_KUBELET_CLIENT;
+  return isOfControlPlane(what) && CERTIFICATE_CLASSES[what].needsPeople ? EXPIRED_CONTROL_PLANE : undefined;
 }
 
 /** Whether a rollout of machines renews it: what `certmarshal rollout plan` is about. */

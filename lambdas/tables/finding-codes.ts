@@ -19,7 +19,10 @@ export const FINDING_CODES = {
     severities: ['critical', 'warning'],
     meaning: 'Little of the lifetime of the certificate is left.',
   },
-  CertificateNotYetValid: { severities: ['warning'], meaning: 'The certificate is not valid yet.' },
+  CertificateNotYetValid: {
+    severities: ['critical', 'warning'],
+    meaning: 'The certificate is not valid yet.',
+  },
   KubeletRenewalOverdue: {
     severities: ['critical', 'warning'],
     meaning: 'The kubelet did not renew its certificate between 70 % and 90 % of its lifetime.',

@@ -3,18 +3,15 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { hintsManifest } from '../../bin/commands/credentials/hints.ts';
-import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { hintPath } from '../../lambdas/fleet/webhook-token.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import { type Admin, connectAdmin } from '../control-plane/admin.ts';
-import { resolveBinaries } from '../control-plane/binaries.ts';
-import { applyCrds } from '../control-plane/crds.ts';
+import type { Admin } from '../control-plane/admin.ts';
 import { CSRS, createCsr } from '../control-plane/fixtures.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/start.ts';
+import type { ControlPlane } from '../control-plane/start.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { type Hub, startHub } from '../fleet/hub/hub.ts';
@@ -23,8 +20,8 @@ import { fleetOf } from '../fleet/hub/world.ts';
 import { startFunctionUrl } from '../support/function-url.ts';
 import { localClient } from '../support/local-client.ts';
 import { nodeName, requestOf } from './fixtures.ts';
+import { startMachinesCluster } from './machines-cluster.ts';
 import { type Figure, figure } from './statistics.ts';
-import { createMachines } from './storm.ts';
 
 const KUBELETS = 500;
 const TICK_MS = 60_000;
@@ -49,41 +46,29 @@ export async function benchLatency(
   const kubelets = Number(count);
   // What the functions say would be between the figures.
   Object.assign(process.env, { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' });
-  const binaries = await resolveBinaries();
-  if ('missing' in binaries) throw new Error(binaries.missing);
-  const controlPlane = await startControlPlane({ binaries, controllerManager: false });
-  const admin = connectAdmin(controlPlane);
-  try {
-    await applyCrds(controlPlane);
-    await admin.apply(rbacManifests({ group: 'certmarshal' }, [DEFAULT_POLICY]));
-    await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, [DEFAULT_POLICY]));
-    say(`${kubelets} Machines`);
-    await createMachines(admin, kubelets);
-    const requests = Array.from({ length: kubelets }, (_, index) => requestOf(index).toString());
-    const storm = async () => measureStorm(controlPlane, admin, requests);
+  await using cluster = await startMachinesCluster(kubelets, say);
+  const { controlPlane, admin } = cluster;
+  const requests = Array.from({ length: kubelets }, (_, index) => requestOf(index).toString());
+  const storm = async () => measureStorm(controlPlane, admin, requests);
 
-    const { hinted, ticked } = await byHub(controlPlane, admin, storm, say);
-    say('an approver in the cluster that watches');
-    const watched = await besideApprover(controlPlane, storm, (signal) => changes(controlPlane, signal));
-    say(`an approver in the cluster that polls every ${POLL_MS / 1_000} s`);
-    const polled = await besideApprover(controlPlane, storm, polls);
+  const { hinted, ticked } = await byHub(controlPlane, admin, storm, say);
+  say('an approver in the cluster that watches');
+  const watched = await besideApprover(controlPlane, storm, (signal) => changes(controlPlane, signal));
+  say(`an approver in the cluster that polls every ${POLL_MS / 1_000} s`);
+  const polled = await besideApprover(controlPlane, storm, polls);
 
-    const goal = (most: number) => ({ text: `≤ ${most}`, met: (value: number) => value <= most });
-    return [
-      figure('by hints of the webhook, p50', 's', [share(hinted, 0.5)], goal(4)),
-      figure('by hints of the webhook, p95', 's', [share(hinted, 0.95)], goal(10)),
-      figure('by hints of the webhook, the last', 's', [share(hinted, 1)]),
-      figure('by the tick alone, p50', 's', [share(ticked, 0.5)]),
-      figure('by the tick alone, p95', 's', [share(ticked, 0.95)]),
-      figure('by an approver in the cluster that watches, p50', 's', [share(watched, 0.5)]),
-      figure('by an approver in the cluster that watches, p95', 's', [share(watched, 0.95)]),
-      figure('by an approver in the cluster that polls, p50', 's', [share(polled, 0.5)]),
-      figure('by an approver in the cluster that polls, p95', 's', [share(polled, 0.95)]),
-    ];
-  } finally {
-    admin.close();
-    await controlPlane.stop();
-  }
+  const goal = (most: number) => ({ text: `≤ ${most}`, met: (value: number) => value <= most });
+  return [
+    figure('by hints of the webhook, p50', 's', [share(hinted, 0.5)], goal(4)),
+    figure('by hints of the webhook, p95', 's', [share(hinted, 0.95)], goal(10)),
+    figure('by hints of the webhook, the last', 's', [share(hinted, 1)]),
+    figure('by the tick alone, p50', 's', [share(ticked, 0.5)]),
+    figure('by the tick alone, p95', 's', [share(ticked, 0.95)]),
+    figure('by an approver in the cluster that watches, p50', 's', [share(watched, 0.5)]),
+    figure('by an approver in the cluster that watches, p95', 's', [share(watched, 0.95)]),
+    figure('by an approver in the cluster that polls, p50', 's', [share(polled, 0.5)]),
+    figure('by an approver in the cluster that polls, p95', 's', [share(polled, 0.95)]),
+  ];
 }
 
 /** The value that this share of all is not above. */

@@ -1,26 +1,23 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { act } from '../../lambdas/approval/act.ts';
 import { approve } from '../../lambdas/approval/approve.ts';
 import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { type Admin, connectAdmin } from '../control-plane/admin.ts';
-import { resolveBinaries } from '../control-plane/binaries.ts';
-import { applyCrds } from '../control-plane/crds.ts';
-import { CSRS, type Csr, createCsr, ensureCluster } from '../control-plane/fixtures.ts';
-import { type ControlPlane, startControlPlane } from '../control-plane/start.ts';
+import type { Admin } from '../control-plane/admin.ts';
+import { CSRS, type Csr, createCsr } from '../control-plane/fixtures.ts';
+import type { ControlPlane } from '../control-plane/start.ts';
 import { localClient } from '../support/local-client.ts';
-import { machineOf, nodeName, requestOf } from './fixtures.ts';
+import { nodeName, requestOf } from './fixtures.ts';
 import { inParallel } from './in-parallel.ts';
+import { CREATORS, startMachinesCluster } from './machines-cluster.ts';
 import { type Figure, figure } from './statistics.ts';
 
 const RUNS = 5;
 const VALID = 5_000;
 const HOSTILE = 500;
 const STORM = { valid: VALID, hostile: HOSTILE };
-const CREATORS = 32;
 
 /** How many writes the plain client keeps in flight: the plateau of a kube-apiserver on two cores. */
 const PLAIN_IN_FLIGHT = 32;
@@ -30,10 +27,8 @@ const PLAIN_IN_FLIGHT = 32;
  * approved by a plain keep-alive client that knows the verdicts, then by a whole sweep.
  */
 export async function benchStorm(say: (text: string) => void): Promise<Figure[]> {
-  const binaries = await resolveBinaries();
-  if ('missing' in binaries) throw new Error(binaries.missing);
-  const controlPlane = await startControlPlane({ binaries, controllerManager: false });
-  const admin = connectAdmin(controlPlane);
+  await using cluster = await startMachinesCluster(VALID, say);
+  const { controlPlane, admin } = cluster;
   const client = localClient(controlPlane, controlPlane.tokenFor('certmarshal'));
   const target: SweepTarget = {
     cluster: { name: 'bench', provider: 'eks-anywhere' },
@@ -42,12 +37,6 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
     machinesNamespace: 'default',
   };
   try {
-    await applyCrds(controlPlane);
-    await admin.apply(rbacManifests({ group: 'certmarshal' }, [DEFAULT_POLICY]));
-    await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, [DEFAULT_POLICY]));
-    say(`${VALID} Machines`);
-    await createMachines(admin, VALID);
-
     const plain: number[] = [];
     const whole: number[] = [];
     const ratios: number[] = [];
@@ -105,25 +94,7 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
     return figures;
   } finally {
     client.close();
-    admin.close();
-    await controlPlane.stop();
   }
-}
-
-/** Machines of cluster `bench`, one for each of the first `count` nodes. */
-export async function createMachines(admin: Admin, count: number): Promise<void> {
-  const path = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines';
-  await ensureCluster(admin, 'default', 'bench');
-  await inParallel(count, CREATORS, async (index) => {
-    const machine = machineOf(index) as { metadata: object; spec: object; status: object };
-    const { metadata } = await admin.post<{ metadata: { name: string } }>(path, {
-      ...machine,
-      // Its owners are not there, and have no uid.
-      metadata: { ...machine.metadata, namespace: 'default', ownerReferences: undefined },
-      spec: { ...machine.spec, bootstrap: {}, infrastructureRef: {} },
-    });
-    await admin.put(`${path}/${metadata.name}/status`, { ...machine, metadata });
-  });
 }
 
 /** Pending requests: `valid` ones of nodes with a Machine, and `hostile` ones of further nodes that ask for the addresses of the first. */

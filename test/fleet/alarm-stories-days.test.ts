@@ -301,7 +301,7 @@ it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
   const { transitions, told, store, reports } = await live({ days: DAYS, odds: ODDS, jitter: JITTER });
   expect(transitions.filter(({ to }) => to === 'ALARM')).toEqual([]);
   expect(told).toHaveLength(DAYS);
-  for (const line of told) expect(line).toMatch(/^warning \[digest\] Fleet: 3 of 3 clusters well; /);
+  for (const line of told) expect(line).toMatch(/^warning \[digest\] Fleet: 3 of 3 clusters healthy; /);
   expect(reports).toBeGreaterThan(DAYS * 24 * 59);
   // Nobody paid for a series that was not needed: those that are always on, and those of clusters that were away.
   expect(store.size).toBeLessThan(16);

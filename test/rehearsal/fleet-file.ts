@@ -31,7 +31,7 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode }: Rehears
       },
     ],
     audit: { every: `${AUDIT_EVERY_MINUTES}m` },
-    hub: { account: ACCOUNT, region: REGION },
+    hub: { account: ACCOUNT, region: REGION, webhook: true },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],
   });

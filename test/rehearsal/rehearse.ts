@@ -22,6 +22,7 @@ import {
 } from './expectations.ts';
 import { AUDIT_EVERY_MINUTES, fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
+import { expectHints } from './hints.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { remakeHub } from './remade-hub.ts';
@@ -138,6 +139,15 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   await expectAudits(hub.s3, output('SnapshotBucketName'), index);
   await expectPage(hub.s3, bucket);
   const journalLines = await expectJournal(hub, output('JournalBucketName'), clusters);
+
+  progress('hints of a cluster, forged and true');
+  await expectHints({
+    hub,
+    ministack,
+    url: output('WebhookUrl'),
+    keyArn: output('WebhookKeyArn'),
+    cluster: SIMULATED[0],
+  });
 
   progress('an alarm rings, and is over');
   const told = await expectTold(hub, {

@@ -57,6 +57,21 @@ describe('transform', () => {
     expect(template.Outputs).toEqual({ EntryProperty0: { Value: arn }, EntryProperty1: { Value: { Ref: 'Role' } } });
   });
 
+  it('names a secret by the attribute that has its ARN', () => {
+    const Secret = { Type: 'AWS::SecretsManager::Secret' };
+    const { template } = transform(
+      {
+        Resources: { Secret, Queue: queue },
+        Outputs: { Key: { Value: { Ref: 'Secret' } }, Url: { Value: { Ref: 'Queue' } } },
+      },
+      new Set([...SUPPORTED, Secret.Type]),
+    );
+    expect(template.Outputs).toEqual({
+      Key: { Value: { 'Fn::GetAtt': ['Secret', 'Id'] } },
+      Url: { Value: { Ref: 'Queue' } },
+    });
+  });
+
   it('adds the actions that only the emulator knows, to statements of roles alone', () => {
     const statement = (Action: unknown) => ({ PolicyDocument: { Statement: [{ Effect: 'Allow', Action }] } });
     const { template } = transform(

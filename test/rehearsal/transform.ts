@@ -43,6 +43,8 @@ export interface Transformed {
  * not fill in (the conditional writes themselves it knows), and those that ask for `aws:PrincipalArn`, for which it gives the ARN of the session in place of the ARN of its
  * role (IAM User Guide, "AWS global condition context keys"). In trust policies, which ask for it too, the sessions of a role take the place of the role.
  *
+ * A `Ref` of a secret becomes its attribute `Id`: both are its ARN (CloudFormation, AWS::SecretsManager::Secret, Return values), but the emulator makes its name of the first.
+ *
  * Each function loads eks-on-loopback.ts first: the API servers of the emulated EKS clusters are on this machine.
  *
  * What is computed in the properties of a resource that was taken out becomes an output, so that the resource can be created
@@ -73,7 +75,7 @@ export function transform(template: Template, supported: ReadonlySet<string>): T
     Object.entries(kept).map(([logicalId, resource]) => [logicalId, withoutDependencies(resource, gone)]),
   );
   const Outputs = { ...template.Outputs, ...outputs };
-  const stays = { ...template, Resources, Outputs };
+  const stays = withSecretArns({ ...template, Resources, Outputs });
   for (const logicalId of gone)
     if (refersTo(stays, logicalId))
       throw new Error(`the template refers to ${logicalId}, which the emulator cannot make: nothing may depend on it`);
@@ -121,6 +123,18 @@ function sessionsOf(arn: unknown): unknown {
   const replaced = (text: unknown, from: string, to: string) => ({ 'Fn::Join': [to, { 'Fn::Split': [from, text] }] });
   const session = replaced(replaced(arn, ':iam:', ':sts:'), ':role/', ':assumed-role/');
   return { 'Fn::Join': ['', [session, '/*']] };
+}
+
+function withSecretArns(template: Template): Template {
+  const isSecret = (id: unknown): boolean => template.Resources[String(id)]?.Type === 'AWS::SecretsManager::Secret';
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isRecord(value)) return value;
+    if (isSecret(value['Ref'])) return { 'Fn::GetAtt': [value['Ref'], 'Id'] };
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner)]));
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only references in it are others
+  return visit(template) as Template;
 }
 
 const LOOPBACK = `--import=${new URL('eks-on-loopback.ts', import.meta.url).href}`;

@@ -366,17 +366,19 @@ describe('runbooks', () => {
     const parts = [
       '\n**What it means.** ',
       '\n**How bad.** ',
-      '\n## Look first\n',
-      '\n## Mend it\n',
-      '\n## How to see that it is over\n',
+      '\n## Check first\n',
+      '\n## Fix it\n',
+      '\n## Verify\n',
       '\n## Do not\n',
     ];
     const places = parts.map((part) => textOf(page).indexOf(part));
     expect(places.filter((place) => place === -1)).toEqual([]);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     const between = (from: string, to: string) => textOf(page).split(from)[1]?.split(to)[0] ?? '';
-    expect(between('\n## Look first\n', '\n## ')).toContain('```sh');
-    expect(between('\n## How to see that it is over\n', '\n## ')).toMatch(/^certmarshal (?:audit|probe) /m);
+    expect(between('\n## Check first\n', '\n## ')).toContain('```sh');
+    const verified = between('\n## Verify\n', '\n## ');
+    const command = verified.includes('*Check first*') ? between('\n## Check first\n', '\n## ') : verified;
+    expect(command).toMatch(/^certmarshal (?:audit|probe) /m);
     expect(between('\n## Do not\n', '\n## ').trim()).toMatch(/^- Do not /);
   });
 
@@ -532,7 +534,7 @@ describe('runbooks', () => {
   /** What a command of ours has to be told so that it answers about the right cluster or bucket. */
   const NEEDED: Readonly<Record<string, readonly string[]>> = {
     audit: ['--kubeconfig', '--cluster'],
-    sweep: ['--kubeconfig', '--cluster', '--observe'],
+    sweep: ['--kubeconfig', '--cluster'],
     explain: ['--kubeconfig', '--cluster'],
     doctor: ['--fleet'],
     report: ['--bucket', '--output'],

@@ -36,7 +36,7 @@ export function* authorityFindings(
     const signers = authorityKeyId === undefined ? byName.get(issuer) : byKey.get(keyOf(authorityKeyId, issuer));
     if (signers === undefined) continue;
     yield* addWork(leaves, signers, works);
-    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider)));
+    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider, now)));
   }
   const bounded = yield* flatMapInSteps(works, ([authority, work]) => bounds(authority, work, provider, now));
   return [...bounded, ...outlived];
@@ -136,8 +136,8 @@ function bounds(
   const { best, what, said } = authority;
   const notAfter = endOf(authority);
   const name = nameOf(what, best, authority.member);
-  const common = { ...about(authority, provider), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
-  const ends = `${name} ${notAfter > now ? 'expires' : 'expired'} ${notAfter > now ? `in ${span(notAfter - now)}` : `${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
+  const common = { ...about(authority, provider, now), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
+  const ends = `${name} ${notAfter > now ? `expires in ${span(notAfter - now)}` : `expired ${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
   if (cut > 0)
     return [
       {
@@ -158,15 +158,20 @@ function bounds(
 const LEAF_LIFE_MS = 365 * DAY_MS;
 
 /** Of all that may have signed it, the one that ends first: with that it ends. What signed itself depends on no other. */
-function outlives(leaf: KnownCertificate, signers: readonly KnownCertificate[], provider: Provider): readonly Draft[] {
+function outlives(
+  leaf: KnownCertificate,
+  signers: readonly KnownCertificate[],
+  provider: Provider,
+  now: number,
+): readonly Draft[] {
   const [authority] = signers;
   if (authority === undefined || isSelfSigned(leaf) || endOf(leaf) <= endOf(authority)) return [];
   return [
     {
-      ...about(leaf, provider),
+      ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
       severity: 'warning',
-      message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on  ${date(endOf(authority))}`,
+      message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on ${date(endOf(authority))}`,
       due: isoOf(endOf(authority)),
     },
   ];

@@ -1,9 +1,9 @@
 import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { eachInSteps, type Steps } from '../../steps.ts';
-import { CERTIFICATE_CLASSES, renewedBy } from '../../tables/certificate-classes.ts';
+import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import { date, span, timeOf } from '../../words.ts';
-import { classOf, dissenters, type KnownCertificate } from '../certificates.ts';
+import { classOf, dissenters, type KnownCertificate, renewalOf } from '../certificates.ts';
 import { judgeByRules, nameOf } from './certificate.ts';
 import type { Draft } from './draft.ts';
 import type { Thresholds } from './thresholds.ts';
@@ -40,26 +40,28 @@ export function* certificateFindings(
     };
     for (const judgement of judgeByRules(judged))
       drafts.push({
-        ...about(certificate, provider),
+        ...about(certificate, provider, now),
         ...judgement,
         message: `${judgement.message}${seenAgo(certificate, now)}`,
       });
-    drafts.push(...stale(certificate, name, provider));
+    drafts.push(...stale(certificate, name, provider, now));
   });
   return [...drafts, ...unreadableEnds(observations)];
 }
 
 /** What every finding about a certificate has. */
 export function about(
-  { what, object, best, places, lastSeen, member }: KnownCertificate,
+  certificate: KnownCertificate,
   provider: Provider,
+  now: number,
 ): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy' | 'words'> {
+  const { what, object, best, places, lastSeen, member } = certificate;
   return {
     object,
     what,
     places,
     lastSeen,
-    renewedBy: best.renewedBy ?? renewedBy(what, provider),
+    renewedBy: renewalOf(certificate, provider, now),
     words: { where: best.where, node: member, source: best.source },
   };
 }
@@ -71,7 +73,7 @@ function seenAgo({ lastSeen, best }: KnownCertificate, now: number): string {
     : `; it was last seen ${span(now - lastSeen)} ago and cannot be checked now`;
 }
 
-function stale(certificate: KnownCertificate, name: string, provider: Provider): readonly Draft[] {
+function stale(certificate: KnownCertificate, name: string, provider: Provider, now: number): readonly Draft[] {
   const { best, notAfter } = certificate;
   const [other] = dissenters(certificate);
   if (other === undefined) return [];
@@ -83,7 +85,7 @@ function stale(certificate: KnownCertificate, name: string, provider: Provider):
       : '; trust the first';
   return [
     {
-      ...about(certificate, provider),
+      ...about(certificate, provider, now),
       code: 'StaleAnnotation',
       severity: 'warning',
       message: `two sources disagree about when ${name} expires: ${says(best)}, ${says(other)}${remedy}`,

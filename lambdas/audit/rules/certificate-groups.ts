@@ -3,10 +3,10 @@ import type { Snapshot } from '../../contracts/snapshot.ts';
 import type { Provider } from '../../identifiers.ts';
 import { finished } from '../../steps.ts';
 import type { Basis } from '../../tables/audit-sources.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass, type Layer, renewedBy } from '../../tables/certificate-classes.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../tables/certificate-classes.ts';
 import { SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { compare, isoOf } from '../../words.ts';
-import { type KnownCertificate, knownCertificates } from '../certificates.ts';
+import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
 import { severityOf } from './certificate.ts';
 import type { Thresholds } from './thresholds.ts';
 
@@ -68,7 +68,6 @@ function groupOf(
   );
   const { best, object, member, notAfter, lastSeen } = first;
   const severities = same.map(({ lives, spare }) => severityOf({ lives, what, thresholds, now, spare }));
-  const renewal = best.renewedBy ?? renewedBy(what, provider);
   const { title, layer } = CERTIFICATE_CLASSES[what];
   return {
     what,
@@ -86,6 +85,6 @@ function groupOf(
       lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     },
     severity: SEVERITIES.find((severity) => severities.some((other) => other === severity)) ?? 'info',
-    renewedBy: renewal,
+    renewedBy: renewalOf(first, provider, now),
   };
 }

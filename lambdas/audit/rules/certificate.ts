@@ -49,6 +49,14 @@ interface Rule {
 
 /** Clocks differ. */
 const SKEW_MS = 5 * 60_000;
+/** What they show in a handshake is checked by every client: one that is not valid yet is refused. */
+const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
+  'kube-apiserver',
+  'eks-api-server',
+  'etcd-server',
+  'etcd-peer',
+  'kubelet-serving',
+]);
 /** Longer than anybody remembers. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
 
@@ -76,7 +84,7 @@ const CERTIFICATE_RULES = [
       if (hasEnded(judged) || !isOverdue(judged)) return undefined;
       return {
         severity: severityOf(judged) ?? 'warning',
-        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}; the kubelet should have renewed it before 90 % of its lifetime`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}; the kubelet should have renewed it before 90 % of its lifetime${lengthBasis(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -96,10 +104,15 @@ const CERTIFICATE_RULES = [
   },
   {
     id: 'CertificateNotYetValid',
-    judge: ({ name, observation, now }) => {
+    judge: ({ name, observation, what, now }) => {
+      const { source, position = 0 } = observation;
       const notBefore = timeOf(observation.notBefore);
       if (notBefore === undefined || notBefore - now <= SKEW_MS) return undefined;
-      return warning(`${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now`);
+      const message = `${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now`;
+      const isRefused = source === 'tls' && position === 0 && CHECKED_BY_CLIENTS.has(what);
+      return isRefused
+        ? { severity: 'critical', message: `${message}; clients refuse it until then` }
+        : warning(message);
     },
   },
   {
@@ -224,6 +237,14 @@ function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
   return (
     overdueAfter !== undefined && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
+}
+
+/** A kubelet tells when its certificate expires, and not since when it is valid. */
+function lengthBasis({ lives, what }: JudgedCertificate): string {
+  const [assumed] = lives.filter(({ notBefore }) => notBefore === undefined);
+  return assumed === undefined
+    ? ''
+    : `; when it was issued is not known, so a life of ${span(lengthOf(assumed, what))} is assumed`;
 }
 
 function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string {

@@ -1,4 +1,5 @@
 import {
+  BY_HAND,
   CERTIFICATE_CLASSES,
   type CertificateClass,
   type ClassThresholds,
@@ -11,12 +12,6 @@ export interface Thresholds {
   readonly default: ClassThresholds;
   readonly classes: Readonly<Partial<Record<CertificateClass, ClassThresholds>>>;
 }
-
-/** Renewed by hand or by a rollout: there has to be time for that. */
-const BY_HAND: ClassThresholds = {
-  warning: { share: 0.2, floorMs: 14 * DAY_MS },
-  critical: { share: 0.05, floorMs: 3 * DAY_MS },
-};
 
 export const DEFAULT_THRESHOLDS: Thresholds = {
   default: BY_HAND,
@@ -44,7 +39,10 @@ export function lengthOf({ notBefore, notAfter }: Life, what: CertificateClass):
   return CERTIFICATE_CLASSES[what].authority ? USUAL_AUTHORITY_LIFE_MS : USUAL_LIFE_MS;
 }
 
-/** Whether so little of a life is left; undefined while enough is. */
+/**
+ * Whether so little of a life is left; undefined while enough is. Where the beginning is not known the usual life of the class counts: a finding that
+ * comes early for a shorter life is better than none.
+ */
 export function expirySeverity(
   life: Life,
   what: CertificateClass,
@@ -52,11 +50,22 @@ export function expirySeverity(
   now: number,
 ): 'critical' | 'warning' | undefined {
   const { critical, warning } = thresholds.classes[what] ?? thresholds.default;
+  const { needsPeople } = CERTIFICATE_CLASSES[what];
   const length = lengthOf(life, what);
-  const isUnder = ({ share, floorMs }: Threshold): boolean => {
-    const most = CERTIFICATE_CLASSES[what].needsPeople ? Number.POSITIVE_INFINITY : 2 * share * length;
-    return life.notAfter - now < Math.min(Math.max(share * length, floorMs), most);
-  };
-  if (isUnder(critical)) return 'critical';
-  return isUnder(warning) ? 'warning' : undefined;
+  const left = life.notAfter - now;
+  if (left < leastLeft(critical, length, needsPeople)) return 'critical';
+  return left < leastLeft(warning, length, needsPeople) ? 'warning' : undefined;
+}
+
+/**
+ * Less than this is a finding.
+ *
+ * @param length of the whole life, milliseconds
+ * @param needsPeople the floor counts in full, however short the life is
+ * @returns milliseconds
+ */
+function leastLeft({ share, floorMs, ceilingMs }: Threshold, length: number, needsPeople: boolean): number {
+  const byShare = share * length;
+  const floor = needsPeople ? floorMs : Math.min(floorMs, 2 * byShare);
+  return Math.min(Math.max(byShare, floor), ceilingMs ?? Number.POSITIVE_INFINITY);
 }

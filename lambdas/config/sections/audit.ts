@@ -26,8 +26,15 @@ const Level = z.strictObject({
     .prefault('0s')
     .meta({
       description:
-        'Or when less than this is left, if that is earlier. Never earlier than twice the share, so that short-lived certificates do not alarm all the time, except for certificates that only people renew. Default: 0s.',
+        'Or when less than this is left, if that is earlier; but never earlier than twice the share, so that a short lifetime does not fire all the time, except for certificates that only people renew. Default: 0s.',
       examples: ['14d'],
+    }),
+  ceiling: duration()
+    .exactOptional()
+    .meta({
+      description:
+        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires. Default: no ceiling.',
+      examples: ['90d'],
     }),
 });
 
@@ -39,8 +46,14 @@ const ThresholdEntry = z.strictObject({
         'Classes of certificates that this applies to. Default: every class that no other entry or built-in threshold names.',
       examples: [['kubelet-serving']],
     }),
-  warning: Level.meta({ description: 'When it is a warning.', examples: [{ share: 0.2, floor: '14d' }] }),
-  critical: Level.meta({ description: 'When it is critical.', examples: [{ share: 0.05, floor: '3d' }] }),
+  warning: Level.meta({
+    description: 'When it is a warning.',
+    examples: [{ share: 0.2, floor: '14d', ceiling: '90d' }],
+  }),
+  critical: Level.meta({
+    description: 'When it is critical.',
+    examples: [{ share: 0.05, floor: '3d', ceiling: '21d' }],
+  }),
 });
 
 /** `audit`: how often certificates are looked at, and when one is a finding. */
@@ -58,7 +71,7 @@ export const Audit = section(
         .array(ThresholdEntry)
         .nullish()
         .describe(
-          'When a certificate becomes a finding. Built in: a fifth of the lifetime or 14 days for a warning, a twentieth or 3 days for critical; less for certificates that kubelets and EKS renew automatically.',
+          'When a certificate becomes a finding. Built in: a fifth of the lifetime or 14 days for a warning, at most 90 days; a twentieth or 3 days for critical, at most 21 days; earlier for CAs, later for certificates that kubelets and EKS renew automatically.',
         ),
     })
     .transform(({ every, thresholds }) => ({ everyMinutes: every / 60, thresholds: resolved(thresholds ?? []) })),
@@ -83,7 +96,11 @@ function resolved(entries: readonly z.output<typeof ThresholdEntry>[]) {
 }
 
 function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
-  const level = ({ share, floor }: typeof warning): Threshold => ({ share, floorMs: floor * 1_000 });
+  const level = ({ share, floor, ceiling }: typeof warning): Threshold => ({
+    share,
+    floorMs: floor * 1_000,
+    ...(ceiling === undefined ? {} : { ceilingMs: ceiling * 1_000 }),
+  });
   return { warning: level(warning), critical: level(critical) };
 }
 
@@ -104,7 +121,29 @@ export function auditRules(audit: Written<typeof Audit>): void {
         `${formatDuration(lessFloor)} is above warning.floor, ${formatDuration(floor)}; write at most that`,
         'floor',
       );
+    ceilingRules(warning, critical);
   }
+}
+
+function ceilingRules(warning: Written<typeof Level>, critical: Written<typeof Level>): void {
+  for (const level of [warning, critical]) {
+    const [floor, ceiling] = [level.at('floor').valid, level.at('ceiling').valid];
+    if (floor !== undefined && ceiling !== undefined && floor > ceiling)
+      level.refuse(
+        `${formatDuration(ceiling)} is below floor, ${formatDuration(floor)}; write at least that`,
+        'ceiling',
+      );
+  }
+  const [ceiling, lessCeiling] = [warning.at('ceiling').valid, critical.at('ceiling')];
+  if (ceiling === undefined) return;
+  if (lessCeiling.isMissing)
+    critical.refuse(
+      `warning has a ceiling, ${formatDuration(ceiling)}, and critical has none; a long life would be critical before it is a warning, so write a ceiling below that`,
+    );
+  else if (lessCeiling.valid !== undefined && lessCeiling.valid >= ceiling)
+    lessCeiling.refuse(
+      `${formatDuration(lessCeiling.valid)} is not below warning.ceiling, ${formatDuration(ceiling)}; nothing would be a warning before it is critical, so write less`,
+    );
 }
 
 /** Of two thresholds for one class nobody can say which one counts. */

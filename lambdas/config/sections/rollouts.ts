@@ -57,12 +57,10 @@ const { begin, stop } = DEFAULT_ROLLOUT_POLICY;
 
 /** Which of the two kinds it is, and that both of its times are of that kind, are rules of the file. */
 const RolloutWindow = z.strictObject({
-  days: weekdays
-    .exactOptional()
-    .meta({
-      description: 'Weekly: the days on which it begins. Without days, the window is open once.',
-      examples: [['sat']],
-    }),
+  days: weekdays.exactOptional().meta({
+    description: 'Weekly: the days on which it begins. Without days, the window is open once.',
+    examples: [['sat']],
+  }),
   from: text('when it begins').meta({
     description: 'When it begins: a time of day, or for a window that is open once, a date and time with zone.',
     examples: ['02:00', '2026-12-05T20:00:00+01:00'],

@@ -30,7 +30,7 @@ describe('docs/verdicts.md', () => {
 
   it('names the limits that are in force', () => {
     const { age } = DEFAULT_POLICY;
-    expect(page).toContain(`more than ${FLOOD_LIMIT} undecided requests`);
+    expect(page).toContain(`more than ${FLOOD_LIMIT} pending requests`);
     expect(page).toContain(`${age.eks.minSeconds / 60} to ${age.eks.maxSeconds / 60} minutes`);
   });
 });

@@ -10,8 +10,9 @@ import { DAY } from './fixtures.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/findings.md'), 'utf8');
 
-function limit({ share, floorMs }: Threshold): string {
-  return `${Math.round(share * 100)} % of its life${floorMs === 0 ? '' : `, or ${floorMs / DAY} days`}`;
+function limit({ share, floorMs, ceilingMs }: Threshold): string {
+  const floor = floorMs === 0 ? '' : `, or ${floorMs / DAY} days`;
+  return `${Math.round(share * 100)} % of its life${floor}; at most ${(ceilingMs ?? 0) / DAY} days`;
 }
 
 describe('docs/findings.md', () => {
@@ -39,7 +40,9 @@ describe('docs/findings.md', () => {
     expect(page).toContain(
       `kubeconfig of Cluster API | ${limit(kubeconfig.warning)} | ${limit(kubeconfig.critical)} |`,
     );
-    expect(Object.keys(classes)).toHaveLength(4);
+    expect(Object.keys(classes)).toHaveLength(10);
+    const authority = classes['cluster-ca'] ?? usual;
+    expect(page).toContain(`| authority of the cluster | ${limit(authority.warning)} | ${limit(authority.critical)} |`);
   });
 });
 

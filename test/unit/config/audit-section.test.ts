@@ -38,6 +38,19 @@ describe('audit in fleet.yaml', () => {
       ['audit.thresholds[0].critical.floor: 14d is above warning.floor, 3d; write at most that'],
     ],
     [
+      '{ thresholds: [{ warning: { share: 0.2, floor: 14d, ceiling: 7d }, critical: { share: 0.1, ceiling: 7d } }] }',
+      [
+        'audit.thresholds[0].warning.ceiling: 7d is below floor, 14d; write at least that',
+        'audit.thresholds[0].critical.ceiling: 7d is not below warning.ceiling, 7d; nothing would be a warning before it is critical, so write less',
+      ],
+    ],
+    [
+      '{ thresholds: [{ warning: { share: 0.2, ceiling: 90d }, critical: { share: 0.1 } }] }',
+      [
+        'audit.thresholds[0].critical: warning has a ceiling, 90d, and critical has none; a long life would be critical before it is a warning, so write a ceiling below that',
+      ],
+    ],
+    [
       '{ thresholds: [{ warning: { share: 20 }, critical: { share: "x" } }] }',
       [
         'audit.thresholds[0].warning.share: 20 is more than the whole lifetime; write the share of the lifetime that is left, above 0 and at most 1, for example 0.2',

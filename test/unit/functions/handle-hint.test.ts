@@ -63,8 +63,9 @@ const dueEvent = (...bodies: string[]) => ({ Records: bodies.map((body) => ({ ev
 describe('createHintHandler', () => {
   const output = writtenByEachTest();
 
-  async function handle(
-    event: unknown,
+  const handle = async (event: unknown, ...options: Parameters<typeof hinter>) => hinter(...options).handle(event);
+
+  function hinter(
     clusters: readonly RegisteredCluster[] = KNOWN,
     policies = [DEFAULT_POLICY],
     lanes: readonly Lane[] = [],
@@ -108,9 +109,14 @@ describe('createHintHandler', () => {
       logger: createLogger('hint'),
       metrics,
     });
-    await handleHint(event, new AbortController().signal);
-    metrics.publishStoredMetrics();
-    return { waiting, sent };
+    return {
+      state,
+      async handle(event: unknown) {
+        await handleHint(event, new AbortController().signal);
+        metrics.publishStoredMetrics();
+        return { waiting, sent };
+      },
+    };
   }
 
   it('makes the cluster of an audit log wait until its request may be judged', async () => {
@@ -169,6 +175,30 @@ describe('createHintHandler', () => {
       return registered(id, { target: { ...DUBLIN, id, cluster: { ...DUBLIN.cluster, name: `c${number}` } } });
     });
     expect((await handle(launch(), clusters)).waiting).toHaveLength(hinted);
+  });
+
+  it('reads a registry and an index once, however many hints come, and each new version of them', async () => {
+    const one = hinter();
+    const { state } = one;
+    const read: string[] = [];
+    const watched = (key: string): void => {
+      const { value, etag } = state.objects.get(key) ?? { value: {}, etag: '' };
+      // Whoever checks it looks at its clusters.
+      const { clusters } = value as { clusters: unknown };
+      const look = { enumerable: true, get: () => (read.push(key), clusters) };
+      state.objects.set(key, { value: Object.defineProperty({ ...(value as object) }, 'clusters', look), etag });
+    };
+    watched('registry.v2.json.gz');
+    watched('fleet-index.v2.json.gz');
+    const due = (interval: number) => dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW + interval * 3_000 }));
+    expect((await one.handle(due(0))).sent).toHaveLength(1);
+    const once = read.length;
+    expect(new Set(read).size).toBe(2);
+    expect((await one.handle(due(1))).sent).toHaveLength(2);
+    expect(read).toHaveLength(once);
+    const key = 'registry.v2.json.gz';
+    state.objects.set(key, { value: registry(), etag: '"new"' });
+    expect((await one.handle(due(2))).sent).toHaveLength(2);
   });
 
   it('orders a sweep when a hint is due, once for all hints of its interval', async () => {

@@ -57,6 +57,8 @@ describe('createNotifyHandler', () => {
       publish: false,
       pager: false,
       chat: false,
+      /** What of the chat alone is refused. */
+      thread: '',
       events: 0,
       kind: 'unavailable' as 'unavailable' | 'denied',
     };
@@ -68,7 +70,9 @@ describe('createNotifyHandler', () => {
       publish: async (topic, message) => {
         if (topic === 'pager' || topic === 'chat') {
           if (failures[topic]) throw awsError('denied', `sns:Publish to ${topic}`);
-          (topic === 'pager' ? paged : chatted).push(JSON.parse(JSON.parse(message.message).https));
+          const document = JSON.parse(JSON.parse(message.message).https);
+          if (document.metadata?.threadId === failures.thread) throw awsError('denied', 'sns:Publish to chat');
+          (topic === 'pager' ? paged : chatted).push(document);
           return;
         }
         if (failures.publish) throw awsError('unavailable', 'sns:Publish');
@@ -297,6 +301,47 @@ describe('createNotifyHandler', () => {
     expect(toldIn(state)?.unsent).toEqual([]);
   });
 
+  it.each(['', 'ClusterUnreadable c0'])(
+    'gives a chat the end of an incident after its beginning, of however many, where it refuses: %s',
+    async (refused) => {
+      const ids = Array.from({ length: 12 }, (_, number) => `c${number}`);
+      const unread = { readable: false, readableAt: at(-60 * MINUTE) };
+      const indexOf = (changed: object) => index(...ids.map((id) => indexed(id, changed)));
+      const state = memoryObjects({
+        'registry.v2.json.gz': registry(
+          ...ids.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) })),
+        ),
+        'fleet-index.v2.json.gz': indexOf(unread),
+      });
+      const one = notifier(state);
+      one.failures.chat = true;
+      await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish to chat');
+      state.objects.set('fleet-index.v2.json.gz', { value: indexOf({}), etag: '"i"' });
+      one.pass(5);
+      await one.handle({ look: true });
+      one.failures.chat = false;
+      one.failures.thread = refused;
+      one.pass(20);
+      await one.handle({ look: true }).catch(() => undefined);
+      one.failures.thread = '';
+      const all = one.chatted.map((message) => (message as { content: { title: string } }).content.title);
+      // Twelve ends and three beginnings come last, but for the end of which the beginning was refused.
+      const [count, sent] = refused === '' ? [12, 10] : [11, 9];
+      expect(all.filter((title) => title.startsWith('[recovered]'))).toEqual([]);
+      expect([all.length, all.at(-1)]).toEqual([sent, `${count} more incidents at once: ClusterUnreadable`]);
+      const text = JSON.stringify(one.chatted.at(-1));
+      expect(text.match(/\[recovered]/g)).toHaveLength(count);
+      expect(text.match(/\[critical]/g)).toHaveLength(3);
+      one.pass(5);
+      await one.handle({ look: true });
+      expect(toldIn(state)?.unsent).toEqual([]);
+      const threads = one.chatted
+        .slice(sent)
+        .map((message) => (message as { metadata: { threadId: string } }).metadata);
+      expect(threads.map(({ threadId }) => threadId)).toEqual(refused === '' ? [] : [refused, refused]);
+    },
+  );
+
   it('looks also at what CloudWatch has no reason to tell: another class of certificate, another node', async () => {
     const finding = (what: string, message: string) =>
       expiryFinding({ severity: 'critical', what: what as never, message });
@@ -382,7 +427,7 @@ describe('createNotifyHandler', () => {
   it('tells of an alarm that it does not know', async () => {
     const one = notifier(stateOf(true));
     await one.handle(alarmed('unheard-of', 'ALARM'));
-    expect(one.subjects()).toEqual([expect.stringContaining('critical [critical] alarm certmarshal-unheard-of rings')]);
+    expect(one.subjects()).toEqual([expect.stringContaining('critical [critical] alarm certmarshal-unheard-of fires')]);
   });
 
   it.each([

@@ -29,6 +29,7 @@ describe('signalOf', () => {
       'CertificatesCritical: critical AuthorityDistributionFailed',
       'CertificatesCritical: critical CertificateExpired',
       'CertificatesCritical: critical CertificateExpiring',
+      'CertificatesCritical: critical CertificateNotYetValid',
       'CertificatesCritical: critical KubeletRenewalOverdue',
       'CertificatesCritical: critical NoValidCertificate',
       'CertificatesCritical: critical SuccessorNotTrusted',

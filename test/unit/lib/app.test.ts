@@ -30,7 +30,7 @@ describe('bin/app.ts', () => {
     await writeFile(file, "version: 1\ndiscovery:\n  - accounts: ['111122223333']\n");
     const { status, stderr } = await run(file);
     expect(status).toBe(2);
-    expect(stderr).toContain(`${file}: hub: write account and region`);
+    expect(stderr).toMatch(/:\d+:\d+: hub: write account and region/);
   });
 
   it('says which file is missing, and exits with status 2', async () => {

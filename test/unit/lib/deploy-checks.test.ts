@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_FLEET, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
-import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
+import { deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
 
@@ -26,32 +26,6 @@ const monitored = (changed: Partial<Fleet['monitoring']>): Partial<Fleet> => ({
 const policy = (changed: Partial<Fleet['policies'][number]>) => ({ ...DEFAULT_POLICY, ...changed });
 
 describe('a fleet that shall be deployed', () => {
-  it.each<[string, Partial<Fleet>, readonly string[]]>([
-    ['of this account', {}, []],
-    [
-      'of another account without the place of the hub',
-      { discovery: [discovery({ accounts: ['111122223333'] })] },
-      [
-        'hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333 trust its roles by name',
-      ],
-    ],
-    [
-      'of another account',
-      {
-        discovery: [discovery({ accounts: ['111122223333'] })],
-        hub: { ...DEFAULT_FLEET.hub, account: '999988887777', region: 'eu-west-1' },
-      },
-      [],
-    ],
-    [
-      'with half a place',
-      { hub: { ...DEFAULT_FLEET.hub, account: '999988887777' } },
-      ['hub: account and region go together; write both or none'],
-    ],
-  ])('%s', (_, changed, expected) => {
-    expect(deployProblems(fleetOf(changed))).toEqual(expected);
-  });
-
   it.each<[string, Partial<Fleet>, readonly string[]]>([
     ['nothing', {}, []],
     [

@@ -27,14 +27,14 @@ describe('digestOf', () => {
     const oslo = cluster('oslo', [], { state: 'warning' });
     const [first] = textOf(digest({ health: largeFleet(berlin, oslo) })).split('\n');
     expect(first).toBe(
-      'Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)',
+      'Fleet: 212 of 214 clusters healthy; 1 critical, 1 warning; next certificate expires in 12 days (berlin-prod, etcd client)',
     );
   });
 
   it('is one line and the link when all is well', () => {
     const { message } = digest({ health: fleet(cluster('a'), cluster('b')), link: 'https://link' });
     expect(message).toMatchObject({ severity: 'warning', state: 'digest', events: [] });
-    expect(message?.human.text.split('\n')).toEqual(['Fleet: 2 of 2 clusters well', 'Report: https://link']);
+    expect(message?.human.text.split('\n')).toEqual(['Fleet: 2 of 2 clusters healthy', 'Report: https://link']);
   });
 
   it('says what bites, what is not seen, what is gone, and how the objective stands', () => {
@@ -53,8 +53,8 @@ describe('digestOf', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         'Critical (1)',
-        `berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it. First: ${printable(ETCD.command, 80)}`,
-        'Bites within 30 days (1)',
+        `berlin-prod: etcd client certificate expires in 12 days, nothing planned renews it. First: ${printable(ETCD.command, 80)}`,
+        'Due within 30 days (1)',
         '2026-12-03 10:00 UTC berlin-prod: it ends in 12 days',
         'dark: requests cannot be listed, for 60 minutes',
         'fresh: not swept yet',
@@ -81,7 +81,7 @@ describe('digestOf', () => {
       day: { counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 },
     });
     expect(textOf(made).split('\n')).toEqual([
-      'Fleet: 1 of 1 cluster well',
+      'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: 100 % of 99.9 % in 30 days, 0 requests missed, 100 % of the error budget left',
       'Requests of a day: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes',
@@ -92,7 +92,7 @@ describe('digestOf', () => {
   it('says of a fleet without evidence that nothing was accepted', () => {
     const counts = { ...SLO.counts, unprovable: 96 };
     expect(textOf(requests({ day: { counts, accepted: 0 } })).split('\n')).toEqual([
-      'Fleet: 1 of 1 cluster well',
+      'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: no request counted in 30 days',
       'Requests of a day: 0 % of 96 accepted; 96 without proof, 0 missed, 0 refused',
@@ -121,7 +121,7 @@ describe('digestOf', () => {
         'Hostile requests of a day (2)',
         '2026-11-21 09:59 UTC hidden: worker-1: claims worker-2 (csr-1)',
         '2026-11-21 05:00 UTC attacked: worker-1: claims worker-2 (csr-1)',
-        'Not all done (1)',
+        'Incomplete sweeps (1)',
         'held: approve: may not approve, for 60 minutes',
       ]),
     );

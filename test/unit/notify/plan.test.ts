@@ -21,8 +21,8 @@ describe('an alarm about clusters', () => {
     });
     expect(messages).toHaveLength(1);
     expect(messages[0]?.human.text.split('\n')).toEqual([
-      '[critical] berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it',
-      'Ends 2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
+      '[critical] berlin-prod: etcd client certificate expires in 12 days, nothing planned renews it',
+      'Expires 2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
       'First: certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
       'Then: certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
       'Runbook: certmarshal runbook certificate-critical',
@@ -247,7 +247,7 @@ describe('an alarm that certmarshal does not know', () => {
       {
         severity: 'critical',
         events: [],
-        human: { subject: '[critical] alarm somebody-else rings, and certmarshal does not know it' },
+        human: { subject: '[critical] alarm somebody-else fires, and certmarshal does not know it' },
       },
     ]);
     const told = markNotified(NOTHING_NOTIFIED, plan.change);

@@ -60,6 +60,21 @@ const CLOUDWATCH_ALARM = z.strictObject({
   }),
 });
 
+/** What Slack or Teams would make of a text, markup or not. */
+function mentionsAndLinks(text: string): readonly string[] {
+  // As Markdown shows it.
+  const shownText = text
+    .replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '')
+    .replaceAll('&period;', '.')
+    .replaceAll('&lt;', '<');
+  const names = shownText.match(/[\p{L}\p{M}\p{N}.-]+/gu) ?? [];
+  return [
+    ...(shownText.match(/[<>`]|\]\(|:\/\/|@|&\w+;/g) ?? []),
+    // A top-level domain has letters first; `internal` and `local` are none.
+    ...names.filter((name) => /[\p{L}\p{N}]\.\p{L}/u.test(name) && !/\.(?:internal|local)$/.test(name)),
+  ];
+}
+
 const STORIES = fiveStories();
 const BASE: AlarmEvent = {
   version: 1,
@@ -73,7 +88,48 @@ const BASE: AlarmEvent = {
   command: 'c',
   runbook: 'r',
 };
+const fragment = fc.constantFrom(
+  'https://',
+  'http:',
+  '//',
+  'evil.com',
+  'www.',
+  'evil',
+  '.',
+  'com',
+  '.internal',
+  'ip-10-0-1-24.ec2.internal',
+  'xn--p1ai',
+  '@here',
+  '@channel',
+  '@everyone',
+  'user@',
+  '<!channel>',
+  '<@U1>',
+  '<',
+  '>',
+  '|',
+  '[x](',
+  '](',
+  '](https://e)',
+  '![',
+  '`',
+  '```',
+  '\\',
+  '&period;',
+  '&lt;!here&gt;',
+  ' ',
+  '\n',
+  '/',
+  ':',
+  '-',
+  'é',
+  '😀',
+  'First: ',
+  'x'.repeat(40),
+);
 const hostile = fc.oneof(
+  { weight: 3, arbitrary: fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('').slice(0, 700)) },
   fc.string({ maxLength: 700 }),
   fc.string({ unit: 'binary', maxLength: 700 }),
   fc.constantFrom('<!channel> [x](https://evil) `', '<'.repeat(700), '\u202e'.repeat(700)),
@@ -84,8 +140,14 @@ const anyEvent: fc.Arbitrary<AlarmEvent> = fc.record(
     alarm: fc.constantFrom(...ALARM_IDS),
     severity: fc.constantFrom('critical', 'warning'),
     state: fc.constantFrom('opened', 'closed'),
-    cluster: fc.string({ minLength: 1, maxLength: 310 }),
-    name: fc.string({ minLength: 1, maxLength: 310 }),
+    cluster: fc.oneof(
+      fc.string({ minLength: 1, maxLength: 310 }),
+      hostile.map((text) => `c${text.slice(0, 300)}`),
+    ),
+    name: fc.oneof(
+      fc.string({ minLength: 1, maxLength: 310 }),
+      hostile.map((text) => `n${text.slice(0, 300)}`),
+    ),
     part: fc.string({ minLength: 1, maxLength: 260 }).filter((part) => /^[a-z][a-z0-9-]{0,150}$/.test(part)),
     story: hostile,
     due: fc.constant(at()),
@@ -93,7 +155,7 @@ const anyEvent: fc.Arbitrary<AlarmEvent> = fc.record(
     at: fc.constant(at()),
     command: hostile,
     next: hostile,
-    reason: fc.string({ maxLength: 300 }),
+    reason: hostile.map((text) => text.slice(0, 300)),
     escalatedTo: fc.constantFrom(...ALARM_IDS),
     runbook: fc.constant('r'),
   },
@@ -141,14 +203,46 @@ describe('what a service gets', () => {
           const { title, description, nextSteps } = chat.content;
           expect(title.length).toBeLessThanOrEqual(150);
           expect(description.length).toBeLessThanOrEqual(3_000);
-          // Nobody is mentioned, and nothing is a link but ours.
-          expect([title, description, ...nextSteps].join('\n')).not.toMatch(/[<>]|\]\(/);
+          const { keywords, metadata } = { ...chat.content, ...chat };
+          const shownTexts = [title, description, ...keywords, metadata.summary, ...(metadata.relatedResources ?? [])];
+          for (const text of shownTexts) expect(mentionsAndLinks(text)).toEqual([]);
+          expect(nextSteps.join('')).not.toMatch(/[<>\n]/);
+          // Ours; what is not, is code as a whole.
+          const cluster = nextSteps.filter((step: string) => !/^(?:Runbook|Report): /.test(step));
+          for (const step of cluster) expect(step).toMatch(/^(?:First|Then): `[^`]*`$/);
           const page = documentOf(pagerPublication(event, { ...CONTEXT, link }));
           expect(CLOUDWATCH_ALARM.safeParse(page).error).toBeUndefined();
           expect(page.NewStateReason).toContain(link ?? '');
         },
       ),
       { seed: 53, numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['https://10.0.0.1:6443', 'https[:]//10.0.0.1:6443'],
+    ['evil.com or www.evil.com', 'evil[.]com or www[.]evil[.]com'],
+    ['@here', '(at)here'],
+    ['<!channel>', '‹!channel›'],
+    ['[x](https:\\/\\/e)', '[x] (https[:]//e)'],
+    ['ip-10-0-1-24.eu-west-1.compute.internal', 'ip-10-0-1-24.eu-west-1.compute.internal'],
+    [`${'x'.repeat(120)} evil.com.internal`, `${'x'.repeat(120)} …`],
+  ])('shows as text what would be a mention or a link: %s', (story, shownStory) => {
+    const { content } = documentOf(chatPublication({ ...BASE, story }, CONTEXT));
+    expect(content.title).toBe(`[critical] berlin: ${shownStory}`);
+  });
+
+  it('tells many incidents and a digest as text too', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 40 }), hostile, (events, story) => {
+        const digest = { version: 1 as const, at: at(), story, critical: events.map(({ name = 'n' }) => name) };
+        for (const publication of [chatSummary(events, CONTEXT), chatSummary(digest, CONTEXT)]) {
+          const { content, metadata } = documentOf(publication);
+          for (const text of [content.title, content.description, metadata.summary])
+            expect(mentionsAndLinks(text)).toEqual([]);
+        }
+      }),
+      { seed: 59, numRuns: 100 },
     );
   });
 

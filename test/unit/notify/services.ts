@@ -1,13 +1,31 @@
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import type { TopicMessage } from '../../../lambdas/aws/topics.ts';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
+import type { IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import type { NotificationState } from '../../../lambdas/contracts/notification-state.ts';
-import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
+import type { Target } from '../../../lambdas/contracts/target.ts';
+import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { markNotified, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
 import { type Plan, planLook } from '../../../lambdas/notify/plan.ts';
 import { chatPublication, pagerPublication } from '../../../lambdas/notify/publication.ts';
 import type { AlarmId } from '../../../lambdas/tables/alarms.ts';
-import { MINUTE, NOW } from '../fleet/values.ts';
-import { cluster, fleet, largeFleet, message, planned, ringing } from './values.ts';
+import { assess, certificate, days } from '../audit/fixtures.ts';
+import {
+  at,
+  BERLIN,
+  DAY,
+  DUBLIN,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  registered,
+  registry,
+  verdictLine,
+} from '../fleet/values.ts';
+import { message, planned } from './values.ts';
 
 export const RUNBOOKS = 'https://github.com/example/certmarshal/blob/main/docs/runbooks';
 export const CONTEXT = {
@@ -22,11 +40,39 @@ export interface Incidents {
   readonly events: readonly AlarmEvent[];
 }
 
-const KUBECONFIG = 'certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster berlin-prod';
-const DUBLIN = '111122223333/eu-west-1/dublin';
+const BERLIN_PROD: Target = {
+  ...BERLIN,
+  id: 'berlin-prod',
+  cluster: { ...BERLIN.cluster, name: 'berlin-prod' },
+};
 
-const unwell = (alarm: AlarmId, id: string, changed: Partial<ReturnType<typeof ringing>>) =>
-  cluster(id, [ringing(alarm, changed)]);
+/** A fleet of one cluster, as it is told from what a sweep and an audit found in it. */
+function fleetOf(
+  target: Target,
+  found: Partial<IndexedCluster> = {},
+  observations: readonly Observation[] = [],
+): FleetHealth {
+  const { id, cluster } = target;
+  const { observations: kept, findings } = assess(observations, undefined, NOW, { id, provider: cluster.provider });
+  const audit = summaryOf(
+    { version: 1, cluster: id, provider: cluster.provider, auditedAt: at(), observations: kept, findings },
+    { durationMs: 900 },
+  );
+  return fleetHealth(
+    registry(registered(id, { target, foundAt: at(-DAY) })),
+    index(indexed(id, { name: cluster.name, audit, ...found })),
+    { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
+    NOW,
+  );
+}
+
+const kubelet = (left: number) =>
+  certificate({
+    what: 'kubelet-serving',
+    where: '10.0.1.47:10250',
+    notBefore: days(left - 365),
+    notAfter: days(left),
+  });
 
 /** An alarm of a cluster rings; a while later the fleet is as `after`, and stays so. */
 function told(alarm: AlarmId, before: FleetHealth, after: FleetHealth): readonly AlarmEvent[] {
@@ -52,16 +98,6 @@ function lookedAt(
 
 /** What is shown in docs/notifications.md. */
 export function fiveStories(): readonly Incidents[] {
-  const well = (...ids: readonly string[]) => fleet(...ids.map((id) => cluster(id)));
-  const kubelet = unwell('KubeletOverdue', 'berlin-prod', {
-    story:
-      'the kubelet serving certificate of worker-7 ends in 8 days; the kubelet should have renewed it before 90 % of its lifetime',
-    due: '2026-11-29T10:00:00.000Z',
-    command: 'kubectl get certificatesigningrequests --sort-by=.metadata.creationTimestamp',
-  });
-  const critical = unwell('CertificateCritical', 'berlin-prod', {
-    story: 'the kubelet serving certificate of worker-7 ends in 2 days',
-  });
   const hub = { alarm: 'FunctionErrors', part: 'sweep-default' } as const;
   const errors = {
     name: 'certmarshal-function-errors-sweep-default',
@@ -79,41 +115,46 @@ export function fiveStories(): readonly Incidents[] {
       title: 'A certificate expires soon',
       events: told(
         'CertificateCritical',
-        largeFleet(unwell('CertificateCritical', 'berlin-prod', {})),
-        well('berlin-prod'),
+        fleetOf(BERLIN_PROD, {}, [
+          certificate({ what: 'etcd-server', where: '10.0.1.31:2379', notBefore: days(-358), notAfter: days(7) }),
+        ]),
+        fleetOf(BERLIN_PROD),
       ),
     },
     {
       title: 'A cluster cannot be read',
       events: told(
         'ClusterUnreadable',
-        fleet(
-          unwell('ClusterUnreadable', DUBLIN, {
-            value: 660,
-            story: 'its requests cannot be listed: list certificatesigningrequests: the connection broke (ECONNRESET)',
-            due: undefined,
-            command: `certmarshal doctor --fleet fleet.yaml --cluster ${DUBLIN}`,
-          }),
-        ),
-        well(DUBLIN),
+        fleetOf(DUBLIN, {
+          readable: false,
+          complete: false,
+          readableAt: at(-11 * MINUTE),
+          findings: [
+            {
+              kind: 'network',
+              object: 'list certificatesigningrequests',
+              message: 'the connection broke (ECONNRESET)',
+              remedy: 'Check the route.',
+              since: at(-11 * MINUTE),
+            },
+          ],
+          findingCount: 1,
+        }),
+        fleetOf(DUBLIN),
       ),
     },
     {
       title: 'A node asks for the address of another',
       events: told(
         'ImpersonationAttempt',
-        fleet(
-          unwell('ImpersonationAttempt', 'berlin-prod', {
-            parts: ['worker-3'],
-            story: 'worker-3 asked for 10.0.1.24, which belongs to worker-8 (Machine eksa-system/md-0-k2m1); refused',
-            due: undefined,
-            command: KUBECONFIG,
-          }),
-        ),
-        well('berlin-prod'),
+        fleetOf(BERLIN_PROD, { verdicts: [{ ...verdictLine(), hostile: true }] }),
+        fleetOf(BERLIN_PROD),
       ),
     },
-    { title: 'A warning becomes critical', events: told('KubeletOverdue', fleet(kubelet), fleet(critical)) },
+    {
+      title: 'A warning becomes critical',
+      events: told('KubeletOverdue', fleetOf(BERLIN_PROD, {}, [kubelet(20)]), fleetOf(BERLIN_PROD, {}, [kubelet(2)])),
+    },
     {
       title: 'Certmarshal itself fails',
       events: [begins, ends].flatMap(({ messages }) => messages.flatMap(({ events }) => events)),

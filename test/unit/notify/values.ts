@@ -24,7 +24,7 @@ export const SLO: SloState = {
 export const ETCD: Signal = {
   id: 'CertificatesCritical',
   value: 1,
-  story: 'etcd client certificate ends in 12 days, nothing planned renews it',
+  story: 'etcd client certificate expires in 12 days, nothing planned renews it',
   since: at(-120 * MINUTE),
   due: '2026-12-03T10:00:00.000Z',
   command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../../lambdas/audit/assess.ts';
 import { knownCertificates } from '../../../../lambdas/audit/certificates.ts';
@@ -12,7 +13,12 @@ import type {
 } from '../../../../lambdas/contracts/observation.ts';
 import { finished } from '../../../../lambdas/steps.ts';
 import { SOURCE_IDS } from '../../../../lambdas/tables/audit-sources.ts';
-import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
+import {
+  CERTIFICATE_CLASSES,
+  type CertificateClass,
+  type ClassThresholds,
+  type Threshold,
+} from '../../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode } from '../../../../lambdas/tables/finding-codes.ts';
 import {
   assess,
@@ -41,10 +47,60 @@ describe('expirySeverity', () => {
     [20, 7.9, 'warning'],
     [60, 14.1, undefined],
     [60, 13.9, 'warning'],
+    [45, 14.1, undefined],
+    [45, 13.9, 'warning'],
+    [45, 2.9, 'critical'],
+    // Of a long life the ceilings count.
+    [3650, 149, undefined],
+    [3650, 89, 'warning'],
+    [3650, 20, 'critical'],
+    [21_477, 729, undefined],
   ])('of a life of %d days with %d left is %s', (life, left, severity) => {
     const notAfter = NOW + left * DAY;
     expect(expirySeverity({ notBefore: notAfter - life * DAY, notAfter }, 'endpoint', DEFAULT_THRESHOLDS, NOW)).toBe(
       severity,
+    );
+  });
+});
+
+describe('the severity of a certificate', () => {
+  const RANK = [undefined, 'warning', 'critical'];
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  const classes = fc.constantFrom(...(Object.keys(CERTIFICATE_CLASSES) as CertificateClass[]));
+  const lengths = fc.integer({ min: 1, max: 36_500 });
+  const lefts = fc.integer({ min: -100, max: 36_500 });
+  const rankOf = (what: CertificateClass, length: number, left: number, thresholds = DEFAULT_THRESHOLDS) => {
+    const notAfter = NOW + left * DAY;
+    return RANK.indexOf(expirySeverity({ notBefore: notAfter - length * DAY, notAfter }, what, thresholds, NOW));
+  };
+
+  it('never gets milder while time passes, nor for a shorter time left of the same life', () => {
+    fc.assert(
+      fc.property(classes, lengths, lefts, lefts, (what, length, a, b) => {
+        expect(rankOf(what, length, Math.min(a, b))).toBeGreaterThanOrEqual(rankOf(what, length, Math.max(a, b)));
+      }),
+    );
+  });
+
+  it('is as without ceilings for every life of up to 398 days', () => {
+    const bare = ({ share, floorMs }: Threshold): Threshold => ({ share, floorMs });
+    const without = ({ warning, critical }: ClassThresholds) => ({ warning: bare(warning), critical: bare(critical) });
+    const thresholds = {
+      default: without(DEFAULT_THRESHOLDS.default),
+      classes: Object.fromEntries(Object.entries(DEFAULT_THRESHOLDS.classes).map(([what, of]) => [what, without(of)])),
+    };
+    fc.assert(
+      fc.property(classes, fc.integer({ min: 1, max: 398 }), fc.integer({ min: 0, max: 398 }), (what, length, left) => {
+        expect(rankOf(what, length, left)).toBe(rankOf(what, length, left, thresholds));
+      }),
+    );
+  });
+
+  it('warns before the 45 days in which a rollout begins, and pages after', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 365, max: 36_500 }), (length) => {
+        expect([60, 45, 22, 10].map((left) => rankOf('kube-apiserver', length, left))).toEqual([1, 1, 1, 2]);
+      }),
     );
   });
 });
@@ -120,7 +176,17 @@ describe('judgeCertificate', () => {
     ['kubelet at 91 %', { ...year(32), what: 'kubelet-serving' }, ['warning KubeletRenewalOverdue']],
     ['kubelet at 98 %', { ...year(7), what: 'kubelet-client' }, ['critical KubeletRenewalOverdue']],
     ['kubelet ended', { ...year(-1), what: 'kubelet-serving' }, ['critical CertificateExpired']],
-    ['future', { notBefore: days(1), notAfter: days(366) }, ['warning CertificateNotYetValid']],
+    ['future', { notBefore: days(1), notAfter: days(366) }, ['critical CertificateNotYetValid']],
+    [
+      'future, of a file that no client is shown',
+      { notBefore: days(1), notAfter: days(366), what: 'tls-secret', source: 'tls-secrets' },
+      ['warning CertificateNotYetValid'],
+    ],
+    [
+      'future, of a kubelet that only a request names',
+      { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
+      ['warning CertificateNotYetValid'],
+    ],
     ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
     [
@@ -720,6 +786,22 @@ describe('EKS authorities', () => {
   ] as const)('counts Nodes of the kind %s as what people have to replace, or not', (kindOfNode, expected) => {
     const result = on(successor({}), member(kindOfNode === undefined ? {} : { kindOfNode }));
     expect(codes(result).map((code) => code.split(' ').slice(0, 2).join(' '))).toEqual(expected);
+  });
+});
+
+describe('what has expired', () => {
+  it.each([
+    ['kube-apiserver', -1, 'not automatic once it has expired: renew by hand, in place'],
+    ['etcd-peer', -1, 'not automatic once it has expired: renew by hand, in place'],
+    ['kube-apiserver', 10, 'a rollout of the control plane machines'],
+    [
+      'kubelet-client',
+      -1,
+      'not automatic once it has expired: give the kubelet a bootstrap kubeconfig, or replace the machine',
+    ],
+  ] as const)('%s, %d days left, is renewed by what can still do it', (what, end, renewedBy) => {
+    const { findings } = assess([certificate({ what, notBefore: days(end - 365), notAfter: days(end) })]);
+    expect(findings.find(({ code }) => /^Certificate|^Kubelet/.test(code))).toMatchObject({ renewedBy });
   });
 });
 

@@ -1,0 +1,61 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { validateCommand } from '../../../bin/commands/validate.ts';
+import { recordedIo } from './io.ts';
+
+async function validated(text: string, output: 'table' | 'json' = 'table') {
+  const file = join(mkdtempSync(join(process.env['CERTMARSHAL_SCRATCH'] ?? tmpdir(), 'validate-')), 'fleet.yaml');
+  writeFileSync(file, text);
+  const io = recordedIo();
+  const status = await validateCommand(file, output, io);
+  return { file, status, stdout: io.stdout.text(), stderr: io.stderr.text() };
+}
+
+const FOREIGN = "version: 1\ndiscovery:\n  - accounts: ['111122223333']\n    regions: [eu-central-1]\n";
+
+describe('certmarshal validate', () => {
+  it('says in one line what a valid file names', async () => {
+    const { file, status, stdout, stderr } = await validated(
+      'version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n',
+    );
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: `${file} is valid: 0 clusters named, 1 entry of discovery, policies: default (enforce).\n`,
+      stderr: '',
+    });
+  });
+
+  it.each([
+    [
+      'no place of the hub',
+      FOREIGN,
+      [
+        '1:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333 trust its roles by name',
+      ],
+    ],
+    [
+      'half a place of the hub',
+      "version: 1\nhub:\n  account: '999988887777'\n",
+      ['2:1: hub: account and region go together; write both or none'],
+    ],
+    ['several problems', 'version: 1\naudit: { every: 1m }\npolicy: []\n', ['2:17: audit.every: ', '3:1: ']],
+  ])('names line, column and remedy of %s', async (_, text, problems) => {
+    const { file, status, stdout, stderr } = await validated(text);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(problems.length);
+    for (const [index, problem] of problems.entries()) expect(lines[index]).toContain(`${file}:${problem}`);
+  });
+
+  it('gives programs the same', async () => {
+    const { status, stdout } = await validated(FOREIGN, 'json');
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ version: 1, valid: false, problems: [{ line: 1, column: 1 }] });
+  });
+
+  it('names a file that is missing', async () => {
+    await expect(validateCommand('/nowhere/fleet.yaml', 'table', recordedIo())).rejects.toThrow('There is no file');
+  });
+});

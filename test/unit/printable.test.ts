@@ -1,0 +1,28 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { printable } from '../../lambdas/printable.ts';
+
+describe('printable', () => {
+  it.each([
+    ['text', 'worker-3', 'worker-3'],
+    ['a bidirectional override', 'a\u202eb', 'a\\u{202e}b'],
+    ['a line break', 'a\nb', 'a\\u{a}b'],
+    ['half of a pair', 'a\ud83d', 'a\ufffd'],
+    ['a pair that the limit would cut', `${'x'.repeat(9)}😀`, `${'x'.repeat(9)}\ufffd…`],
+  ])('makes harmless: %s', (_, text, expected) => {
+    expect(printable(text, 10)).toBe(expected);
+  });
+
+  it('is well-formed, printable and bounded, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (text, limit) => {
+        const halves = `${text}\ud83d${text}\udc00`;
+        const safe = printable(halves, limit);
+        expect(safe.isWellFormed()).toBe(true);
+        expect(safe).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(safe.length).toBeLessThanOrEqual(limit * 2 + 1);
+      }),
+      { seed: 7 },
+    );
+  });
+});
