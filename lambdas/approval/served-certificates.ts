@@ -48,7 +48,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   const authorities = caPem === undefined ? [] : authoritiesOf(caPem);
   if (authorities.length === 0)
     return unread(
-      'the connection to the API server has no CA bundle of its own, so it is unknown which CA may sign for kubelets',
+      'the connection to the API server trusts no CA bundle of its own, so it is unknown which CA may sign for kubelets',
       'Give the kubeconfig the CA of the cluster (certificate-authority-data), or take renewal out of the evidence of its policy.',
     );
 

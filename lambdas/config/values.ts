@@ -192,12 +192,12 @@ export const auditOptIns = {
     .boolean()
     .exactOptional()
     .describe(
-      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; private keys are never decoded or kept. Default: false.',
+      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; private keys are never kept, logged or sent. Default: false.',
     ),
   kubeletMetrics: z
     .boolean()
     .exactOptional()
     .describe(
-      'Read the metrics of every kubelet through the API server, for failed renewals. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
+      'Read the metrics of every kubelet through the API server: when its certificates expire, and how their renewal goes. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
     ),
 };

@@ -70,7 +70,7 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
     ...weak(
       others,
       owned.addresses,
-      `is of a network interface that was not attached at the launch of ${object}; a node can attach one to itself`,
+      `is of a network interface not shown as attached at the launch of ${object}, and its node can attach one to itself`,
     ),
   ];
   return {

@@ -316,7 +316,7 @@ function isForeign(canonical: string, node: string, trusted: readonly Owner[]): 
 function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
   const looked = whyWithout(node, evidence, policy);
   if (notLive !== undefined)
-    return `${printable(notLive.object, 150)}, the owner of node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
+    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
   const why = nodeWithoutInstance(node);
   const nothing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
   return `${why === undefined ? `${nothing} yet` : `${nothing}: ${why}`}${looked}`;

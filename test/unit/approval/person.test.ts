@@ -149,7 +149,7 @@ describe('what a person may not decide', () => {
     expect(verdict.hostile).toBe(true);
     for (const names of [[], ['node-1'], ['node-2'], ['10.0.0.2']])
       expect(refused(verdict, { names })).toMatchObject({
-        message: expect.stringContaining('not only by a name that a person could vouch for'),
+        message: expect.stringContaining('not only because of a name that a person could vouch for'),
       });
     expect(refused(verdict, { decision: 'deny' })).toBeUndefined();
   });

@@ -90,10 +90,10 @@ describe('readServedCertificates', () => {
 
   it.each<[string, HandshakeResult, string]>([
     ['refuses the connection', refused, '10.0.0.1:10250 shows no certificate: the connection was refused'],
-    ['shows one of an unknown CA', stranger, 'is not signed by an authority that the connection'],
+    ['shows one of an unknown CA', stranger, 'is not signed by a CA that the connection'],
     ['shows that of another node', other, 'is not of system:node:node-1'],
     ['does not end the handshake', { ...good, ok: true, chain: good.ok ? good.chain : [] }, ''],
-    ['shows none', { ok: true, chain: [], protocol: 'TLSv1.3', keyProven: true }, 'is no certificate'],
+    ['shows none', { ok: true, chain: [], protocol: 'TLSv1.3', keyProven: true }, 'is not a certificate'],
   ])('takes nothing from a server that %s', async (what, answer, says) => {
     const unfinished = what === 'does not end the handshake' && answer.ok;
     const { result } = await look({
@@ -190,7 +190,7 @@ describe('readServedCertificates', () => {
     );
     expect(most).toBe(32);
     expect(result).toMatchObject({ lookedAt: 500 });
-    expect(why(result, 'node-501')).toBe('its certificate was not looked at: more than 500 nodes ask at once');
+    expect(why(result, 'node-501')).toBe('its certificate was not checked: more than 500 nodes ask at once');
   });
 
   it('dials nobody any more when the time of the sweep is over', async () => {
@@ -244,7 +244,7 @@ describe('a real server', () => {
   it('of another CA proves nothing', async () => {
     const port = await listenTls(await servingPair({ signedBy: OTHER_CA }));
     const { result } = await look({}, { handshake: at(port) });
-    expect(why(result)).toContain('is not signed by an authority');
+    expect(why(result)).toContain('is not signed by a CA');
   });
 
   it('that ends the handshake after it has shown its certificate proves nothing', async () => {

@@ -42,7 +42,7 @@ describe('docs/findings.md', () => {
     );
     expect(Object.keys(classes)).toHaveLength(10);
     const authority = classes['cluster-ca'] ?? usual;
-    expect(page).toContain(`| authority of the cluster | ${limit(authority.warning)} | ${limit(authority.critical)} |`);
+    expect(page).toContain(`| CA of the cluster | ${limit(authority.warning)} | ${limit(authority.critical)} |`);
   });
 });
 

@@ -81,7 +81,7 @@ describe('the cluster of the command line', () => {
     async (source) => {
       const fleet = { ...FLEET, policies: [{ ...DEFAULT_POLICY, evidence: [source] }] };
       await expect(openTarget({ kubeconfig, cluster: 'oslo' }, fleet)).rejects.toThrow(
-        'policy default trusts what a node reports about itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
+        'policy default believes what a node says of itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
       );
       for (const options of [{}, { cluster: 'oslo', serviceCidr: ['10.96.0.0/12'] }])
         (await openTarget({ kubeconfig, ...options }, fleet)).close();

@@ -72,17 +72,17 @@ describe('discovery', () => {
     [
       'the same account and Region in two entries',
       `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]`,
-      `5:32: discovery[1].accounts[1]: discovery[0] looks into 111122223333/eu-west-2 too; ${ONE_EACH}`,
+      `5:32: discovery[1].accounts[1]: discovery[0] already covers 111122223333/eu-west-2; ${ONE_EACH}`,
     ],
     [
       'self and self by default',
       `${D}role: a\n  - role: b`,
-      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/self too; ${ONE_EACH}`,
+      `4:5: discovery[1].accounts[0]: discovery[0] already covers self/self; ${ONE_EACH}`,
     ],
     [
       'many that are the same',
       `${D}regions: &all [eu-west-1, eu-west-2, eu-west-3, eu-north-1, eu-south-1]\n  - regions: *all`,
-      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more too; ${ONE_EACH}`,
+      `4:5: discovery[1].accounts[0]: discovery[0] already covers self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more; ${ONE_EACH}`,
     ],
     [
       'the ARN of a role',
@@ -547,7 +547,7 @@ describe('what is in place of the ARN of a secret', () => {
     [
       'a kubeconfig',
       `${S}|\n      apiVersion: v1\n      clusters: []\n`,
-      'this is a kubeconfig; whoever sees this file',
+      'this is a kubeconfig; anyone who sees this file',
     ],
     ['a kubeconfig as a section', `${S}{ apiVersion: v1 }`, 'this is a section, maybe the kubeconfig itself'],
     [

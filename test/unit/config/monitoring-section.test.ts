@@ -124,7 +124,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'an objective under which an alarm never rings',
       'version: 1\nmonitoring: { objective: 0.9 }',
-      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn rings at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
+      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn fires at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
     ],
     [
       'no room for failure',

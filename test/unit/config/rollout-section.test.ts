@@ -172,12 +172,12 @@ rollouts:
     [
       'a beginning after the end',
       entry('begin: 20d, stop: 20d'),
-      '2:59: rollouts.clusters[0].stop: 20 days before the end is not after begin, 20 days before it; nothing could begin, so write fewer days',
+      '2:59: rollouts.clusters[0].stop: 20 days before expiry is not after begin, 20 days before it; nothing could begin, so write fewer days',
     ],
     [
       'a beginning after the end that is built in',
       entry('begin: 9d'),
-      '2:48: rollouts.clusters[0].begin: 9 days before the end is not before stop, 10 days before it; nothing could begin, so write more days, or stop too',
+      '2:48: rollouts.clusters[0].begin: 9 days before expiry is not before stop, 10 days before it; nothing could begin, so write more days, or stop too',
     ],
     [
       'shares in the wrong order',

@@ -109,7 +109,7 @@ describe('an alarm that names no cluster', () => {
   ])('is told when %s', (_, health, words) => {
     const { messages, change } = alarmed({ health });
     expect(messages[0]?.human.text.split('\n')[0]).toBe(
-      '[critical] A certificate has ended, or ends so soon that somebody must act now',
+      '[critical] A certificate has expired, or expires so soon that a person must act now',
     );
     expect(messages[0]?.human.text).toContain(words);
     expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');

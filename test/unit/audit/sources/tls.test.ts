@@ -377,7 +377,7 @@ describe('what is told', () => {
     expect(whole).toEqual([
       expect.objectContaining({
         problem: 'too-large',
-        message: '20001 servers, of which the first 20000 are looked at',
+        message: '20001 servers, of which the first 20000 are checked',
       }),
     ]);
   });
