@@ -129,13 +129,15 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
   const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
-  const readableAt = sinceFound(indexed?.readableAt, registered.foundAt);
+  const seen = [indexed?.readableAt, indexed?.completeAt].every(
+    (at) => sinceFound(at, registered.foundAt) !== undefined,
+  );
   return {
     id,
     ...wordsFor({ registered, indexed }),
     name,
     source,
-    state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, readableAt, alarms }),
+    state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, seen, alarms }),
     signals,
     maintenance,
     goneSince: isAway ? (missingSince ?? seenAt) : undefined,
@@ -153,15 +155,16 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
 
 interface Circumstances extends Pick<Monitoring, 'alarms'> {
   readonly maintenance: ClusterHealth['maintenance'];
-  readonly readableAt: string | undefined;
+  /** Whether it was ever read, and completely: unknown is not healthy. */
+  readonly seen: boolean;
 }
 
-function stateOf(signals: readonly Signal[], { maintenance, readableAt, alarms }: Circumstances): ClusterState {
+function stateOf(signals: readonly Signal[], { maintenance, seen, alarms }: Circumstances): ClusterState {
   const ringing = signals.map((signal) => ringsAt(signal, alarms));
   if (ringing.includes('critical')) return 'critical';
   if (ringing.includes('warning')) return 'warning';
   if (maintenance !== undefined) return 'maintenance';
-  return readableAt === undefined ? 'new' : 'well';
+  return seen ? 'well' : 'new';
 }
 
 /** Those that an alarm rings for first, the more severe alarm in front; then what bites now before what bites later. */

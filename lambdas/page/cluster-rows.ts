@@ -4,7 +4,7 @@ import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
 import { provenOf } from './proven-bar.ts';
 import type { Known } from './unknown.ts';
-import { number, STATE_WORDS, timeTag } from './words.ts';
+import { counted, number, STATE_WORDS, timeTag } from './words.ts';
 
 /** One line of the table. Short: a page has a thousand of them. */
 export function clusterRow(cluster: ClusterHealth, known: Known): Html {
@@ -26,6 +26,9 @@ function about(
   { state, signals, maintenance, goneSince, audit }: ClusterHealth,
   { basis, unread }: Known,
 ): Html | string {
+  const unknown = audit?.sources.unread.length ?? 0;
+  if (state === 'new' && basis === 'snapshots' && unknown > 0)
+    return `its audit could not read ${counted(unknown, 'source')}`;
   const [worst] = signals;
   if (worst !== undefined) {
     const more = signals.length - 1;

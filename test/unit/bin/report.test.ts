@@ -266,7 +266,24 @@ describe('certmarshal report', () => {
         }),
       );
       expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, complete: false });
+      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, complete: false, state: 'new' });
+    });
+
+    it('does not call a cluster healthy of which a source was not read', async () => {
+      const { observations } = snapshotOf('berlin');
+      const unread = {
+        kind: 'unread',
+        source: 'nodes',
+        observedAt: at(5),
+        problem: 'forbidden',
+        message: 'no',
+        remedy: 'x',
+      };
+      await keep(snapshotOf('berlin', { observations: [...observations, unread as never] }));
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: true, complete: false, state: 'new' });
+      await run({ snapshots: directory });
+      expect(await readFile(file(), 'utf8')).toContain('its audit could not read 1 source');
     });
 
     it('keeps a cluster whose snapshot is damaged, as one of which nothing is known', async () => {

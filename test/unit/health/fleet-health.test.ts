@@ -257,7 +257,7 @@ describe('the signals of a cluster', () => {
           'held in its first sweep, found long ago',
           { completeAt: undefined, findings: [problem('held', 'cluster paris', -MINUTE)] },
           {},
-          'well',
+          'new',
         ],
         [
           'held ever since it could be read',

@@ -8,7 +8,7 @@ describe('html', () => {
     [`"'&`, '&quot;&#39;&amp;'],
     ['\u202Eabc', String.raw`\u{202e}abc`],
     ['a\u0000b', String.raw`a\u{0}b`],
-    ['\uD800', String.raw`\u{d800}`],
+    ['\uD800', '\uFFFD'],
   ])('escapes %j', (text, expected) => {
     expect(markupOf(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${expected}">${expected}</p>`);
   });
