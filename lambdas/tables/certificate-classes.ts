@@ -29,7 +29,7 @@ interface ClassEntry {
   readonly layer: Layer;
   /** An authority, or a bundle of them: it lives ten years, and may live longer than three. */
   readonly authority: boolean;
-  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, on its own`. A cluster of the other provider has none. */
+  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, automatically`. `automatically` where no one has to act: the digest leaves these out. A cluster of the other provider has none. */
   readonly renewedBy: { readonly eks?: string; readonly 'eks-anywhere'?: string };
   /** Its own thresholds, where those of the fleet do not fit. */
   readonly thresholds: ClassThresholds | undefined;

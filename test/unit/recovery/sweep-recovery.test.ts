@@ -198,7 +198,7 @@ describe('a sweep of a recovery window', () => {
       new Set([
         'spec.request is too large for that of a kubelet',
         'there are more open requests than one sweep can hold',
-        'unreadable too',
+        'not readable either',
       ]),
     );
   });

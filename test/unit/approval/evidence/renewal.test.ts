@@ -99,7 +99,7 @@ describe('ownerFromServedCertificate', () => {
   });
 
   it.each<[string, readonly DecodedCertificate[], string]>([
-    ['nothing', [], 'is no certificate'],
+    ['nothing', [], 'is not a certificate'],
     ['what cannot be read', [{ ok: false, problem: 'not DER' }], 'cannot be read: not DER'],
   ])('takes nothing from %s', (_, chain, why) => {
     expect(prove(chain)).toEqual({ ok: false, why: `what it serves at 10.0.0.1:10250 ${why}` });

@@ -125,8 +125,6 @@ describe('an end that follows from the age of a Machine', () => {
     expect(message(...etcd)).toMatch(
       /at the latest, estimated from the age of its Machine: neither its Node nor a certificate/,
     );
-    expect(message(...etcd, shown('etcd-server', 'etcd-1', 313))).toMatch(
-      /, estimated from its age: /,
-    );
+    expect(message(...etcd, shown('etcd-server', 'etcd-1', 313))).toMatch(/, estimated from its age: /);
   });
 });
