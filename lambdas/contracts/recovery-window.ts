@@ -80,7 +80,7 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
   if (!Number.isInteger(approvals) || approvals < 1 || approvals > MAX_APPROVALS)
     return `approvals is not 1 to ${MAX_APPROVALS}`;
   if (bootstrapGroups.length > MAX_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
-    return 'one of its bootstrapGroups is none that a bootstrap token can have (system:bootstrappers:…)';
+    return 'one of its bootstrapGroups is not one that a bootstrap token can have (system:bootstrappers:…)';
   if (replaces.length > MAX_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
     return `replaces is not up to ${MAX_REPLACED} ids of other windows`;
   return undefined;

@@ -181,7 +181,7 @@ function timeIsOver(object: string): Problem {
     kind: UNFINISHED,
     object,
     message: 'the time of the discovery was over before it was read',
-    remedy: 'The next discovery goes on with it; if it stays, find out who else calls EKS so often in that account.',
+    remedy: 'The next discovery continues with it; if it stays, find out who else calls EKS so often in that account.',
   };
 }
 

@@ -38,7 +38,7 @@ interface HubAlarm extends Entry {
   /** `largest`: that of all clusters, of which report publishes the number of the fleet. */
   readonly watches: { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric'; readonly largest?: SignalId };
   /** For people: what rings, N being the threshold. */
-  readonly ringsAt: string;
+  readonly firesAt: string;
 }
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
@@ -51,7 +51,7 @@ export const ALARMS = {
   // certmarshal itself.
   DispatchHeartbeat: {
     watches: { hub: 'heartbeat' },
-    ringsAt: 'nothing at all',
+    firesAt: 'nothing at all',
     setting: 'none',
     severity: 'critical',
     threshold: 1,
@@ -60,7 +60,7 @@ export const ALARMS = {
   },
   ReportHeartbeat: {
     watches: { hub: 'heartbeat' },
-    ringsAt: 'nothing at all',
+    firesAt: 'nothing at all',
     setting: 'none',
     severity: 'critical',
     threshold: 1,
@@ -69,7 +69,7 @@ export const ALARMS = {
   },
   OldestSweep: {
     watches: { hub: 'heartbeat', largest: 'SweepAge' },
-    ringsAt: 'N seconds or more, or nothing at all',
+    firesAt: 'N seconds or more, or nothing at all',
     setting: 'seconds',
     severity: 'critical',
     threshold: 300,
@@ -78,7 +78,7 @@ export const ALARMS = {
   },
   FunctionErrors: {
     watches: { hub: 'function' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -87,7 +87,7 @@ export const ALARMS = {
   },
   FunctionThrottles: {
     watches: { hub: 'function' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -96,7 +96,7 @@ export const ALARMS = {
   },
   FunctionDuration: {
     watches: { hub: 'function' },
-    ringsAt: 'N ms or more',
+    firesAt: 'N ms or more',
     setting: { shareOf: 'its timeout' },
     severity: 'warning',
     // Of the timeout of the function.
@@ -106,7 +106,7 @@ export const ALARMS = {
   },
   QueueAge: {
     watches: { hub: 'queue' },
-    ringsAt: 'N seconds or more',
+    firesAt: 'N seconds or more',
     setting: { shareOf: 'the time that the queue keeps a message' },
     severity: 'warning',
     // Of the retention of the queue.
@@ -116,7 +116,7 @@ export const ALARMS = {
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -125,7 +125,7 @@ export const ALARMS = {
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -135,7 +135,7 @@ export const ALARMS = {
   },
   JournalUnwritten: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,

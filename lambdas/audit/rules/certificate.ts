@@ -144,7 +144,7 @@ const CERTIFICATE_RULES = [
   {
     id: 'IssuerUnknown',
     judge: ({ name, what, authorityKnown, shown }) => {
-      const { issuedByCluster, issuedBefore, issuer = 'somebody', subject = 'another' } = shown;
+      const { issuedByCluster, issuedBefore, issuer = 'an unknown issuer', subject = 'another' } = shown;
       if (isOfAnother(shown))
         return warning(
           `where ${name} should be, a server presents that of ${printable(subject)}: something else answers there`,
