@@ -100,9 +100,9 @@ function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
     if ('hub' in entry.watches && entry.watches.hub === 'heartbeat') return [];
     const field = `monitoring.alarms.${id}`;
     if (severity === 'off')
-      return entry.severity === 'critical' ? [`${field} is off, so nobody is told: ${entry.meaning}`] : [];
+      return entry.severity === 'critical' ? [`${field} is off, so no one is told: ${entry.meaning}`] : [];
     return threshold > entry.threshold * ABSURD
-      ? [`${field}.threshold ${threshold} is hardly ever reached, so nobody is told: ${entry.meaning}`]
+      ? [`${field}.threshold ${threshold} is hardly ever reached, so no one is told: ${entry.meaning}`]
       : [];
   });
 }
@@ -123,7 +123,7 @@ function oddTimes(
   when: MaintenanceWindow['when'],
   now: number,
 ): readonly string[] {
-  const silence = `what it explains of ${clusters.join(', ')} rings no alarm`;
+  const silence = `what it explains of ${clusters.join(', ')} fires no alarm`;
   if ('days' in when) return [];
   const until = Date.parse(when.until);
   if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be taken out`];
@@ -190,7 +190,7 @@ function unknownId(fleet: Fleet, field: string, cluster: string): readonly strin
 function lockedForGood({ journal: { objectLock } }: Fleet): readonly string[] {
   return objectLock?.mode === 'compliance'
     ? [
-        `journal.objectLock: in mode compliance nobody, not even AWS, can remove what is written for ${objectLock.days} days, and the bucket stays and is paid for as long`,
+        `journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for ${objectLock.days} days, and the bucket stays and is paid for as long`,
       ]
     : [];
 }

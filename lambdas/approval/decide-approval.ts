@@ -77,7 +77,7 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
   if (request.siblings.pending > FLOOD_LIMIT)
     return unjudged(
       'RequesterQuarantined',
-      `${printable(csr.username, 100)} has ${request.siblings.pending} undecided requests; more than ${FLOOD_LIMIT} is a flood`,
+      `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
   // A policy that judges at another age keeps a say: what it would leave, no other policy denies.

@@ -183,7 +183,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
-      unread({ name: csr.name, problem: 'spec.request is no kubelet’s: too large' });
+      unread({ name: csr.name, problem: 'spec.request is too large for that of a kubelet' });
       return;
     }
     opened?.();
@@ -315,7 +315,7 @@ const EC2_NOT_READ: SourceReading = {
   ok: false,
   problem: 'the account and Region of the EC2 instances are not known here',
   remedy:
-    'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
+    'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust Nodes (evidence: [node]).',
 };
 
 /** What one source says of a cluster. One that cannot be read, or has too much to say, is part of the result. */

@@ -28,7 +28,7 @@ export function becauseProblem(because: string): string | undefined {
   if (words.length < MIN_BECAUSE || because.length > MAX_BECAUSE)
     return `takes ${MIN_BECAUSE} to ${MAX_BECAUSE} characters; got ${words.length < MIN_BECAUSE ? words.length : because.length}`;
   if (printable(because, MAX_BECAUSE) !== because)
-    return 'takes printable characters on one line: no control character, and none that changes the direction of text';
+    return 'takes printable characters on one line, no control characters, and none that change the direction of text';
   return undefined;
 }
 
@@ -94,8 +94,7 @@ const ABOUT_NAMES: ReadonlySet<string> = new Set([
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
-  if (reason === 'NotKubeletServing')
-    return { message, remedy: 'Requests of other signers are no business of certmarshal.' };
+  if (reason === 'NotKubeletServing') return { message, remedy: 'certmarshal judges no requests of other signers.' };
   if (NOTHING_TO_DECIDE.has(reason)) return { message, remedy: REASONS[reason].next };
   if (decision === 'deny') return undefined;
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
@@ -104,7 +103,7 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   const beyondNames = checks.filter(({ rule, hostile: isHostile }) => isHostile === true && !ABOUT_NAMES.has(rule));
   if (beyondNames.length > 0 || (hostile && unproven.length === 0))
     return {
-      message: `it is provably hostile, and not only by a name that a person could vouch for: ${failedRules(verdict)}`,
+      message: `it is provably hostile, and not only because of a name that a person could vouch for: ${failedRules(verdict)}`,
       remedy: REASONS[reason].next,
     };
   const wanted = [...new Set(unproven.map(({ name }) => name))];
@@ -115,7 +114,7 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   if (names.length > 0)
     return isSameSet(names, wanted)
       ? undefined
-      : { message: 'the names that were typed are not those that are not proven', remedy, names: wanted };
+      : { message: 'the typed names are not exactly the names that are not proven', remedy, names: wanted };
   const why = whyTyped(verdict, cluster, allRead);
   return why === undefined || wanted.length === 0 ? undefined : { message: why, remedy, names: wanted };
 }
@@ -125,16 +124,16 @@ export function overtakenBy(uid: string, now: unknown): string {
   const read = readSigningRequest(now);
   if (!read.ok) return `it cannot be read any more: ${read.problem}`;
   if (read.csr.uid !== uid) return `another request has its name now, uid ${printable(read.csr.uid, 100)}`;
-  return gateReason(read.csr)?.message ?? 'it was changed, and is still undecided';
+  return gateReason(read.csr)?.message ?? 'it was changed, and is still pending';
 }
 
 /** Why `--yes` alone does not approve it; undefined where it does. */
 function whyTyped({ hostile, names, checks }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
   if (hostile) return 'it is provably hostile';
-  if (names.some((name) => isReserved(name, cluster))) return 'no node may have a name of it';
-  if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name of it belongs to another';
-  if (checks.some(({ reason }) => reason === 'SanContested')) return 'others claim a name of it too';
-  return allRead ? undefined : 'evidence could not be read, so whose its names are is not known';
+  if (names.some((name) => isReserved(name, cluster))) return 'it has a name that no node may have';
+  if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name in it belongs to another node';
+  if (checks.some(({ reason }) => reason === 'SanContested')) return 'a name in it is claimed by others too';
+  return allRead ? undefined : 'evidence could not be read, so the owner of its names is unknown';
 }
 
 function isReserved({ name }: NameProof, cluster: ClusterContext): boolean {

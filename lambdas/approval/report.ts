@@ -189,8 +189,8 @@ export function problemsOf(observed: ReportInput['observed'], acted: readonly Ac
           {
             kind: 'unfinished',
             object: `${unjudged} CertificateSigningRequests`,
-            message: 'the time of the sweep was over before they were judged',
-            remedy: 'The next sweep judges them; if it happens again, find out who makes so many requests.',
+            message: 'the sweep ran out of time before they were judged',
+            remedy: 'The next sweep judges them; if it happens again, find out who creates so many requests.',
           },
         ];
   const unselected = acted.find(({ verdict }) => verdict.reason === 'NoPolicySelected');
@@ -217,7 +217,7 @@ export function problemsOf(observed: ReportInput['observed'], acted: readonly Ac
         {
           kind: 'unfinished',
           object,
-          message: 'the time of the sweep was over before it was written',
+          message: 'the sweep ran out of time before it was written',
           remedy: 'The next sweep judges it again.',
         },
       ];
@@ -232,14 +232,14 @@ function unknownProblem(error: KubernetesError | undefined, object: string): Pro
   return {
     kind,
     object,
-    message: `its decision was sent, and no answer says whether it was written: ${why}`,
+    message: `the decision was sent, but no answer says whether it was written: ${why}`,
     remedy: `The next sweep shows whether it was written. ${remedy}`.trimEnd(),
   };
 }
 
 function unansweredBy(error: KubernetesError | undefined): readonly [kind: string, why: string, remedy: string] {
   if (error === undefined) return ['bug', 'certmarshal itself failed', 'Report it as a bug.'];
-  if (error.kind === 'aborted') return ['unfinished', 'the time of the sweep was over', ''];
+  if (error.kind === 'aborted') return ['unfinished', 'the sweep ran out of time', ''];
   return [error.kind, `${error.object}: ${error.problem}`, error.remedy];
 }
 

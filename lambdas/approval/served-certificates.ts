@@ -39,16 +39,16 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   const { cluster, nodes, readings, handshake, caPem, now, signal } = query;
   if (handshake === undefined)
     return unread(
-      'this lane does not reach nodes',
+      'this lane cannot reach nodes',
       'Sweep the cluster from a network that reaches port 10250 of its nodes, or take renewal out of the evidence of its policy.',
     );
   const live = readings.find(({ source }) => source === 'node');
   if (live?.ok !== true)
-    return unread('Nodes could not be read, and only these tell which of the nodes there still are', NODES_REMEDY);
+    return unread('Nodes could not be read, so it is unknown which nodes still exist', NODES_REMEDY);
   const authorities = caPem === undefined ? [] : authoritiesOf(caPem);
   if (authorities.length === 0)
     return unread(
-      'the connection to the API server trusts no CA bundle of its own, so nothing tells who may sign for kubelets',
+      'the connection to the API server trusts no CA bundle of its own, so it is unknown which CA may sign for kubelets',
       'Give the kubeconfig the CA of the cluster (certificate-authority-data), or take renewal out of the evidence of its policy.',
     );
 
@@ -58,7 +58,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   const owners: Owner[] = [];
   const without = new Map<string, string>();
   for (const node of known.slice(NODES_A_SWEEP))
-    without.set(node, `its certificate was not looked at: more than ${NODES_A_SWEEP} nodes ask at once`);
+    without.set(node, `its certificate was not checked: more than ${NODES_A_SWEEP} nodes ask at once`);
 
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(ALL_ANSWERS_MS)]);
   const lookAt = async (node: string): Promise<void> => {
@@ -90,9 +90,9 @@ async function servedBy(
     readonly deadline: AbortSignal;
   },
 ): Promise<Owner | string> {
-  let why = 'no address is known at which it could show its certificate';
+  let why = 'no address of it is known';
   for (const host of addresses) {
-    if (deadline.aborted) return 'its certificate was not looked at: the time for all nodes was over';
+    if (deadline.aborted) return 'its certificate was not checked: the time for all nodes was used up';
     const where = `${host.includes(':') ? `[${host}]` : host}:${KUBELET_PORT}`;
     const result = await answerInTime(handshake, { host, port: KUBELET_PORT }, deadline);
     if (result === undefined) why = `${where} did not answer within ${ANSWER_MS / 1000} s`;

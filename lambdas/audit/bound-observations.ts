@@ -54,7 +54,7 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
       code: 'SourcePartial',
       severity: 'warning',
       object: 'snapshot',
-      message: `${left.length} of ${counted(kept.length + left.length, 'observation')} are more than a snapshot keeps, and are not known once their source cannot be read: ${firstOf(bySource.map(([source, { length }]) => `${length} of ${source}`))}${own === 0 ? ', all of workloads' : `, ${own} of them of the cluster itself`}; delete what is not in use any more, such as old TLS Secrets and Certificates`,
+      message: `${left.length} of ${counted(kept.length + left.length, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read: ${firstOf(bySource.map(([source, { length }]) => `${length} of ${source}`))}${own === 0 ? ', all of workloads' : `, ${own} of them of the cluster itself`}; delete unused ones, such as old TLS Secrets and Certificates`,
       words: { source: bySource[0]?.[0] },
     },
   ];

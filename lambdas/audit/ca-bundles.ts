@@ -37,7 +37,7 @@ export function collectCaBundles(source: SourceId, { target, now }: AuditContext
           what,
           problem: 'malformed',
           message: `caBundle: ${text.problem}`,
-          remedy: 'Look at its caBundle: it has to be the base64 of PEM certificates.',
+          remedy: 'Check its caBundle: it must be the base64 of PEM certificates.',
         });
         return 'more';
       }

@@ -11,7 +11,7 @@ export interface CertificatesAtPlace {
   readonly certificates: readonly Certificate[];
 }
 
-const REMEDY = 'Look at what is there; a client that reads it finds no certificate either.';
+const REMEDY = 'Check the content; clients that read it find no certificate either.';
 
 /** Observations of PEM text at one place: each certificate, and what cannot be read as one. */
 export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {

@@ -86,7 +86,7 @@ function conflict(file: string): AwsError {
     kind: 'conflict',
     object: `snapshot ${file}`,
     problem: 'another audit wrote it meanwhile',
-    remedy: 'Nothing is lost; the next audit goes on from that one.',
+    remedy: 'Nothing is lost; the next audit continues from that one.',
   });
 }
 

@@ -39,7 +39,7 @@ function tooMany(count: number): KubernetesError {
   return new KubernetesError({
     kind: 'too-large',
     object: 'the list',
-    problem: `there is more in it than an audit keeps; it was read up to object ${count}`,
+    problem: `it is longer than an audit reads; it was read up to object ${count}`,
     remedy: 'Find out who creates so many of these objects.',
   });
 }

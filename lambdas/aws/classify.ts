@@ -8,10 +8,10 @@ interface Meaning {
 }
 
 const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
-  denied: 'Allow the action to the role that makes the call, and look for a service control policy that denies it.',
+  denied: 'Allow the action to the role that makes the call, and check for a service control policy that denies it.',
   expired:
-    'Renew the credentials of this process; a function has new ones within ten minutes. If it stays, look whether the role was deleted or its sessions were revoked.',
-  region: 'Enable the Region in that account, or take it out of fleet.yaml.',
+    'Renew the credentials of this process; a function has new ones within ten minutes. If it stays, check whether the role was deleted or its sessions were revoked.',
+  region: 'Enable the Region in that account, or remove it from fleet.yaml.',
   'not-found': 'Deploy again if it was deleted; otherwise correct its name.',
   throttled: 'The next run tries again; if it stays, find out what else calls this API in that account and Region.',
   conflict: 'Read it again, and decide again.',
@@ -21,7 +21,7 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
 };
 
 const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
-const CLOCK = 'Set the clock of this machine: AWS takes no request that is signed more than five minutes off.';
+const CLOCK = 'Set the clock of this machine: AWS accepts no request that is signed more than five minutes off.';
 
 /** EKS tries a launch template with the rights of its caller, and only the message of its InvalidRequestException says that they do not suffice. */
 const DENIED_IN_WORDS = /\bnot authorized\b|\bEncoded authorization failure\b/i;
@@ -54,7 +54,7 @@ const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
       kind: 'region',
       problem: 'the credentials are unknown there: the Region is not enabled in the account, or they were revoked',
       remedy:
-        'Enable the Region in that account or take it out of fleet.yaml; if it is enabled, renew the credentials.',
+        'Enable the Region in that account or remove it from fleet.yaml; if it is enabled, renew the credentials.',
     },
   ],
   [
@@ -67,11 +67,11 @@ const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
   ],
   [
     /^(?:Throttl\w+|RequestThrottled\w*|RequestLimitExceeded|TooManyRequests\w*|SlowDown|EC2ThrottledException|LimitExceededException|BandwidthLimitExceeded)$/,
-    { kind: 'throttled', problem: 'AWS asks to be called less often' },
+    { kind: 'throttled', problem: 'the call is throttled by AWS' },
   ],
   [
     /^(?:PreconditionFailed|ConditionalRequestConflict)$/,
-    { kind: 'conflict', problem: 'somebody else has written it since it was read' },
+    { kind: 'conflict', problem: 'it was changed by another writer since it was read' },
   ],
   [
     // `TimeoutError` and `RequestTimeout`: of the HTTP handler and of the service.
@@ -115,7 +115,7 @@ export function aborted(object: string): AwsError {
   return new AwsError({
     kind: 'aborted',
     object,
-    problem: 'the time was over before it was done',
+    problem: 'it ran out of time',
     remedy: REMEDY.aborted,
   });
 }
@@ -147,10 +147,10 @@ function meaningOf(error: unknown): Meaning {
 function meaningOfStatus(status: number): Meaning {
   if (status === 401 || status === 403) return DENIED;
   if (status === 404) return { kind: 'not-found', problem: 'it does not exist' };
-  if (status === 412) return { kind: 'conflict', problem: 'somebody else has written it since it was read' };
-  if (status === 429) return { kind: 'throttled', problem: 'AWS asks to be called less often' };
+  if (status === 412) return { kind: 'conflict', problem: 'it was changed by another writer since it was read' };
+  if (status === 429) return { kind: 'throttled', problem: 'the call is throttled by AWS' };
   if (status >= 500) return { kind: 'unavailable', problem: `the service failed with status ${status}` };
-  return { kind: 'invalid', problem: `the call was refused with status ${status}` };
+  return { kind: 'invalid', problem: `the call was rejected with status ${status}` };
 }
 
 /** `code` is what Node.js gives errors of sockets and name resolution; `name` is the code of the service. */

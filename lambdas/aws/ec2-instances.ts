@@ -80,8 +80,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
       throw invalid(
         object,
-        'the cluster has a name that no tag of EKS can have',
-        'Give the name that EKS calls it by.',
+        'the name of the cluster is not valid as a tag of EKS',
+        'Give the name of the cluster in EKS.',
       );
     const mostPages = cluster === undefined ? MAX_PAGES : MAX_CLUSTER_PAGES;
     const seen = new Set<string>();
@@ -110,7 +110,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
           throw invalid(
             object,
             `there are more than ${MAX_INSTANCES} instances`,
-            'Let no policy for this cluster trust Machines, Nodes or patterns beside ec2: then only the nodes that ask are read.',
+            'Use ec2 without Machines, Nodes or patterns in every policy for this cluster: then only the nodes that ask are read.',
           );
         if (instances.length > 0) yield instances;
         // The last page has an empty one.

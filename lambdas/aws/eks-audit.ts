@@ -41,8 +41,7 @@ const AUTHORITY_ID = /^[\x21-\x7e]{1,256}$/;
 const SIGNING: ReadonlySet<unknown> = new Set(['NOT_USED', 'ACTIVATING', 'IN_USE']);
 const DISTRIBUTION: ReadonlySet<unknown> = new Set(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']);
 
-const WITHOUT_API =
-  'a Region that does not have this API yet shows its authorities only as certificateAuthority.data of the cluster, which is read all the same.';
+const WITHOUT_API = 'in a Region without this API, the CA is read from certificateAuthority.data of the cluster.';
 const LIST_AUTHORITIES_REMEDIES: NonNullable<Call['remedies']> = {
   denied: `Allow eks:ListCertificateAuthorities and eks:DescribeCertificateAuthority to the role that makes the call; ${WITHOUT_API}`,
   'not-found': `If the cluster was deleted, the next discovery forgets it; ${WITHOUT_API}`,
@@ -64,10 +63,7 @@ export function createEksAuditReader(
         eks.cluster(DESCRIBE_CLUSTER_REMEDIES, signal, ({ certificateAuthority }, wrong) => {
           const { data } = certificateAuthority ?? {};
           if (data === undefined)
-            throw wrong(
-              'the cluster has no certificate authority yet',
-              'The next audit tries again, once EKS has made the cluster.',
-            );
+            throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
           return pemOf(data, 'cluster.certificateAuthority.data', wrong);
         }),
 
@@ -103,7 +99,7 @@ export function createEksAuditReader(
 
 /** @throws AwsError `invalid` */
 function readAuthority(authority: CertificateAuthority | undefined, id: string, wrong: Wrong): EksAuthority {
-  if (authority?.id !== id) throw wrong('the answer is not about this certificate authority');
+  if (authority?.id !== id) throw wrong('the answer is about another CA');
   const { signingStatus, distributionStatus, validity, scheduledEvents, data } = authority;
   const wrongField = (field: string, what: string) => wrong(`certificateAuthority.${field} ${what}`);
   const at = (field: string, value: unknown): number | undefined => {

@@ -116,7 +116,7 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   if (vpcId !== undefined && !isMatch(vpcId, VPC_ID)) throw wrong('resourcesVpcConfig.vpcId', 'is not the id of a VPC');
   const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};
   const serviceCidrs = [serviceIpv4Cidr, serviceIpv6Cidr].filter((cidr) => cidr !== undefined);
-  if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'holds a service CIDR that is none');
+  if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'has a service CIDR that is not a CIDR');
   const remoteNodeNetworks = networksOf(cluster.remoteNetworkConfig?.remoteNodeNetworks);
   if (remoteNodeNetworks === undefined)
     throw wrong('remoteNetworkConfig.remoteNodeNetworks', `are not at most ${MAX_CIDRS} CIDRs`);

@@ -129,11 +129,11 @@ function refusalOf(error: unknown, object: string): Exclude<NodeGroupUpdate, { k
   if (!(error instanceof Error)) return undefined;
   const kind = REFUSED.get(error.name);
   if (kind === undefined) return undefined;
-  const message = `EKS refuses it (${error.name}): ${printable(error.message, MAX_TEXT)}`;
+  const message = `EKS rejects it (${error.name}): ${printable(error.message, MAX_TEXT)}`;
   const remedy =
     kind === 'busy'
-      ? 'Wait until that is done; the next look tries again.'
-      : 'Fix at the node group what EKS names; the next look tries again.';
+      ? 'Wait until that is done; the next sweep tries again.'
+      : 'Fix what EKS names on the node group; the next sweep tries again.';
   return { kind, problem: { kind, object, message, remedy } };
 }
 
@@ -145,7 +145,7 @@ function readNodeGroup(
 ): Omit<ObservedNodeGroup, 'updates'> {
   if (!isMatch(status, STATUS)) throw wrong('nodegroup.status is not a status');
   const issues: unknown = health?.issues ?? [];
-  if (!Array.isArray(issues)) throw wrong('nodegroup.health.issues is no list');
+  if (!Array.isArray(issues)) throw wrong('nodegroup.health.issues is not a list');
   const text = (field: string, value: unknown): string | undefined => {
     if (value === undefined || value === null) return undefined;
     if (!isText(value)) throw wrong(`nodegroup.${field} is not a text`);
@@ -171,7 +171,7 @@ function readUpdate(update: Update | undefined, id: string, wrong: Wrong): Obser
   if (!isMatch(status, WORD)) throw wrong('update.status is not a status');
   if (!isMatch(type, WORD)) throw wrong('update.type is not a type');
   if (!isTime(createdAt)) throw wrong('update.createdAt is not a time');
-  if (!Array.isArray(errors)) throw wrong('update.errors is no list');
+  if (!Array.isArray(errors)) throw wrong('update.errors is not a list');
   return { id, status, type, createdAt: createdAt.getTime(), errors: codesOf(errors, 'errorCode') };
 }
 

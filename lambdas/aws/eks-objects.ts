@@ -148,7 +148,7 @@ async function idsOf(
     if (!Array.isArray(items)) throw invalid(object, 'the answer holds no list');
     if (ids.length + items.length > max) throw invalid(object, `the list has more than ${max} items`);
     for (const id of items) {
-      if (!isMatch(id, pattern)) throw invalid(object, `the list holds what is no ${idWords}`);
+      if (!isMatch(id, pattern)) throw invalid(object, `the list has an entry that is not a valid ${idWords}`);
       ids.push(id);
     }
   }

@@ -67,9 +67,9 @@ export function createTokenSigner({ credentials, now = Date.now }: TokenSignerOp
 
     const object = `token for ${region}`;
     if (!AUTHENTICATOR_ID.test(authenticatorId))
-      throw invalid(object, 'the id of the cluster cannot be one', CORRECT_ID);
+      throw invalid(object, 'the id of the cluster is not valid', CORRECT_ID);
     if (!REGION.test(region))
-      throw invalid(object, 'there cannot be such a Region', 'Correct the Region in fleet.yaml.');
+      throw invalid(object, 'it is not a valid name of a Region', 'Correct the Region in fleet.yaml.');
     const never = new AbortController().signal;
     const identity = await callAws({ object }, never, () => provider());
     const signedAt = now();

@@ -49,7 +49,7 @@ export function createEventSender(client = new EventBridgeClient()): SendEvents 
 const OBJECT = 'events:PutEvents to the default bus';
 
 function refused(code: string): AwsError {
-  const problem = `some events were not taken (${printable(code, 80)})`;
+  const problem = `some events were not accepted (${printable(code, 80)})`;
   return new AwsError({ kind: 'unavailable', object: OBJECT, problem, remedy: 'The next run sends them again.' });
 }
 

@@ -46,7 +46,7 @@ const REMEDY: Readonly<Record<SecretProblem, string>> = {
   'not-found': 'Create it, or correct its ARN in fleet.yaml and deploy.',
   denied: 'Deploy after every change of fleet.yaml; a key of your own must let the sweep role decrypt.',
   unusable: 'Store the text that kubectl config view --raw --flatten --minify prints.',
-  unavailable: 'The next sweep tries again; if it stays, look at the health of Secrets Manager and the route to it.',
+  unavailable: 'The next sweep tries again; if it stays, check the health of Secrets Manager and the route to it.',
 };
 
 /**
@@ -90,7 +90,7 @@ async function secretString(
     return SecretString;
   } catch (error) {
     // Not kept as cause: the SDK attaches the answer to its errors, and the answer is the secret.
-    if (signal.aborted) throw new KubeconfigSecretError('unavailable', arn, 'the time was over before it was read');
+    if (signal.aborted) throw new KubeconfigSecretError('unavailable', arn, 'it ran out of time');
     if (deadline.aborted) throw new KubeconfigSecretError('unavailable', arn, `no answer within ${DEADLINE_MS} ms`);
     throw refused(arn, error);
   }
@@ -107,7 +107,7 @@ function refused(arn: string, error: unknown): KubeconfigSecretError {
     case 'InvalidRequestException':
     case 'InvalidParameterException':
     case 'ValidationException':
-      return new KubeconfigSecretError('not-found', arn, `it is scheduled for deletion or no secret (${name})`);
+      return new KubeconfigSecretError('not-found', arn, `it is scheduled for deletion or not a secret (${name})`);
     case 'AccessDeniedException':
     case 'DecryptionFailure':
       return new KubeconfigSecretError('denied', arn, `it may not be read (${name})`);

@@ -85,7 +85,7 @@ async function assumeRole(
   ];
   const remedies = {
     denied: `Deploy the spoke stack in account ${account}; the role's trust policy must be one that ${trust.join(' and ')}.`,
-    region: `Enable ${region} in account ${account} and in the account of the hub, whose credentials STS takes there (AWS Account Management), or take it out of fleet.yaml.`,
+    region: `Enable ${region} in account ${account} and in the account of the hub, whose credentials STS accepts there (AWS Account Management), or remove it from fleet.yaml.`,
   };
   // Nobody's signal: others wait for the same session.
   const { Credentials: answered } = await callAws({ object, remedies }, new AbortController().signal, (signal) =>

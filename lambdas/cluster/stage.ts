@@ -97,14 +97,14 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
     // A cluster that answers is audited with the next order. Of one that does not, or takes its time each time, what is known from before has to be looked at again now.
     begins: ({ open, trouble, last }) => !last.aborted && (open !== undefined || trouble !== undefined),
     kind: 'bug',
-    remedy: ' Approvals go on.',
+    remedy: ' Approvals continue.',
   },
   rollout: {
     shortestMs: 5_000,
     wrapUpMs: 0,
     begins: ({ open }) => open !== undefined,
     kind: 'bug',
-    remedy: ' Approvals go on; whether a rollout goes on, Cluster API tells.',
+    remedy: ' Approvals continue; whether a rollout continues, Cluster API tells.',
   },
 };
 

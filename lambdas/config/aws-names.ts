@@ -47,8 +47,7 @@ export function sessionTagKeyProblem(key: string): string | undefined {
 
 /** What is wrong with the name of a lane, or undefined. */
 export function laneNameProblem(lane: string): string | undefined {
-  if (lane === DEFAULT_LANE)
-    return 'is the lane that is always there, outside of every VPC; give this one another name';
+  if (lane === DEFAULT_LANE) return 'is the built-in lane outside of every VPC; give this one another name';
   if (!LANE_NAME.test(lane))
     return 'cannot name a lane; use at most 32 lower-case letters, digits and "-", and start with a letter';
   return undefined;

@@ -14,7 +14,7 @@ export function cidrProblem(text: string): string | undefined {
   const prefix = Number(length);
   if ((family !== 4 && family !== 6) || prefix > (family === 4 ? 32 : 128))
     return 'is not a CIDR; write a network and the length of its prefix, for example 10.0.0.0/16 or fd00:12::/48';
-  if (prefix === 0) return 'means every address there is; write the networks that are really in use';
+  if (prefix === 0) return 'covers every address; write the networks that are really in use';
   if (prefix < WIDEST[family])
     return `is wider than /${WIDEST[family]}; write the networks that are really in use, one by one`;
   const address = bits(network, family);

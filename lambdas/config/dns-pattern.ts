@@ -5,10 +5,10 @@ const NODE = '{node}';
 /** What is wrong with a DNS name pattern such as `{node}.corp.example.com`, or undefined. */
 export function dnsPatternProblem(pattern: string): string | undefined {
   if (!pattern.includes(NODE))
-    return `has no ${NODE}: every node could ask for a name that is bound to none; write, for example, ${NODE}.corp.example.com`;
+    return `has no ${NODE}: any node could ask for a name that is tied to no node; write, for example, ${NODE}.corp.example.com`;
   // With `{node}0`, worker-1 could speak for worker-10.
   if (!pattern.split('.').every((label) => label === NODE || !label.includes(NODE)))
-    return `has ${NODE} beside other characters of a label, so that one node's names could be another node's; put a dot between`;
+    return `has ${NODE} next to other characters of a label, so names of two nodes could collide; put a dot between`;
   if (!isDnsName(canonicalDnsName(pattern.replaceAll(NODE, 'node'))))
     return `is not a DNS name; around ${NODE} use labels of letters, digits and hyphens, for example ${NODE}.corp.example.com`;
   return undefined;

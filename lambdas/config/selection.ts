@@ -14,7 +14,7 @@ export function noneByDefault<S extends z.output<typeof NameSelection>>(said: S)
   return Object.keys(said).length === 0 ? { ...said, names: [] } : said;
 }
 
-export const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';
+export const LEFT_OUT = 'is excluded by the names of include or exclude, so it is never swept; change these';
 
 interface Selecting {
   at: (key: 'include' | 'exclude') => {

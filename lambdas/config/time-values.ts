@@ -14,7 +14,7 @@ export const instant = refusing(
   matching(INSTANT_FORM, INSTANT, `is not a time as RFC 3339 writes it; write ${INSTANT_FORM}`),
   (value) =>
     INSTANT.test(value) && !isDay(value.slice(0, 10))
-      ? `is a day that no calendar has; write ${INSTANT_FORM}`
+      ? `is a day that does not exist; write ${INSTANT_FORM}`
       : undefined,
 );
 
@@ -42,7 +42,7 @@ function timeZoneProblem(name: string): string | undefined {
   const near = canonical?.toLowerCase() === name.toLowerCase() ? canonical : undefined;
   if (canonical !== undefined && near === undefined) return undefined;
   const meant = near ?? didYouMean(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
-  return `is no time zone; ${meant === undefined ? 'write its IANA name, for example Europe/Berlin or UTC' : `did you mean "${meant}"?`}`;
+  return `is not a time zone; ${meant === undefined ? 'write its IANA name, for example Europe/Berlin or UTC' : `did you mean "${meant}"?`}`;
 }
 
 /** Undefined for what is none, also for an offset: that has no summer. */

@@ -123,7 +123,7 @@ function notASecret(value: unknown): string {
   return SECRET_FORM;
 }
 
-const PASTED = `whoever sees this file has its credentials, so revoke them, make new ones, and ${STORE}`;
+const PASTED = `anyone who sees this file has its credentials, so revoke them, make new ones, and ${STORE}`;
 
 export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProblem);
 
@@ -131,8 +131,7 @@ export const serviceCidrs = list(cidr)
   .max(MAX_CIDRS)
   .exactOptional()
   .meta({
-    description:
-      'Service CIDRs of the cluster. Their addresses are never approved for a node, whatever the evidence says.',
+    description: 'Service CIDRs of the cluster. Their addresses are never approved for a node.',
     examples: [['10.96.0.0/12']],
   });
 
@@ -145,13 +144,13 @@ export const namespace = matching(
 /** Of the Cluster object of one cluster, and of all that Cluster API has for it. */
 export const clusterNamespace = namespace.prefault(DEFAULT_NAMESPACE).meta({
   description:
-    'Namespace of the Cluster object of Cluster API, its Machines and its Secrets, in the management cluster. What is in another namespace says nothing of this cluster. Default: eksa-system, where EKS Anywhere keeps them.',
+    'Namespace of the Cluster object of Cluster API, its Machines and its Secrets, in the management cluster. Objects in other namespaces do not count for this cluster. Default: eksa-system, where EKS Anywhere keeps them.',
   examples: ['eksa-system'],
 });
 
 export const eksAnywhereNamespace = namespace.exactOptional().meta({
   description:
-    'Namespace of the Cluster of EKS Anywhere (clusters.anywhere.eks.amazonaws.com) of this cluster, on the management cluster: the annotations of that one count for rollouts. Write it where others may create such Clusters. Default: the only one of its name; while there are two, the opt-in of neither counts.',
+    'Namespace of the Cluster of EKS Anywhere (clusters.anywhere.eks.amazonaws.com) of this cluster, on the management cluster: its annotations count for rollouts. Write it if others may create such Clusters. Default: the only one with its name; with two, neither opt-in counts.',
   examples: ['default'],
 });
 
@@ -177,10 +176,10 @@ export const laneName = text('the name of a lane');
 
 export const laneOfCluster = laneName
   .prefault(DEFAULT_LANE)
-  .describe('Lane that it is swept from. Default: the one outside of every VPC.');
+  .describe('Lane from which it is swept. Default: the built-in one outside of every VPC.');
 
 const NO_UUID =
-  'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+  'is not a UUID, and EKS Anywhere creates one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
 
 /** What is wrong with the id that aws-iam-authenticator has on EKS Anywhere, or undefined. */
 export function authenticatorIdProblem(id: string): string | undefined {
@@ -193,12 +192,12 @@ export const auditOptIns = {
     .boolean()
     .exactOptional()
     .describe(
-      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; no key leaves the decoder. Default: false.',
+      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; private keys are never kept, logged or sent. Default: false.',
     ),
   kubeletMetrics: z
     .boolean()
     .exactOptional()
     .describe(
-      'Ask every kubelet through the API server how its renewals go. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
+      'Read the metrics of every kubelet through the API server: when its certificates expire, and how their renewal goes. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
     ),
 };

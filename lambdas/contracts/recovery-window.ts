@@ -72,7 +72,7 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
   const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
   const [openedAt, until] = [instant(window.openedAt), instant(window.until)];
   if (!ID.test(id)) return 'its id is not 1 to 26 characters of a-z, 0-9 and -';
-  if (openedAt === undefined || until === undefined) return 'openedAt or until is no RFC 3339 time';
+  if (openedAt === undefined || until === undefined) return 'openedAt or until is not an RFC 3339 time';
   if (until <= openedAt) return 'it ends before it begins';
   if (until - openedAt > MAX_WINDOW_MS) return 'it is longer than an hour';
   if (nodes.length === 0 || nodes.length > MAX_NODES) return `it names ${nodes.length} nodes; 1 to ${MAX_NODES}`;
@@ -80,7 +80,7 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
   if (!Number.isInteger(approvals) || approvals < 1 || approvals > MAX_APPROVALS)
     return `approvals is not 1 to ${MAX_APPROVALS}`;
   if (bootstrapGroups.length > MAX_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
-    return 'one of its bootstrapGroups is none that a bootstrap token can have (system:bootstrappers:…)';
+    return 'one of its bootstrapGroups is not one that a bootstrap token can have (system:bootstrappers:…)';
   if (replaces.length > MAX_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
     return `replaces is not up to ${MAX_REPLACED} ids of other windows`;
   return undefined;

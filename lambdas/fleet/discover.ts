@@ -110,8 +110,7 @@ async function listNames({ name, scope }: EksSource, { reader, signal }: Reading
   const names = new Set<string>();
   for await (const page of reader.listClusters(scope, signal)) {
     for (const found of page) {
-      if (!CLUSTER_NAME.test(found))
-        throw new UnusableAnswer(name, 'ListClusters named a cluster as none can be named');
+      if (!CLUSTER_NAME.test(found)) throw new UnusableAnswer(name, 'ListClusters returned an invalid cluster name');
       names.add(found);
     }
     if (names.size > MAX_CLUSTERS)
@@ -182,7 +181,7 @@ function timeIsOver(object: string): Problem {
     kind: UNFINISHED,
     object,
     message: 'the time of the discovery was over before it was read',
-    remedy: 'The next discovery goes on with it; if it stays, find out who else calls EKS so often in that account.',
+    remedy: 'The next discovery continues with it; if it stays, find out who else calls EKS so often in that account.',
   };
 }
 

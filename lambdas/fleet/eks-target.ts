@@ -91,7 +91,7 @@ function notServing(id: string, status: string): Problem {
     remedy:
       status === 'FAILED'
         ? 'Look at its health issues in EKS; a cluster whose creation failed can only be deleted.'
-        : 'Nothing, if somebody creates or deletes it: the next discovery looks again.',
+        : 'Nothing, if it is being created or deleted: the next discovery looks again.',
   };
 }
 

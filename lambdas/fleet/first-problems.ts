@@ -8,7 +8,7 @@ export function firstProblems(problems: readonly Problem[], most: number): reado
     kind: 'more',
     object: `${problems.length - shown.length} more problems`,
     message: `${problems.length} problems in all; only the first ${shown.length} are listed`,
-    remedy: 'Look for what they have in common, and mend that first.',
+    remedy: 'Look for what they have in common, and fix that first.',
   };
   return [...shown, more];
 }

@@ -44,6 +44,6 @@ function problemOf(id: string, server: string, sharing: readonly RegisteredClust
     object: `cluster ${id}`,
     message: `it is behind the same API server ${server} as ${others.slice(0, SHOWN).join(', ')}${more}, so nothing is written to it`,
     remedy:
-      'If they are one cluster, keep one of them in fleet.yaml and exclude the other; if not, mend the kubeconfig that leads to the wrong one.',
+      'If they are one cluster, keep one of them in fleet.yaml and exclude the other; if not, fix the kubeconfig that leads to the wrong one.',
   });
 }

@@ -24,7 +24,7 @@ export function sharedTokens(clusters: readonly RegisteredCluster[]): readonly P
         .map(({ id }) => id)
         .join(', ')}${more} too: it says ${token} and no account`,
       remedy:
-        'Nothing, where whoever rules one of them may rule the others. Else give one of them a name of its own, or watch its account from a hub of its own.',
+        'Nothing, if those who control one of them may control the others. Else give one of them a name of its own, or watch its account from a hub of its own.',
     });
   });
 }

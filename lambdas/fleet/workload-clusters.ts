@@ -209,7 +209,7 @@ function cutProblem(name: string, sent: number): Problem {
     kind: 'cut',
     object: clusterApiSource(name),
     message: `it has more Clusters than fit in a message: ${sent} do; so the ones that are known are swept on, and no other one is`,
-    remedy: `Delete Clusters that are none, or write fewer namespaces at managementClusters ${name}, workloadClusters.namespaces in fleet.yaml; the finding of cluster ${name} says how many there are.`,
+    remedy: `Delete Cluster objects that are not clusters, or write fewer namespaces at managementClusters ${name}, workloadClusters.namespaces in fleet.yaml; the finding of cluster ${name} says how many there are.`,
   };
 }
 

@@ -174,7 +174,7 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
   return {
     id: 'RequestsHostile',
     value: hostile.length,
-    parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'somebody', 253)))].slice(0, 30),
+    parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'unknown', 253)))].slice(0, 30),
     story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
     since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),

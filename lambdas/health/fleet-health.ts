@@ -25,7 +25,7 @@ export interface Monitoring {
 /**
  * The whole fleet at one moment: what metrics, report page, notifications and the command line tell, all from this one view.
  *
- * A cluster is `gone` when its source was read to its end without it: somebody removed it on purpose, and it rings no alarm any more. A source that could not be
+ * A cluster is `gone` when its source was read to its end without it: somebody removed it on purpose, and it fires no alarm any more. A source that could not be
  * read removes nothing. One that only lost its tags is still there: as long as it is swept, what is hostile in it and what ends in it rings.
  */
 export interface FleetHealth {

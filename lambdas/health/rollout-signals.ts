@@ -27,7 +27,7 @@ export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefi
   return signalOf('RolloutsNeeded', rollout, story, look('plan', known));
 }
 
-/** A cluster that is entered although its certificates ended: as long as that is so, somebody must know. Pure. */
+/** A cluster that is entered although its certificates expired: as long as that is so, somebody must know. Pure. */
 export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | undefined {
   const findings = indexed?.findings.filter(({ kind }) => isOfRecovery(kind)) ?? [];
   const [first] = findings;

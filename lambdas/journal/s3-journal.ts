@@ -109,6 +109,6 @@ function changed(key: string, problem: string): AwsError {
     object: `journal object ${key}`,
     problem,
     remedy:
-      'Somebody else wrote to the journal: certmarshal journal verify, then docs/journal.md. The lines go on in the log until it is mended.',
+      'Another writer wrote to the journal: certmarshal journal verify, then docs/journal.md. The lines continue in the log until it is fixed.',
   });
 }

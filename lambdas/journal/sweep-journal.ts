@@ -64,11 +64,11 @@ function unwrittenProblem(error: unknown, cluster: string): Problem {
       kind: 'journal',
       object,
       message,
-      remedy: 'Report it as a bug, with the lines "journal line not written" of the log. Approvals go on.',
+      remedy: 'Report it as a bug, with the lines "journal line not written" of the log. Approvals continue.',
     };
   }
   const message = `${error.object}: ${error.problem}`;
-  return { kind: 'journal', object, message, remedy: `${error.remedy} Approvals go on; the log has the lines.` };
+  return { kind: 'journal', object, message, remedy: `${error.remedy} Approvals continue; the log has the lines.` };
 }
 
 /** SHA-256 of the policies as canonical JSON, in hexadecimal digits. */

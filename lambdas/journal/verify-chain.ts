@@ -105,7 +105,7 @@ export function createChainVerifier(
   function finish(head: HeadReading): VerifiedChain {
     const object = headKey(cluster);
     let pending = false;
-    if (head === 'missing') report(object, 'it does not exist: nobody can say where the chain ends', HEADS);
+    if (head === 'missing') report(object, 'it does not exist: it is not known where the chain ends', HEADS);
     else if (head === 'damaged') report(object, 'it is no head of this chain, or was changed', HEADS);
     else {
       if (head.key > at && objects === 0 && since !== undefined)

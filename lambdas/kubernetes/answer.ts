@@ -21,7 +21,7 @@ export interface AnswerContext {
   readonly clock?: ServerClock | undefined;
 }
 
-const IS_A_PROXY_IN_BETWEEN = 'is a proxy or a login page in between?';
+const IS_A_PROXY_IN_BETWEEN = 'is there a proxy or a login page in between?';
 
 /**
  * The JSON object of a 2xx answer.
@@ -51,8 +51,8 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
       kind: 'too-large',
       object,
       status,
-      problem: 'the answer has more values in it than certmarshal reads',
-      remedy: 'Look for an object with an unusual number of fields, or for a server that is not an API server.',
+      problem: 'the answer has more values than certmarshal reads',
+      remedy: 'Find an object with an unusual number of fields, or check that the server is an API server.',
     });
   }
   const json = parseObject(body);
@@ -98,7 +98,7 @@ function wholeBody(reply: Reply, mediaType: string, context: AnswerContext): Buf
     object: context.object,
     status,
     problem: 'the answer is larger than certmarshal reads',
-    remedy: 'Look for an object of unusual size, or for a server that is not an API server.',
+    remedy: 'Find an object of unusual size, or check that the server is an API server.',
   });
 }
 
@@ -113,7 +113,7 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
       object,
       status,
       problem: `answered ${status}, a redirect`,
-      remedy: 'Redirects are never followed: name the API server itself as the server.',
+      remedy: 'Redirects are never followed: use the URL of the API server itself.',
     });
   }
   if (mediaType === 'text/html') return html(status, object, wait);
@@ -128,7 +128,7 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     kind,
     object,
     status,
-    problem: answeredSo + (skew === undefined ? '' : `; ${skew}, and credentials count only for a while`),
+    problem: answeredSo + (skew === undefined ? '' : `; ${skew}, and credentials are valid only for a limited time`),
     remedy: skew === undefined ? remedyFor(kind, path, context.credentials) : SKEW_REMEDY,
     reason: reason === '' ? undefined : reason,
     ...wait,
@@ -181,13 +181,13 @@ const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized' | 'forbidden
   conflict: 'It changed or was replaced since it was read: read and judge it again.',
   gone: 'The list took longer than the server keeps its snapshot: start it again.',
   throttled: 'The API server is overloaded: send fewer requests at once, or give certmarshal its own FlowSchema.',
-  server: 'The API server failed: look at its own health, /readyz?verbose tells which part.',
-  invalid: 'Its answer names what it does not accept: check that it is Kubernetes 1.25 or later.',
+  server: 'The API server failed: check its health; /readyz?verbose shows which part fails.',
+  invalid: 'The answer says what it does not accept: check that it is Kubernetes 1.25 or later.',
 };
 
 const REFUSED_CREDENTIALS = {
-  token: 'The token is refused: renew the credentials.',
-  certificate: 'The client certificate is refused: renew the credentials.',
+  token: 'The token is not accepted: renew the credentials.',
+  certificate: 'The client certificate is not accepted: renew the credentials.',
 };
 
 function parseObject(body: Buffer): JsonObject | undefined {

@@ -62,7 +62,7 @@ function noToken(server: string, problem: string): KubernetesError {
     kind: 'credentials',
     object: `the token for ${server}`,
     problem,
-    remedy: 'The next sweep asks again; if it stays, look at the credentials that tokens are made with.',
+    remedy: 'The next sweep asks again; if it stays, check the credentials that tokens are made with.',
   });
 }
 
@@ -72,7 +72,7 @@ function checkedToken(server: string, token: string): string {
   throw new KubernetesError({
     kind: 'invalid',
     object: `the token for ${server}`,
-    problem: token === '' ? 'it is empty' : 'it holds white space or characters that no token has',
+    problem: token === '' ? 'it is empty' : 'it has white space or characters that no token has',
     remedy: 'Renew the credentials.',
   });
 }

@@ -50,14 +50,14 @@ function oldCertificate({ object, now }: TrustContext, error: OldCertificateErro
   const why =
     replacedBefore === undefined
       ? `more than the ${Math.floor(expiredAtMostMs / DAY_MS)} days that recovery mode allows`
-      : `and the last audit saw none that ends before ${new Date(replacedBefore).toISOString()}: this one was replaced`;
+      : `and the last audit saw none that expires before ${new Date(replacedBefore).toISOString()}: this one was replaced`;
   return new KubernetesError({
     kind: 'certificate',
     code: error.code,
     object,
-    problem: `the certificate of the endpoint ended ${days} days ago, ${why}`,
+    problem: `the certificate of the endpoint expired ${days} days ago, ${why}`,
     remedy:
-      'Renew it on the machine, or compare its SHA-256 there and pin that: a fingerprint is accepted at any age. Else somebody may answer with the key of an old backup.',
+      'Renew it on the machine, or compare its SHA-256 there and pin that: a fingerprint is accepted at any age. Without that check, an attacker may answer with the key of an old backup.',
   });
 }
 
@@ -68,20 +68,20 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
         ? {
             kind: 'certificate',
             problem: 'every certificate of the CA bundle has expired',
-            remedy: 'Replace the CA bundle by the current one of the cluster.',
+            remedy: 'Replace the CA bundle with the current one of the cluster.',
           }
         : {
             kind: 'certificate',
-            problem: 'the certificate of the endpoint, or the authority above it, has expired',
+            problem: 'the certificate of the endpoint, or its CA, has expired',
             remedy:
               "Renew the API server's serving certificate; the CA bundle is not the cause. Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.",
           };
     case OTHER_CERTIFICATE:
       return {
         kind: 'certificate',
-        problem: 'the certificate of the endpoint has expired, and it is not the one that recovery mode allows',
+        problem: 'the certificate of the endpoint has expired, and is not the one that recovery mode accepts',
         remedy:
-          'Compare its SHA-256, on the machine itself, with the pin under recovery in fleet.yaml; if they differ, somebody else answers here.',
+          'Compare its SHA-256, on the machine itself, with the pin under recovery in fleet.yaml; if they differ, another server answers here.',
       };
     case 'CERT_NOT_YET_VALID':
       return {
@@ -93,7 +93,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
       return {
         kind: 'certificate',
         problem: `the certificate of the endpoint is not for ${serverName}`,
-        remedy: 'Use a server name that the certificate carries, or set tls-server-name in the kubeconfig.',
+        remedy: 'Use a server name that the certificate has, or set tls-server-name in the kubeconfig.',
       };
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':
@@ -106,7 +106,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
         problem: `the certificate of the endpoint is not trusted (${code})`,
         remedy: bundle
           ? 'The CA bundle does not sign this endpoint: read the current bundle of the cluster, which may have rotated its CA, or check that the server is the right one.'
-          : "No CA bundle is given and no public authority signs this endpoint: add the cluster's CA bundle.",
+          : "No CA bundle is given and no public CA signs this endpoint: add the cluster's CA bundle.",
       };
     case 'CERT_UNTRUSTED':
     case 'CERT_REJECTED':
@@ -145,7 +145,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
       if (/^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(code)) {
         return {
           kind: 'unauthorized',
-          problem: `the endpoint refused the client certificate (${code})`,
+          problem: `the endpoint did not accept the client certificate (${code})`,
           remedy: 'Renew the credentials.',
         };
       }
@@ -165,7 +165,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
       }
       return {
         kind: 'unreachable',
-        problem: code === '' ? 'the connection broke' : `the connection broke (${code})`,
+        problem: code === '' ? 'the connection was lost' : `the connection was lost (${code})`,
         remedy: 'Check the route, security groups and firewalls between here and the API server.',
       };
   }

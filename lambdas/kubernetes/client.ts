@@ -231,7 +231,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
         remedy:
           method === 'GET'
             ? 'Check the load of the API server and the route to it.'
-            : 'It may have been done all the same: read the object again before writing it again.',
+            : 'It may have been done anyway: read the object again before writing it again.',
       });
     }
   };
@@ -337,7 +337,7 @@ function jsonOf(body: unknown, object: string): string {
       kind: 'invalid',
       object,
       problem: 'what was to be sent cannot be written as JSON',
-      remedy: 'Look for an object that is nested thousands of levels deep.',
+      remedy: 'Find an object that is nested thousands of levels deep.',
     });
   }
 }
@@ -353,9 +353,8 @@ function aborted(object: string, signal: AbortSignal | undefined): KubernetesErr
     {
       kind: 'aborted',
       object,
-      problem: signal?.aborted ? 'stopped by the caller or by its deadline' : 'the client was closed',
-      remedy:
-        'Run it again, with more time if it was a deadline; if it happens again, look at the load of the API server.',
+      problem: signal?.aborted ? 'canceled, or out of time' : 'the client was closed',
+      remedy: 'Run it again, with more time if it timed out; if it happens again, check the load of the API server.',
     },
     signal?.aborted ? { cause: signal.reason } : {},
   );

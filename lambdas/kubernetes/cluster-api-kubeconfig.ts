@@ -37,6 +37,6 @@ export async function readClusterApiKubeconfig(
     kind: 'invalid',
     object: `Secret ${namespace}/${name}-kubeconfig on ${client.server}`,
     problem: 'it holds no kubeconfig under the key value',
-    remedy: 'Cluster API writes it anew when the Secret is deleted and its controllers run.',
+    remedy: 'Cluster API writes it again when the Secret is deleted and its controllers run.',
   });
 }

@@ -63,7 +63,7 @@ export async function readClusterApiCertificates(
     kind: 'invalid',
     object: `Secret ${namespace}/${clusterName}-${secret} on ${client.server}`,
     problem: `it holds no certificate under the key ${key}`,
-    remedy: 'Look who wrote the Secret last: its controllers, and what uses it, find no certificate either.',
+    remedy: 'Find out who wrote the Secret last: its controllers and its users find no certificate either.',
   });
 }
 

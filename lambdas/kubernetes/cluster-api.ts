@@ -72,7 +72,7 @@ function selector(label: string, value: string, object: string): string {
     kind: 'invalid',
     object,
     problem: 'the name of the cluster cannot be the value of a label',
-    remedy: 'Name the cluster as its Cluster API object is named: kubectl get clusters.cluster.x-k8s.io -A.',
+    remedy: 'Use the name of its Cluster API object: kubectl get clusters.cluster.x-k8s.io -A.',
   });
 }
 
@@ -107,9 +107,9 @@ async function discover(
       kind: 'not-found',
       object: error.object,
       status: 404,
-      problem: `this API server serves no ${name}, so ${KINDS[name]} cannot be here`,
+      problem: `this API server does not serve ${name}, so it has no ${KINDS[name]}`,
       remedy:
-        'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig leads elsewhere or Cluster API is not installed there.',
+        'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig names another cluster, or Cluster API is not installed there.',
     });
   }
   const version = VERSIONS.find((candidate) => offered.includes(candidate));

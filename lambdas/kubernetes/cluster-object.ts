@@ -18,7 +18,6 @@ export async function readClusterObject(client: KubernetesClient, selection: Mac
     kind: 'not-found',
     object: `list clusters on ${client.server}`,
     problem: `there is no Cluster called ${selection.clusterName} in namespace ${selection.namespace}`,
-    remedy:
-      'Name the cluster as its Cluster is named, and the namespace that it is in: kubectl get clusters.cluster.x-k8s.io -A.',
+    remedy: 'Give the name and the namespace of its Cluster: kubectl get clusters.cluster.x-k8s.io -A.',
   });
 }

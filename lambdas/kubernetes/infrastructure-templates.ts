@@ -43,7 +43,7 @@ export async function hasInfrastructureTemplate(
       kind: 'invalid',
       object,
       problem,
-      remedy: 'Look at infrastructureRef of the KubeadmControlPlane: it has to name a template of its provider.',
+      remedy: 'Check infrastructureRef of the KubeadmControlPlane: it must name a template of its provider.',
     });
   if (!GROUP.test(group) || !KIND.test(kind)) throw strange('no provider of Cluster API can have such a template');
   const parent = namespacePath(namespace, object);

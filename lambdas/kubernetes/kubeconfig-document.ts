@@ -247,7 +247,7 @@ function parse(source: string, limits: TextLimits): JsonObject {
     throw single('kubeconfig', `it has more than ${limits.slowMarks} brackets, anchors, tags or escapes`, ONE_CLUSTER);
   }
   if (source.trim() === '') {
-    throw single('kubeconfig', 'it is empty', 'Write it anew: kubectl config view --raw --flatten --minify.');
+    throw single('kubeconfig', 'it is empty', 'Write it again: kubectl config view --raw --flatten --minify.');
   }
   let file: unknown;
   let problem: string | undefined;
@@ -264,7 +264,7 @@ function parse(source: string, limits: TextLimits): JsonObject {
     problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
   }
   if (problem !== undefined) {
-    throw single('kubeconfig', problem, 'Fix it, or write it anew: kubectl config view --raw --flatten --minify.');
+    throw single('kubeconfig', problem, 'Fix it, or write it again: kubectl config view --raw --flatten --minify.');
   }
   if (!isJsonObject(file)) {
     throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');
@@ -389,7 +389,7 @@ export function serverProblems(cluster: Entry): KubeconfigProblem[] {
           {
             where: `${cluster.where}.tls-server-name`,
             problem: 'it is neither a DNS name nor an IP address',
-            remedy: 'Give a name that the serving certificate carries, or remove it.',
+            remedy: 'Give a name that the serving certificate has, or remove it.',
           },
         ]),
   ];

@@ -171,7 +171,7 @@ async function readMaterial(
     return material;
   } catch (error) {
     throw new KubeconfigError([
-      { where: user.where, problem: causeOf(error), remedy: 'Mend the file or command that the kubeconfig names.' },
+      { where: user.where, problem: causeOf(error), remedy: 'Fix the file or command that the kubeconfig names.' },
     ]);
   } finally {
     done.abort();

@@ -15,7 +15,7 @@ export function missingRight(path: string): string {
     return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (it is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
   const { group, namespace, templates } = TEMPLATE.exec(path)?.groups ?? {};
   if (templates !== undefined && !MACHINE_TEMPLATES.includes(templates))
-    return `Grant it in that cluster: kubectl create role certmarshal-templates -n ${namespace} --verb=get --resource=${templates}.${group}, and kubectl create rolebinding certmarshal-templates -n ${namespace} --role=certmarshal-templates --user=USER with the user that the answer names (certmarshal rbac knows the providers of EKS Anywhere alone, and this is none of them).`;
+    return `Grant it in that cluster: kubectl create role certmarshal-templates -n ${namespace} --verb=get --resource=${templates}.${group}, and kubectl create rolebinding certmarshal-templates -n ${namespace} --role=certmarshal-templates --user=USER with the user that the answer names (certmarshal rbac knows only the providers of EKS Anywhere, and this is another one).`;
   const own = ownManifestsFor(path);
   return own === undefined
     ? `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`
@@ -29,7 +29,7 @@ export function missingRight(path: string): string {
  * @param manifests the command that prints them, without the subject
  */
 export function toWhoeverEnters(manifests: string): string {
-  return `${manifests} --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be the one certmarshal enters with, which the answer names: this service account, or else --user or --group)`;
+  return `${manifests} --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be the user of certmarshal, which the answer names: this service account, or else --user or --group)`;
 }
 
 const KUBECONFIG_SECRET =

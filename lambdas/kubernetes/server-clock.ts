@@ -36,4 +36,4 @@ export function describeSkew(clock: ServerClock | undefined): string | undefined
 
 /** Which of the two is wrong. */
 export const SKEW_REMEDY =
-  'Compare both with the Date that curl -sI https://sts.amazonaws.com shows: a Lambda function keeps AWS time, so look at NTP on the control plane first.';
+  'Compare both with the Date that curl -sI https://sts.amazonaws.com shows: a Lambda function has AWS time, so check NTP on the control plane first.';

@@ -78,13 +78,13 @@ interface Unusable {
 }
 
 const NAMELESS: Unusable = {
-  what: 'not swept, for no cluster of EKS Anywhere can have its name',
-  remedy: 'Name a Cluster with at most 63 small letters, digits, "-" and ".".',
+  what: 'not swept, because its name is not valid for a cluster of EKS Anywhere',
+  remedy: 'Use at most 63 lowercase letters, digits, "-" and "." in the name.',
 };
 const WITHOUT_CIDRS: Unusable = {
-  what: `swept without knowing its service CIDRs, for spec.clusterNetwork.services.cidrBlocks is no list of at most ${MAX_CIDRS} CIDRs`,
+  what: `swept without its service CIDRs, because spec.clusterNetwork.services.cidrBlocks is not a list of at most ${MAX_CIDRS} CIDRs`,
   remedy:
-    'Mend that field of the Cluster, or list the cluster under clusters in fleet.yaml, with its serviceCidrs; policies that trust Nodes prove nothing for it until then.',
+    'Fix that field of the Cluster, or list the cluster under clusters in fleet.yaml, with its serviceCidrs; policies that trust Nodes prove nothing for it until then.',
 };
 
 function problemOf(names: readonly string[], object: string, { what, remedy }: Unusable): readonly Problem[] {
@@ -104,8 +104,8 @@ function tooMany(object: string): Problem {
   return {
     kind: 'workload-clusters',
     object,
-    message: `there are more than ${MAX_CLUSTERS} Clusters, and the others are not looked at`,
+    message: `there are more than ${MAX_CLUSTERS} Clusters, and the others are ignored`,
     remedy:
-      'Find out who makes so many Clusters, or name fewer namespaces at workloadClusters.namespaces in fleet.yaml.',
+      'Find out who creates so many Clusters, or name fewer namespaces at workloadClusters.namespaces in fleet.yaml.',
   };
 }

@@ -15,5 +15,5 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /** What is wrong and in which line. Never the parser's own sentence, which quotes the text and so may quote a token. */
 export function describeYamlFault({ code, pos: [offset] }: YAMLError, lines: LineCounter): string {
-  return `line ${Math.max(1, lines.linePos(offset).line)}: ${WORDS[code] ?? 'something stands where YAML does not expect it'}`;
+  return `line ${Math.max(1, lines.linePos(offset).line)}: ${WORDS[code] ?? 'something is where YAML does not expect it'}`;
 }

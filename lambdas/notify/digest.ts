@@ -164,7 +164,7 @@ function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts'])
 
 /** Certificates that are renewed automatically expire all the time: no one has to act. */
 function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof typeof CERTIFICATE_CLASSES): boolean {
-  return renewedBy(what, provider)?.includes('on its own') === true;
+  return renewedBy(what, provider)?.includes('automatically') === true;
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {

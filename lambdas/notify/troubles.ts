@@ -77,7 +77,7 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   const title = titleOf(part);
   const count = signal.classes === undefined ? undefined : Object.entries(signal.classes).find(([one]) => one === part);
   if (id === 'RequestsHostile') {
-    const line = cluster.verdicts.find(({ hostile, node }) => hostile && ascii(node ?? 'somebody') === part);
+    const line = cluster.verdicts.find(({ hostile, node }) => hostile && ascii(node ?? 'unknown') === part);
     const story = line === undefined ? ALARMS.ImpersonationAttempt.meaning.replace(/\.$/, '') : line.message;
     return { id, value: 1, story: printable(`${title}: ${story}`, 300), command, ...(line && { since: line.at }) };
   }

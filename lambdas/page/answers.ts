@@ -42,9 +42,9 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map
 
 /** Nothing is well of which nothing could be read. */
 function unreadState({ clusters }: FleetHealth, { unread }: Known): Html {
-  const tiles = ['clusters are well', 'certificates need somebody', 'requests refused', 'clusters are not seen'];
+  const tiles = ['clusters are healthy', 'certificates need a person', 'requests refused', 'clusters are not seen'];
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="critical" aria-hidden="true">✖</b> The state could not be read. <small>${unread.join(' and ')}: <a href="#discovery">what to do</a>.</small></h2>
-<p>${clusters.length === 0 ? 'Which clusters there are is not known.' : `${counted(clusters.length, 'cluster')} ${clusters.length === 1 ? 'is' : 'are'} registered; whether they are well is not known.`}</p>
+<p>${clusters.length === 0 ? 'Which clusters there are is not known.' : `${counted(clusters.length, 'cluster')} ${clusters.length === 1 ? 'is' : 'are'} registered; whether they are healthy is not known.`}</p>
 <dl class="tiles">${tiles.map((label) => unknownTile(label, 'not known: the state could not be read'))}</dl></section>`;
 }
 
@@ -70,10 +70,10 @@ function headline({ counts, clusters }: FleetHealth): Headline {
   const rest = others.length === 0 ? undefined : `${others.join(', ')}.`;
   if (counts.critical > 0) {
     const need = counts.critical === 1 ? 'needs' : 'need';
-    return { sentence: `${number(counts.critical)} of ${counted(present, 'cluster')} ${need} somebody now.`, rest };
+    return { sentence: `${number(counts.critical)} of ${counted(present, 'cluster')} ${need} a person now.`, rest };
   }
-  if (others.length > 0) return { sentence: `None of ${counted(present, 'cluster')} needs somebody now.`, rest };
-  return { sentence: present === 1 ? 'The cluster is well.' : `All ${number(present)} clusters are well.` };
+  if (others.length > 0) return { sentence: `None of ${counted(present, 'cluster')} needs a person now.`, rest };
+  return { sentence: present === 1 ? 'The cluster is healthy.' : `All ${number(present)} clusters are healthy.` };
 }
 
 type Tone = 'critical' | 'warning' | 'well' | 'new';
@@ -113,7 +113,7 @@ function wellTile(health: FleetHealth): Html {
     present === 0
       ? 'No cluster is known yet.'
       : present === counts.well
-        ? 'Nothing rings at any of them.'
+        ? 'No alarm fires for any of them.'
         : html`${[
             part(counts.critical, 'critical', 'critical'),
             part(counts.warning, 'warning', 'with a warning'),
@@ -124,7 +124,7 @@ function wellTile(health: FleetHealth): Html {
   return tile(
     toneOf(health),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
-    counts.well === 1 ? 'cluster is well' : 'clusters are well',
+    counts.well === 1 ? 'cluster is healthy' : 'clusters are healthy',
     detail,
   );
 }
@@ -137,7 +137,7 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
   const renewing = new Set(soon.map(({ cluster }) => cluster.id)).size;
   const tone = urgent.some(({ urgency }) => urgency === 'critical') ? 'critical' : count > 0 ? 'warning' : 'well';
   const [first] = urgent;
-  const others = `Certificates of ${counted(renewing, 'cluster')} end within ${SOON_DAYS} days and still have time to renew.`;
+  const others = `Certificates of ${counted(renewing, 'cluster')} expire within ${SOON_DAYS} days and still have time to renew.`;
   return tile(
     ends.length === 0 ? 'new' : tone,
     ends.length === 0 ? html`–` : html`${number(count)}`,
@@ -145,10 +145,10 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
     ends.length === 0
       ? 'No certificate is known yet.'
       : first !== undefined
-        ? html`First <a href="${linkTo(first.cluster.id)}">${first.cluster.name.slice(0, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'ended '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
+        ? html`First <a href="${linkTo(first.cluster.id)}">${first.cluster.name.slice(0, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'expired '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
         : soon.length > 0
           ? others
-          : `None ends within ${SOON_DAYS} days.`,
+          : `None expires within ${SOON_DAYS} days.`,
   );
 }
 

@@ -93,7 +93,7 @@ function documentOf({ health, program, known, ends }: Frame, { rows, fitted }: B
 <header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends)}
 ${known.unread.length === 0 && provenLine(health.clusters)}
-<div class="two"><section class="bite" aria-labelledby="bites"><h2 id="bites">What bites first</h2>
+<div class="two"><section class="first" aria-labelledby="first"><h2 id="first">What expires first</h2>
 ${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, now)}</section>
 ${unknown(health, known)}</div>
 ${table(health, known, rows, fitted)}

@@ -25,8 +25,8 @@ export function timeline(ends: readonly CertificateEnd[], now: number): Html {
   const next = well.slice(0, Math.max(0, NAMED_WELL - urgent.length));
   const named = [...urgent.slice(0, NAMED), ...next];
   const more = urgent.length - NAMED;
-  return html`<ol class="bites">${named.map((end) => row(end, now))}</ol>
-${more > 0 && html`<p class="more">and ${number(more)} more that need somebody: see the table</p>`}
+  return html`<ol class="expiring">${named.map((end) => row(end, now))}</ol>
+${more > 0 && html`<p class="more">and ${number(more)} more that need a person: see the table</p>`}
 ${histogram(ends, now)}`;
 }
 
@@ -37,9 +37,9 @@ function row({ cluster, what, count, at, urgency }: CertificateEnd, now: number)
   const { provider } = cluster;
   const once = provider !== undefined && at <= now ? renewedOnceExpired(what, provider) : undefined;
   const renewal = once ?? (provider && renewedBy(what, provider));
-  return html`<li class="${urgency}"><a href="${linkTo(cluster.id)}" title="${`${cluster.name}, ${title}: renewed by ${renewal ?? 'nobody known'}`}"><b aria-hidden="true">${SYMBOLS[urgency]}</b> ${cluster.name} <span>${title}${count > 1 && `, first of ${number(count)}`}</span></a>
+  return html`<li class="${urgency}"><a href="${linkTo(cluster.id)}" title="${`${cluster.name}, ${title}, renewal: ${renewal ?? 'not known'}`}"><b aria-hidden="true">${SYMBOLS[urgency]}</b> ${cluster.name} <span>${title}${count > 1 && `, first of ${number(count)}`}</span></a>
 <svg class="track" aria-hidden="true" focusable="false"><rect class="rail" width="100%" height="4" y="7" rx="2"/><rect class="fill" x="${share(from)}" width="${share(Math.max(end - from, 0.6))}" height="4" y="7" rx="2"/><circle class="fill" cx="${share(end)}" cy="9" r="5"/></svg>
-<span class="when">${at <= now ? 'ended ' : ''}${timeTag(new Date(at).toISOString(), 'date')}</span></li>`;
+<span class="when">${at <= now ? 'expired ' : ''}${timeTag(new Date(at).toISOString(), 'date')}</span></li>`;
 }
 
 type Stack = Record<Urgency, number>;
@@ -55,7 +55,7 @@ function histogram(ends: readonly CertificateEnd[], now: number): Html {
   const within = ends.filter(({ at }) => position(at, now) <= ZONES.ahead.until && at > now).length;
   const ended = ends.filter(({ at }) => at <= now).length;
   const later = ends.length - within - ended;
-  const told = `A mark is one kind of certificate in one cluster, where the first of them ends: ${number(within)} within twelve months, ${number(ended)} ended, ${number(later)} later.`;
+  const told = `A mark is one kind of certificate in one cluster, where the first of them expires: ${number(within)} within twelve months, ${number(ended)} expired, ${number(later)} later.`;
   // What comes later is far more than fits, and nobody has to compare it.
   const highest = Math.max(1, ...[...stacks].filter(([column]) => column < COLUMNS).map(([, stack]) => total(stack)));
   const unit = Math.min(MARK, HEIGHT / highest);
@@ -63,7 +63,7 @@ function histogram(ends: readonly CertificateEnd[], now: number): Html {
 <g class="zones"><rect x="0" width="${share(ZONES.ended.until)}" height="${HEIGHT}" rx="3"/><rect x="${share(ZONES.later.from)}" width="${share(ZONES.later.until - ZONES.later.from)}" height="${HEIGHT}" rx="3"/></g>
 <g class="ticks">${TICKS.map((days) => tick(days))}</g>
 ${[...stacks].toSorted(([a], [b]) => a - b).map(([column, stack]) => bar(column, stack, unit))}
-<g class="labels"><text x="${share(ZONES.ended.until / 2)}" y="${HEIGHT + 16}">ended</text><text class="from" x="${share(ZONES.ahead.from)}" y="${HEIGHT + 16}">now</text>${TICKS.map((days) => tickLabel(days))}<text x="${share((ZONES.later.from + ZONES.later.until) / 2)}" y="${HEIGHT + 16}">later</text>${edgeCount(ZONES.ended, ended)}${edgeCount(ZONES.later, later)}</g>
+<g class="labels"><text x="${share(ZONES.ended.until / 2)}" y="${HEIGHT + 16}">expired</text><text class="from" x="${share(ZONES.ahead.from)}" y="${HEIGHT + 16}">now</text>${TICKS.map((days) => tickLabel(days))}<text x="${share((ZONES.later.from + ZONES.later.until) / 2)}" y="${HEIGHT + 16}">later</text>${edgeCount(ZONES.ended, ended)}${edgeCount(ZONES.later, later)}</g>
 </svg><figcaption>${told}</figcaption></figure>`;
 }
 

@@ -7,7 +7,7 @@ export const STATE_WORDS: Readonly<Record<ClusterState, { readonly symbol: strin
   warning: { symbol: '!', word: 'warning' },
   new: { symbol: '○', word: 'new' },
   maintenance: { symbol: '◐', word: 'maintenance' },
-  well: { symbol: '✔', word: 'well' },
+  well: { symbol: '✔', word: 'healthy' },
   gone: { symbol: '–', word: 'gone' },
 };
 

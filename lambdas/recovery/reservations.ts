@@ -61,7 +61,7 @@ export async function readApprovals(
   if (record === undefined)
     throw new RecoveryLeaseError(
       'it is there, and what certmarshal writes there cannot be read',
-      'If nobody needs it, remove it',
+      'If no one needs it, remove it',
     );
   const until = instant(record.until);
   const end = printable(record.until, 40);
@@ -77,7 +77,7 @@ export async function readApprovals(
   if (isOver || window.replaces?.includes(record.window) === true) return { approvals: new Map(), lease };
   throw new RecoveryLeaseError(
     `it counts for window ${printable(record.window, 40)}, which ends at ${end}`,
-    'Wait until that one has ended and open a new one then; or, if nobody uses it any more, remove it',
+    'Wait until that one has ended and open a new one then; or, if no one uses it any more, remove it',
   );
 }
 
@@ -106,7 +106,7 @@ export async function reserve(
     }
     throw new RecoveryLeaseError(
       'others write it all the time',
-      'The next sweep tries again. If nobody needs it, remove it',
+      'The next sweep tries again. If no one needs it, remove it',
     );
   } catch (error) {
     if (error instanceof KubernetesError || error instanceof RecoveryLeaseError) return { kind: 'failed', error };

@@ -50,7 +50,7 @@ export function smallCountOf(found: unknown): number | undefined {
   return count !== undefined && count < 2 ** 31 ? count : undefined;
 }
 
-/** Milliseconds since the epoch; undefined for what is no RFC 3339 time since 1970 that can be written again. */
+/** Milliseconds since the epoch; undefined for what is not an RFC 3339 time since 1970 that can be written again. */
 export function timeOf(found: unknown): number | undefined {
   const time = typeof found === 'string' && found.length <= MAX_TIME ? instant(found) : undefined;
   return time !== undefined && time >= 0 && time <= LAST_INSTANT ? time : undefined;

@@ -139,7 +139,7 @@ function refusalOf(error: KubernetesError): Problem {
   return {
     ...problem,
     remedy:
-      'The webhook says what it does not accept, and nothing was written: mend that on the object, then look again.',
+      'The webhook says what it does not accept, and nothing was written: fix that on the object, then check again.',
   };
 }
 

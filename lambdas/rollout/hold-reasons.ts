@@ -11,19 +11,19 @@ export const HOLD_IDS = {
   },
   unhealthy: {
     title: 'The control plane or its etcd is unhealthy for more than 10 minutes',
-    remedy: 'Mend what the condition names; Cluster API replaces no further machine until then',
+    remedy: 'Fix what the condition names; Cluster API replaces no further machine until then',
   },
   remediating: {
     title: 'Cluster API replaces an unhealthy machine meanwhile',
     remedy: 'Let the remediation end, and find out why the machine was unhealthy',
   },
   paused: {
-    title: 'Somebody paused it',
+    title: 'Someone paused it',
     remedy: 'Ask who paused it; remove the pause when there is no reason for it any more',
   },
   'taken-over': {
-    title: 'Somebody changed when machines are rolled out',
-    remedy: 'Ask who did; then `certmarshal rollout abort`, and let their change go on',
+    title: 'Someone changed when machines are rolled out',
+    remedy: 'Ask who did; then `certmarshal rollout abort`, and let their change continue',
   },
   'not-verified': {
     title: 'Machines are replaced, and their new certificates were not seen',
@@ -31,7 +31,7 @@ export const HOLD_IDS = {
       'Look at what each machine shows: `certmarshal rollout status --watch`; see that port 6443 of its address answers',
   },
   'still-expiring': {
-    title: 'Machines were replaced, and their certificates still end soon',
+    title: 'Machines were replaced, and their certificates still expire soon',
     remedy: 'Find out what makes certificates this short before machines are rolled again',
   },
   unseen: {
@@ -39,8 +39,8 @@ export const HOLD_IDS = {
     remedy: 'Restore the access that is missing',
   },
   'unreadable-mark': {
-    title: 'The annotation that says which rollout goes on cannot be read',
-    remedy: 'Remove the annotation certmarshal.dev/rollout when no rollout goes on',
+    title: 'The annotation that names the current rollout cannot be read',
+    remedy: 'Remove the annotation certmarshal.dev/rollout when no rollout runs',
   },
   'unreadable-hold': {
     title: 'There is a hold that cannot be read',
@@ -52,7 +52,7 @@ export const HOLD_IDS = {
   },
   'etcd-not-begun': {
     title: 'The control plane is paused for its etcd, and that can not begin',
-    remedy: 'Mend what is in the way, or `certmarshal rollout abort` takes the pause away',
+    remedy: 'Fix what is in the way, or `certmarshal rollout abort` takes the pause away',
   },
   'etcd-failed': {
     title: 'The etcd cluster that rolls is gone or goes',
@@ -68,10 +68,10 @@ export const HOLD_IDS = {
   },
   'etcd-orphans': {
     title: 'New etcd machines have no owner any more',
-    remedy: 'Somebody changed the EtcdadmCluster while it rolled: ask who, and wait until it is settled',
+    remedy: 'Someone changed the EtcdadmCluster while it rolled: ask who, and wait until it is settled',
   },
   'etcd-taken-over': {
-    title: 'Somebody changed the EtcdadmCluster while it rolls',
+    title: 'Someone changed the EtcdadmCluster while it rolls',
     remedy: 'Ask who did; the control plane stays paused until etcd is settled',
   },
   'etcd-pause-lost': {
@@ -84,16 +84,16 @@ export const HOLD_IDS = {
   },
   'nothing-to-abort': {
     title: 'There is no rollout of certmarshal to abort',
-    remedy: 'See what goes on: `certmarshal rollout plan`',
+    remedy: 'See what runs: `certmarshal rollout plan`',
   },
   'abort-refused': {
     title: 'The rollout cannot be aborted now',
     remedy:
-      'Let it go on: half of etcd replaced is worse than all of it, and the control plane has to follow an etcd that is new',
+      'Let it continue: half of etcd replaced is worse than all of it, and the control plane has to follow an etcd that is new',
   },
   'nothing-to-resume': {
     title: 'There is no hold to take away',
-    remedy: 'See what goes on: `certmarshal rollout plan`',
+    remedy: 'See what runs: `certmarshal rollout plan`',
   },
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type HoldId = keyof typeof HOLD_IDS;

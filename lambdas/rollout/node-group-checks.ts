@@ -92,7 +92,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
           cluster.mode === undefined
             ? `the cluster has no tag ${OPT_IN_ANNOTATION}`
             : `the tag ${OPT_IN_ANNOTATION} is “${printable(cluster.mode, 60)}”`,
-          `Whoever owns the cluster sets the tag ${OPT_IN_ANNOTATION}=${OPT_IN} on it.`,
+          `The owner of the cluster sets the tag ${OPT_IN_ANNOTATION}=${OPT_IN} on it.`,
         ),
 
   'everything-read': ({ observed: { unread } }) => {
@@ -118,7 +118,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
 
   'not-too-late': ({ successor, policy, now }) => {
     const deadline = deadlineOf(successor, policy);
-    if (deadline === undefined) return passed('EKS names no date of its activation');
+    if (deadline === undefined) return passed('EKS gives no date for its activation');
     // Not the other way round: what is no time is too late.
     if (now < deadline) return passed(`${span(deadline - now)} left, until ${date(deadline)}`);
     return failed(
@@ -139,12 +139,12 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
 
   'fleet-budget': ({ history: { rollouts, limits, unread }, id, now }) => {
     if (unread !== undefined)
-      return failed(`what the fleet did before cannot be read: ${printable(unread)}`, 'Mend that first.');
+      return failed(`what the fleet did before cannot be read: ${printable(unread)}`, 'Fix that first.');
     const others = rollouts.filter((rollout) => rollout.id !== id);
     const open = others.filter((past) => hasTurn(past, now));
     if (open.length >= limits.atOnce) {
       const names = [...new Set(open.map(({ cluster }) => printable(cluster, 80)))].toSorted(compare);
-      return passing(`${counted(open.length, 'rollout')} of the fleet go on (${firstOf(names)})`, 'Wait for its turn.');
+      return passing(`${counted(open.length, 'rollout')} of the fleet run (${firstOf(names)})`, 'Wait for its turn.');
     }
     const last = Math.max(Number.NEGATIVE_INFINITY, ...others.map(({ startedAt }) => startedAt));
     return now - last < limits.pauseMs

@@ -76,7 +76,7 @@ export const NODE_GROUP_HOLD_IDS = {
   },
   'node-group-update-failed': {
     title: 'The update of a node group failed',
-    remedy: 'Mend what EKS names, then update it yourself',
+    remedy: 'Fix what EKS names, then update it yourself',
   },
   'node-group-still-old': {
     title: 'A node group was updated, and has old Nodes still',
@@ -456,8 +456,8 @@ function storyOf(
   const by = `the successor of the cluster CA of ${date(successor.createdAt)}`;
   const own = old.filter(({ kind }) => kind === 'auto-mode' || kind === 'fargate').length;
   const others = old.length - own;
-  const byItself = own === 0 ? '' : `; EKS replaces ${counted(own, 'Node')} of Auto Mode or Fargate by itself`;
-  if (others === 0) return `no Node that somebody has to replace is older than ${by}${byItself}`;
+  const byItself = own === 0 ? '' : `; EKS replaces ${counted(own, 'Node')} of Auto Mode or Fargate automatically`;
+  if (others === 0) return `no Node that a person has to replace is older than ${by}${byItself}`;
   const where =
     due.length === 0 ? '' : ` in ${counted(due.length, 'node group')} (${firstOf(due.map(({ name }) => name))})`;
   return `${counted(others, 'Node')}${where} may be older than ${by}${byItself}`;

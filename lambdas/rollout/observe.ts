@@ -399,6 +399,6 @@ function unreadable(kind: string, namespace: string, name: string): Problem {
     object: `${kind} ${printable(namespace)}/${printable(name)}`,
     message: 'it has not what every object has, or there are more than are read',
     remedy:
-      'Check that the management cluster is one: an API server writes name, uid, resourceVersion and creationTimestamp.',
+      'Check that this is a management cluster: an API server writes name, uid, resourceVersion and creationTimestamp.',
   };
 }

@@ -22,7 +22,7 @@ export function readEksNode(object: unknown): ObservedEksNode | string {
   const node = readNode(object);
   if (node === undefined) return 'metadata.name is missing or longer than a name';
   const { name, createdAt, deleting } = node;
-  if (createdAt === undefined) return `Node ${name}: metadata.creationTimestamp is missing or no time`;
+  if (createdAt === undefined) return `Node ${name}: metadata.creationTimestamp is missing or not a time`;
   const { kind, nodegroup } = readNodeLabels(object, name);
   return { name, createdAt, deleting, kind, nodegroup };
 }

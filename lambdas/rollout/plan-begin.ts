@@ -84,7 +84,7 @@ export function planBegin(
     const expired = fails('not-expired');
     return hold(
       'expired',
-      `certificates ended ${span(now - soonestEnd)} ago: nothing is rolled by itself any more`,
+      `certificates expired ${span(now - soonestEnd)} ago: nothing is rolled automatically any more`,
       ...(expired === undefined ? [] : reasonsOf([expired])),
       ...reasonsOf(inTheWay.filter((check) => check !== expired && !check.passing)),
       ...(inTheWay.length === 0 ? [EXPIRED] : []),
@@ -96,13 +96,13 @@ export function planBegin(
   if (due !== undefined && soonestEnd !== undefined) {
     if (isAllSeen(question, controlPlane, inTheWay))
       return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
-    const message = `nobody knows when it is due, for not every certificate was seen; of those that were, the first ends in ${span(soonestEnd - now)}`;
+    const message = `it is not known when it is due, because not every certificate was seen; of those that were, the first expires in ${span(soonestEnd - now)}`;
     const blind = mending.filter(({ id }) => SEEING.has(id));
     return hold('refused', message, ...reasonsOf([...blind, ...mending.filter((check) => !blind.includes(check))]));
   }
 
   const machines = counted(controlPlane.replicas, 'control plane machine');
-  const would = `would roll ${machines}${soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates end`}`;
+  const would = `would roll ${machines}${soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates expire`}`;
 
   if (controlPlane.etcd === 'external' && (policy?.etcd !== 'auto-experimental' || observed.etcd === undefined)) {
     const { name } = observed.cluster;
@@ -133,7 +133,7 @@ export function planBegin(
   const early = tooEarly(question, controlPlane, start);
   if (early !== undefined) return nothing('waiting', `${would}. Not yet: ${early}`);
 
-  const reason = soonestEnd === undefined ? 'wanted by a person' : `certificates end ${date(soonestEnd)}`;
+  const reason = soonestEnd === undefined ? 'wanted by a person' : `certificates expire ${date(soonestEnd)}`;
   const mark = markOf(observed.cluster.id, start, reason, trigger);
   const object = versionOf(controlPlane);
   return controlPlane.etcd === 'external'
@@ -165,7 +165,7 @@ function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[])
 
 const EXPIRED: HoldReason = {
   id: 'not-expired',
-  message: 'a certificate that a rollout would renew has ended',
+  message: 'a certificate that a rollout would renew has expired',
   remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
 };
 
@@ -199,8 +199,8 @@ function areThere(machines: readonly ObservedMachine[], wanted: number): boolean
 function endsIn(soonestEnd: number | undefined, now: number): string {
   if (soonestEnd === undefined) return '';
   return soonestEnd > now
-    ? `its certificates end in ${span(soonestEnd - now)}`
-    : `its certificates ended ${span(now - soonestEnd)} ago`;
+    ? `its certificates expire in ${span(soonestEnd - now)}`
+    : `its certificates expired ${span(now - soonestEnd)} ago`;
 }
 
 function idleMessage(soonestEnd: number, from: number | undefined, now: number): string {

@@ -53,7 +53,7 @@ export function planHeld(question: CheckQuestion, controlPlane: ObservedControlP
     ...factsOf(question),
     ...(going && { mark: going.mark, progress: going.progress }),
   });
-  if (hold === 'unreadable') return held('held, and nobody can read why', holdReason('unreadable-hold', object));
+  if (hold === 'unreadable') return held('held, and the reason cannot be read', holdReason('unreadable-hold', object));
   if (hold !== undefined) {
     const since = timeOf(hold.at);
     return held(`held${since === undefined ? '' : ` for ${span(now - since)}`}: ${hold.message}`, {
@@ -64,7 +64,7 @@ export function planHeld(question: CheckQuestion, controlPlane: ObservedControlP
     });
   }
   if ((mark !== undefined && going === undefined) || observed.etcd?.mark === 'unreadable') {
-    return held('held: which rollout goes on cannot be read', holdReason('unreadable-mark', object));
+    return held('held: which rollout runs cannot be read', holdReason('unreadable-mark', object));
   }
   return undefined;
 }
@@ -189,7 +189,7 @@ function tooLate(
   const until = rolloutSpan(renewedCertificates(observed), observed, policy)?.until;
   const old = [...progress.machines, ...(progress.etcd?.machines ?? [])].filter(({ state }) => state === 'old').length;
   if (until === undefined || old === 0 || !(since <= until && until < now)) return [];
-  const message = `${counted(old, 'machine')} not replaced yet for ${span(now - since)}, and too little time is left to mend what goes wrong`;
+  const message = `${counted(old, 'machine')} not replaced yet for ${span(now - since)}, and too little time is left to fix what goes wrong`;
   return [holdReason('stuck', nameOf(controlPlane), message)];
 }
 
@@ -245,12 +245,12 @@ function planAfterDone(question: CheckQuestion, controlPlane: ObservedControlPla
   const due = checks.some(({ id, passed }) => id === 'due' && passed);
   if (due && now - since < LOOP_GUARD_DAYS * DAY_MS) {
     const { soonestEnd } = next;
-    const ends = soonestEnd === undefined ? '' : `, and their certificates end in ${span(soonestEnd - now)}`;
+    const ends = soonestEnd === undefined ? '' : `, and their certificates expire in ${span(soonestEnd - now)}`;
     const message = `machines were replaced ${span(now - since)} ago${ends}`;
     return holdNow(question, controlPlane, going, [holdReason('still-expiring', nameOf(controlPlane), message)]);
   }
   if (now - since >= COOL_DOWN_DAYS * DAY_MS) return { mark, ...next };
-  const left = next.soonestEnd === undefined ? '' : `, the first of which ends in ${span(next.soonestEnd - now)}`;
+  const left = next.soonestEnd === undefined ? '' : `, the first of which expires in ${span(next.soonestEnd - now)}`;
   return {
     kind: 'nothing',
     state: 'done',

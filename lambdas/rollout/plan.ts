@@ -109,7 +109,7 @@ function planForeign(
   const facts = factsOf(question);
   const { soonestEnd } = facts;
   if (soonestEnd !== undefined && !(soonestEnd > now)) return undefined;
-  const message = printable(`somebody else rolls it: ${found}`, 500);
+  const message = printable(`someone else rolls it: ${found}`, 500);
   const failing = checks.filter(isInTheWay);
   const isOptedOut = failing.some(({ id }) => id === 'opted-in-by-fleet' || id === 'opted-in-by-owner');
   const due = rolloutSpan(renewedCertificates(observed), observed, question.policy)?.from;

@@ -113,8 +113,8 @@ function servedOf(
 function unknownIssuer({ issuer }: Certificate, trusted: readonly Certificate[] | undefined): [string, string] {
   if (trusted?.length === 0)
     return [
-      'no authority of the cluster could be read, so nobody knows whether the machine answers there',
-      'See what is told of the authorities of the cluster, and mend that first.',
+      'no authority of the cluster could be read, so it is not known whether the machine answers there',
+      'See what is told of the authorities of the cluster, and fix that first.',
     ];
   return [
     `its certificate is not issued by an authority of the cluster; it says ${printable(issuer, 200)} issued it`,

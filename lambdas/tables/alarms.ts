@@ -38,7 +38,7 @@ interface HubAlarm extends Entry {
   /** `largest`: that of all clusters, of which report publishes the number of the fleet. */
   readonly watches: { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric'; readonly largest?: SignalId };
   /** For people: what rings, N being the threshold. */
-  readonly ringsAt: string;
+  readonly firesAt: string;
 }
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
@@ -51,25 +51,25 @@ export const ALARMS = {
   // certmarshal itself.
   DispatchHeartbeat: {
     watches: { hub: 'heartbeat' },
-    ringsAt: 'nothing at all',
+    firesAt: 'nothing at all',
     setting: 'none',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
-    meaning: 'No sweeps are started any more: kubelet serving certificates are no longer approved anywhere.',
+    meaning: 'No sweeps start any more: kubelet serving certificates are not approved in any cluster.',
   },
   ReportHeartbeat: {
     watches: { hub: 'heartbeat' },
-    ringsAt: 'nothing at all',
+    firesAt: 'nothing at all',
     setting: 'none',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
-    meaning: 'Nothing is known any more of what becomes of the sweeps; they may run all the same.',
+    meaning: 'The results of sweeps are no longer collected. The sweeps themselves may still run.',
   },
   OldestSweep: {
     watches: { hub: 'heartbeat', largest: 'SweepAge' },
-    ringsAt: 'N seconds or more, or nothing at all',
+    firesAt: 'N seconds or more, or nothing at all',
     setting: 'seconds',
     severity: 'critical',
     threshold: 300,
@@ -78,7 +78,7 @@ export const ALARMS = {
   },
   FunctionErrors: {
     watches: { hub: 'function' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -87,26 +87,26 @@ export const ALARMS = {
   },
   FunctionThrottles: {
     watches: { hub: 'function' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
-    meaning: 'A function of certmarshal is not let run: the concurrency of the account or its own is used up.',
+    meaning: 'A function of certmarshal is throttled: the concurrency of the account or of the function is used up.',
   },
   FunctionDuration: {
     watches: { hub: 'function' },
-    ringsAt: 'N ms or more',
+    firesAt: 'N ms or more',
     setting: { shareOf: 'its timeout' },
     severity: 'warning',
     // Of the timeout of the function.
     threshold: 0.95,
     datapoints: { atLeast: 3, of: 5 },
-    meaning: 'A function of certmarshal needs nearly all the time it has: soon it will not end its work.',
+    meaning: 'A function of certmarshal runs close to its timeout and will soon time out.',
   },
   QueueAge: {
     watches: { hub: 'queue' },
-    ringsAt: 'N seconds or more',
+    firesAt: 'N seconds or more',
     setting: { shareOf: 'the time that the queue keeps a message' },
     severity: 'warning',
     // Of the retention of the queue.
@@ -116,26 +116,26 @@ export const ALARMS = {
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 10, of: 15 },
-    meaning: 'Clusters cannot be discovered, or an order cannot be put up: a new cluster would not be seen.',
+    meaning: 'Clusters cannot be discovered, or a sweep cannot be queued. A new cluster would not be found.',
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
     // Of one cluster, and where audits are rare, no second one comes in time.
     datapoints: { atLeast: 1, of: 30 },
-    meaning: 'Audits cannot keep what they saw: the next one knows less of before.',
+    meaning: 'Audits cannot store their snapshots. The next audit knows less about earlier ones.',
   },
   JournalUnwritten: {
     watches: { hub: 'metric' },
-    ringsAt: 'N or more',
+    firesAt: 'N or more',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -152,7 +152,7 @@ export const ALARMS = {
     threshold: 600,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'A cluster does not let its requests be listed: nothing is approved in it, and new requests are not seen.',
+    meaning: 'The requests of a cluster cannot be listed: nothing is approved there, and new requests are not seen.',
   },
   ClusterNeverRead: {
     watches: { signal: 'NeverReadFor' },
@@ -172,8 +172,7 @@ export const ALARMS = {
     threshold: 1_800,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning:
-      'The requests of a cluster can be listed, but not all of them can be judged, or decisions cannot be written.',
+    meaning: 'The requests of a cluster can be listed, but some cannot be judged, or decisions cannot be written.',
   },
   AuditStale: {
     watches: { signal: 'AuditAge' },
@@ -182,7 +181,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 7_200,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A cluster is no longer audited: a certificate may end there unseen.',
+    meaning: 'A cluster is no longer audited: a certificate may expire there unnoticed.',
   },
   CertificateCritical: {
     watches: { signal: 'CertificatesCritical' },
@@ -191,7 +190,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A certificate has ended, or ends so soon that somebody must act now.',
+    meaning: 'A certificate has expired, or expires so soon that a person must act now.',
   },
   CertificateWarning: {
     watches: { signal: 'CertificatesWarning' },
@@ -200,7 +199,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A certificate ends soon, or something about it is wrong.',
+    meaning: 'A certificate expires soon, or something about it is wrong.',
   },
   KubeletOverdue: {
     watches: { signal: 'KubeletsOverdue' },
@@ -209,7 +208,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A kubelet should have renewed its certificate and did not.',
+    meaning: 'A kubelet did not renew its certificate in time.',
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },
@@ -219,7 +218,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'Certificates that were seen before cannot be seen for long: one may end unseen.',
+    meaning: 'Certificates that were seen before have been unreadable for long: one may expire unnoticed.',
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
@@ -228,7 +227,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'Requests pile up, or are approved and not issued.',
+    meaning: 'Requests pile up, or are approved but not issued.',
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
@@ -238,7 +237,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'Requests wait undecided, are denied again and again, or fail.',
+    meaning: 'Requests stay pending, are denied again and again, or fail.',
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
@@ -247,7 +246,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
-    meaning: 'A node asks for a certificate that covers what is not its own. It was refused.',
+    meaning: 'A node asks for a certificate with names that are not its own. The request was not approved.',
   },
   IssuedNamesAnother: {
     watches: { signal: 'IssuedNamesAnother' },
@@ -256,7 +255,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A node has a certificate for what belongs to another node, to the API server or to a Service.',
+    meaning: 'A node has a certificate for a name of another node, of the API server or of a Service.',
   },
   SloFastBurn: {
     watches: { signal: 'SloFastBurn' },
@@ -266,7 +265,8 @@ export const ALARMS = {
     threshold: 14.4,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'Requests that could be proven are not approved in time: the error budget of a month is gone in two days.',
+    meaning:
+      'Provable requests are not approved in time: at this rate the monthly error budget is used up in two days.',
   },
   SloSlowBurn: {
     watches: { signal: 'SloSlowBurn' },
@@ -276,7 +276,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'More requests are missed than the objective allows.',
+    meaning: 'More provable requests are missed than the objective allows.',
   },
   RolloutHeld: {
     watches: { signal: 'RolloutsHeld' },
@@ -285,7 +285,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A rollout is held, or certificates ended before one began: nothing goes on by itself.',
+    meaning: 'A rollout is held, or certificates expired before one began. Nothing continues automatically.',
   },
   RolloutNeeded: {
     watches: { signal: 'RolloutsNeeded' },
@@ -294,7 +294,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'Machines have to be rolled before certificates end, and a person has to act first.',
+    meaning: 'Machines must be replaced before certificates expire, and a person must act first.',
   },
   RecoveryModeOpen: {
     watches: { signal: 'RecoveriesOpen' },
@@ -303,7 +303,8 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning: 'A cluster is entered although its certificates ended, because somebody opened its recovery.',
+    meaning:
+      'certmarshal connects to a cluster although its certificates have expired, because recovery is open for it.',
   },
 } as const satisfies Record<string, AlarmEntry>;
 

@@ -29,7 +29,7 @@ interface ClassEntry {
   readonly layer: Layer;
   /** An authority, or a bundle of them: it lives ten years, and may live longer than three. */
   readonly authority: boolean;
-  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, on its own`. A cluster of the other provider has none. */
+  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, automatically`. `automatically` where no one has to act: the digest leaves these out. A cluster of the other provider has none. */
   readonly renewedBy: { readonly eks?: string; readonly 'eks-anywhere'?: string };
   /** Its own thresholds, where those of the fleet do not fit. */
   readonly thresholds: ClassThresholds | undefined;
@@ -51,15 +51,15 @@ interface ClassEntry {
   readonly overdueAfter: number | undefined;
 }
 
-const EKS = 'EKS, on its own';
+const EKS = 'EKS, automatically';
 const CONTROL_PLANE_ROLLOUT = 'a rollout of the control plane machines';
 const ETCD_ROLLOUT = 'a rollout of the etcd machines';
-const KUBELET = 'the kubelet, on its own, once its request is approved';
+const KUBELET = 'the kubelet, automatically, once its request is approved';
 /** Its rollout needs controllers, and these need it. Source: docs/runbooks/certificate-expired.md. */
 const EXPIRED_CONTROL_PLANE = 'not automatic once it has expired: renew by hand, in place';
 const EXPIRED_KUBELET_CLIENT =
   'not automatic once it has expired: give the kubelet a bootstrap kubeconfig, or replace the machine';
-const NOTHING = 'nothing: by hand';
+const NOTHING = 'not automatic: renew by hand';
 
 /**
  * Renewed by people or by a rollout: there has to be time for that. The ceilings are above what the shares are of 398 days, the longest life that is usual
@@ -136,14 +136,14 @@ export const CERTIFICATE_CLASSES = {
     title: 'kube-controller-manager',
     layer: 'control plane',
     anyIssuer: true,
-    renewedBy: { 'eks-anywhere': 'kube-controller-manager, with its next start, where it made the certificate itself' },
+    renewedBy: { 'eks-anywhere': 'kube-controller-manager at its next start, if it made the certificate itself' },
   },
   'kube-scheduler': {
     ...OF_CLUSTER,
     title: 'kube-scheduler',
     layer: 'control plane',
     anyIssuer: true,
-    renewedBy: { 'eks-anywhere': 'kube-scheduler, with its next start, where it made the certificate itself' },
+    renewedBy: { 'eks-anywhere': 'kube-scheduler at its next start, if it made the certificate itself' },
   },
   'etcd-server': { ...BY_KUBEADM, title: 'etcd server', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
   'etcd-peer': { ...BY_KUBEADM, title: 'etcd peer', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
@@ -157,14 +157,14 @@ export const CERTIFICATE_CLASSES = {
     ...BY_PEOPLE,
     title: 'etcd client',
     layer: 'etcd',
-    renewedBy: { 'eks-anywhere': 'the end of an etcd rollout, then a rollout of the control plane machines' },
+    renewedBy: { 'eks-anywhere': 'an etcd rollout, then a rollout of the control plane machines' },
   },
   'cluster-ca': { ...AUTHORITY, title: 'cluster CA', renewedBy: { 'eks-anywhere': NOTHING } },
   'eks-cluster-ca': {
     ...AUTHORITY,
     title: 'EKS cluster CA',
     needsPeople: false,
-    renewedBy: { eks: 'EKS, or you, by activating its successor' },
+    renewedBy: { eks: 'EKS, or you: activate its successor' },
   },
   'client-ca': { ...AUTHORITY, title: 'client CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
   'front-proxy-ca': { ...AUTHORITY, title: 'front proxy CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
@@ -181,7 +181,7 @@ export const CERTIFICATE_CLASSES = {
     title: 'kubeconfig of Cluster API',
     layer: 'client',
     thresholds: BY_CLUSTER_API,
-    renewedBy: { 'eks-anywhere': 'the kubeadm control plane provider, on its own' },
+    renewedBy: { 'eks-anywhere': 'the kubeadm control plane provider, automatically' },
   },
   'user-kubeconfig': {
     ...OF_CLUSTER,
@@ -192,7 +192,7 @@ export const CERTIFICATE_CLASSES = {
   'kubelet-client': {
     ...OF_KUBELET,
     title: 'kubelet client',
-    renewedBy: { 'eks-anywhere': 'the kubelet, on its own; kube-controller-manager approves it' },
+    renewedBy: { 'eks-anywhere': 'the kubelet, automatically; kube-controller-manager approves it' },
   },
   'kubelet-serving': { ...OF_KUBELET, title: 'kubelet serving', renewedBy: { eks: KUBELET, 'eks-anywhere': KUBELET } },
   'kubelet-self-signed': {
@@ -201,8 +201,8 @@ export const CERTIFICATE_CLASSES = {
     layer: 'node',
     mild: true,
     renewedBy: {
-      eks: 'a restart of the kubelet without its files, or a new machine',
-      'eks-anywhere': 'a restart of the kubelet without its files, or a new machine',
+      eks: 'a kubelet restart after deleting its certificate files, or a new machine',
+      'eks-anywhere': 'a kubelet restart after deleting its certificate files, or a new machine',
     },
   },
   'hybrid-node': { ...OF_ITS_OWNER, title: 'hybrid node', layer: 'node', renewedBy: { eks: 'your own PKI' } },
@@ -217,7 +217,7 @@ export const CERTIFICATE_CLASSES = {
     title: 'EKS app serving',
     anyIssuer: false,
     generic: false,
-    renewedBy: { eks: 'its owner, with a new request that somebody approves' },
+    renewedBy: { eks: 'its owner, with a new request that a person approves' },
   },
   'issued-client': {
     ...ISSUED,
@@ -233,12 +233,12 @@ export const CERTIFICATE_CLASSES = {
     ...OF_WORKLOADS,
     title: 'CA bundle',
     authority: true,
-    renewedBy: { eks: 'whoever wrote it there', 'eks-anywhere': 'whoever wrote it there' },
+    renewedBy: { eks: 'the person or tool that wrote it', 'eks-anywhere': 'the person or tool that wrote it' },
   },
   'cert-manager': {
     ...OF_WORKLOADS,
     title: 'cert-manager',
-    renewedBy: { eks: 'cert-manager, on its own', 'eks-anywhere': 'cert-manager, on its own' },
+    renewedBy: { eks: 'cert-manager, automatically', 'eks-anywhere': 'cert-manager, automatically' },
   },
   'tls-secret': {
     ...OF_WORKLOADS,

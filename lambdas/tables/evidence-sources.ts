@@ -26,7 +26,7 @@ export const EVIDENCE_SOURCES = {
   node: { independence: 1, needsNodes: true, plural: 'Nodes', object: 'Node ', maxMib: 16 },
   /** The remote node networks that EKS names, for a node that is no EC2 instance; opt-in. */
   hybrid: { independence: 0, needsNodes: true, plural: 'hybrid nodes', object: 'hybrid node ', maxMib: undefined },
-  /** The certificate that the node serves now, for a request of exactly its names; opt-in. Any object that has one of the names now contests it; it contests none. */
+  /** The certificate that the node serves now, for a request with exactly its names; opt-in. Any object that has one of the names now contests it; it contests none. */
   renewal: {
     independence: 0,
     needsNodes: true,

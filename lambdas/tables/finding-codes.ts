@@ -14,36 +14,36 @@ interface CodeEntry {
 /** Every code that a finding can have. Each has its runbook, `docs/runbooks/` and the code in kebab case; a test compares them. */
 export const FINDING_CODES = {
   // When a certificate ends.
-  CertificateExpired: { severities: ['critical', 'warning'], meaning: 'The certificate has ended.' },
+  CertificateExpired: { severities: ['critical', 'warning'], meaning: 'The certificate has expired.' },
   CertificateExpiring: {
     severities: ['critical', 'warning'],
-    meaning: 'Little of the life of the certificate is left.',
+    meaning: 'Little of the lifetime of the certificate is left.',
   },
   CertificateNotYetValid: {
     severities: ['critical', 'warning'],
-    meaning: 'The life of the certificate begins in the future.',
+    meaning: 'The certificate is not valid yet.',
   },
   KubeletRenewalOverdue: {
     severities: ['critical', 'warning'],
-    meaning: 'A kubelet renews between 70 % and 90 % of the life of its certificate, and did not.',
+    meaning: 'The kubelet did not renew its certificate between 70 % and 90 % of its lifetime.',
   },
   AuthorityBoundsLeaves: {
     severities: ['warning', 'info'],
-    meaning: 'The authority ends so soon that what it signs is cut short.',
+    meaning: 'The CA expires so soon that the certificates it signs are cut short.',
   },
   OutlivesIssuer: {
     severities: ['warning'],
-    meaning: 'The certificate says that it lives longer than the authority that signed it.',
+    meaning: 'The certificate expires later than the CA that signed it.',
   },
   VeryLongLived: {
     severities: ['info'],
-    meaning: 'The certificate lives so long that nobody will remember how to renew it.',
+    meaning: 'The certificate is valid so long that its renewal will be forgotten.',
   },
 
   // What a certificate is.
   WeakKey: { severities: ['warning'], meaning: 'The key is too weak.' },
   WeakSignature: { severities: ['warning'], meaning: 'The signature is too weak.' },
-  IssuerUnknown: { severities: ['warning'], meaning: 'No authority that the cluster trusts signed the certificate.' },
+  IssuerUnknown: { severities: ['warning'], meaning: 'The certificate is not signed by a CA that the cluster trusts.' },
   KubeletNameMismatch: {
     severities: ['info'],
     meaning:
@@ -51,18 +51,18 @@ export const FINDING_CODES = {
   },
   NameMismatch: {
     severities: ['warning'],
-    meaning: 'The name that the server was asked for is not among those of its certificate.',
+    meaning: 'The certificate does not have the name that the server was asked for.',
   },
-  CertificateUnreadable: { severities: ['warning'], meaning: 'What is there is no certificate that can be read.' },
+  CertificateUnreadable: { severities: ['warning'], meaning: 'The certificate is unreadable.' },
 
   // Who says what.
   StaleAnnotation: {
     severities: ['warning'],
-    meaning: 'Two sources disagree about the end of a certificate by over two days.',
+    meaning: 'Two sources disagree by over two days about when a certificate expires.',
   },
   ExpiryUnknown: {
     severities: ['warning', 'info'],
-    meaning: 'The certificate exists, and nothing tells when it ends.',
+    meaning: 'The certificate exists, but no source tells when it expires.',
   },
   ClockSkew: { severities: ['warning'], meaning: 'The clock of the API server differs from ours.' },
 
@@ -73,25 +73,25 @@ export const FINDING_CODES = {
   },
   AuthorityDistributionFailed: {
     severities: ['critical'],
-    meaning: 'EKS could not distribute a certificate authority.',
+    meaning: 'EKS could not distribute a CA.',
   },
 
   // Renewals.
-  RenewalErrors: { severities: ['warning'], meaning: 'A kubelet says that renewing its certificate failed.' },
+  RenewalErrors: { severities: ['warning'], meaning: 'A kubelet reports that it failed to renew its certificate.' },
   RotationUnusual: {
     severities: ['info'],
-    meaning: 'A kubelet replaced its serving certificates far from 70 % to 90 % of their life.',
+    meaning: 'A kubelet replaced its serving certificates far outside 70 % to 90 % of their lifetime.',
   },
-  NoValidCertificate: { severities: ['critical'], meaning: 'A kubelet says that it has no valid certificate.' },
+  NoValidCertificate: { severities: ['critical'], meaning: 'A kubelet reports that it has no valid certificate.' },
 
   // CertificateSigningRequests.
-  RequestPending: { severities: ['warning'], meaning: 'Requests wait undecided for longer than a kubelet does.' },
+  RequestPending: { severities: ['warning'], meaning: 'Requests are pending for longer than a kubelet waits.' },
   RequestNotIssued: {
     severities: ['critical', 'warning'],
-    meaning: 'Requests are approved, and no signer issues them.',
+    meaning: 'Requests are approved, but no signer issues the certificates.',
   },
-  RequestFailed: { severities: ['warning'], meaning: 'The signer refused requests after their approval.' },
-  RequestDenied: { severities: ['warning'], meaning: 'A requester asks again and again, and is denied.' },
+  RequestFailed: { severities: ['warning'], meaning: 'The signer failed approved requests.' },
+  RequestDenied: { severities: ['warning'], meaning: 'A requester is denied, and asks again and again.' },
   RequestStorm: {
     severities: ['critical', 'warning'],
     meaning: 'A requester makes more requests than a kubelet can need.',
@@ -100,25 +100,24 @@ export const FINDING_CODES = {
   // What was issued to nodes.
   IssuedNamesAnother: {
     severities: ['critical'],
-    meaning:
-      'A kubelet serving certificate was issued for what belongs to another node, to the API server or to a Service.',
+    meaning: 'A kubelet serving certificate was issued for a name of another node, of the API server or of a Service.',
   },
   IssuedUnproven: {
     severities: ['warning', 'info'],
-    meaning: 'A kubelet serving certificate was issued with a name that no evidence proves to be of its node.',
+    meaning: 'A kubelet serving certificate was issued with a name that no evidence proves.',
   },
 
   // What could not be seen.
-  Unreachable: { severities: ['warning'], meaning: 'A place that should show a certificate does not answer.' },
+  Unreachable: { severities: ['warning'], meaning: 'A server that should present a certificate does not answer.' },
   SourceUnread: { severities: ['warning'], meaning: 'A source could not be read.' },
   SourceLost: {
     severities: ['critical', 'warning'],
-    meaning: 'A source or place that was read before cannot be read for long.',
+    meaning: 'A source or place that was read before has been unreadable for long.',
   },
-  CoverageShrunk: { severities: ['warning'], meaning: 'Fewer machines are seen than the last time.' },
+  CoverageShrunk: { severities: ['warning'], meaning: 'Fewer machines are seen than last time.' },
   SourcePartial: {
     severities: ['warning'],
-    meaning: 'A source leaves out something that exists, or there is more than is kept.',
+    meaning: 'A source does not show everything that exists, or there is more than certmarshal keeps.',
   },
   NotVisible: { severities: ['info'], meaning: 'Certificates of this kind cannot be seen from here.' },
 } as const satisfies Record<string, CodeEntry>;

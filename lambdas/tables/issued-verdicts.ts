@@ -9,16 +9,16 @@ interface VerdictEntry {
 /** What is said of a kubelet serving certificate that was issued, from the worst on. */
 export const ISSUED = {
   'names-another': {
-    title: "names another's",
+    title: "another node's name",
     meaning:
-      'A name or address in it belongs to another node, to the API server or to a Service, or it makes its holder more than its node.',
+      'A name or address in it belongs to another node, to the API server or to a Service, or it gives more rights than those of its node.',
   },
-  'not-proven': { title: 'not proven', meaning: 'Evidence was read, and proves not every name in it.' },
+  'not-proven': { title: 'not proven', meaning: 'Evidence was read, but does not prove every name in it.' },
   'no-longer-proven': {
     title: 'no longer proven',
-    meaning: 'Every name was proven before. Names and addresses move, and the certificate stays.',
+    meaning: 'Every name was proven earlier. Names and addresses move; the certificate keeps them.',
   },
-  unknown: { title: 'unknown', meaning: 'What would tell cannot be read, or cannot tell yet.' },
+  unknown: { title: 'unknown', meaning: 'The evidence cannot be read, or is not complete yet.' },
   proven: { title: 'proven', meaning: 'Every name in it belongs to its node.' },
 } as const satisfies Record<string, VerdictEntry>;
 

@@ -13,7 +13,7 @@ interface ReasonEntry {
 export const RECOVERY_REASONS = {
   Recovered: {
     verdict: 'approve',
-    meaning: 'The request is that of a named control plane node whose certificate has ended.',
+    meaning: 'The request is from a named control plane node whose certificate has expired.',
     next: '',
   },
   NotKubeletClient: {
@@ -29,33 +29,33 @@ export const RECOVERY_REASONS = {
   NodeNotNamed: {
     verdict: 'leave',
     meaning: 'The request is for a node that the window does not name.',
-    next: 'If it is a control plane node that slept too, open a window that names it.',
+    next: 'If it is a control plane node that was off too, open a window that names it.',
   },
   RequesterNotAllowed: {
     verdict: 'leave',
     meaning: 'The requester is neither the node itself nor a bootstrap token.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   GroupsNotExact: {
     verdict: 'leave',
-    meaning: 'The requester has a group more or less than a node or a bootstrap token of this window has.',
+    meaning: 'The groups of the requester are not exactly those of a node or of a bootstrap token of this window.',
     next: 'Compare the auth-extra-groups of the bootstrap token with the bootstrap groups of the window.',
   },
   SanNotAllowed: {
     verdict: 'leave',
     meaning:
-      'The request has a subjectAltName or another extension; that of a kubelet for a client certificate has none.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+      'The request has a subjectAltName or another extension; the request of a kubelet for a client certificate has none.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   NotControlPlane: {
     verdict: 'leave',
-    meaning: 'The Machine or EC2 instance of the node is none of the control plane.',
+    meaning: 'The Machine or EC2 instance of the node does not belong to the control plane.',
     next: 'A worker gets a certificate by joining again, not by recovery.',
   },
   MachineGoing: {
     verdict: 'leave',
     meaning: 'The Machine of the node is being deleted.',
-    next: 'Nothing for this node; its successor joins by itself.',
+    next: 'Nothing for this node; its successor joins automatically.',
   },
   NodeMissing: {
     verdict: 'leave',
@@ -64,7 +64,7 @@ export const RECOVERY_REASONS = {
   },
   NodeUnreadable: {
     verdict: 'leave',
-    meaning: 'Whether the node is alive could not be found out.',
+    meaning: 'It is not known whether the node is alive.',
     next: 'The report says what the API server answered, and the right that is missing.',
   },
   StillValid: {
@@ -74,8 +74,8 @@ export const RECOVERY_REASONS = {
   },
   ApprovalsSpent: {
     verdict: 'leave',
-    meaning: 'The window has given this node all the approvals it has for one.',
-    next: 'Find out what became of them (kubectl get csr); then open another window.',
+    meaning: 'The window has used all its approvals for this node.',
+    next: 'Check their state (kubectl get csr), then open another window.',
   },
 } as const satisfies Record<string, ReasonEntry>;
 
@@ -97,25 +97,25 @@ export const REASONS = {
     next: '',
   },
   Deleting: { verdict: 'ignore', meaning: 'The request is being deleted.', next: '' },
-  AlreadyApproved: { verdict: 'ignore', meaning: 'Somebody approved the request before.', next: '' },
-  AlreadyDenied: { verdict: 'ignore', meaning: 'Somebody denied the request before.', next: '' },
+  AlreadyApproved: { verdict: 'ignore', meaning: 'The request is already approved.', next: '' },
+  AlreadyDenied: { verdict: 'ignore', meaning: 'The request is already denied.', next: '' },
   AlreadyFailed: {
     verdict: 'ignore',
-    meaning: 'The signer refused the request after its approval.',
-    next: 'Read the message of its Failed condition; the kubelet asks again by itself.',
+    meaning: 'The signer failed the request after its approval.',
+    next: 'Read the message of its Failed condition; the kubelet asks again automatically.',
   },
   AlreadyIssued: { verdict: 'ignore', meaning: 'The certificate is issued.', next: '' },
   TooYoung: {
     verdict: 'ignore',
-    meaning: 'The request is younger than the policy judges; on EKS its own approver has the first two minutes.',
+    meaning: 'The request is younger than the policy allows; on EKS its own approver has the first two minutes.',
     next: '',
   },
   Orphaned: {
     verdict: 'ignore',
     meaning: 'The request is older than a kubelet waits (15 minutes): its private key is gone.',
-    next: 'Nothing for this one; if a node has no newer request, look at its kubelet.',
+    next: 'Nothing for this one; if a node has no newer request, check its kubelet.',
   },
-  Superseded: { verdict: 'ignore', meaning: 'The same node has a newer undecided request.', next: '' },
+  Superseded: { verdict: 'ignore', meaning: 'The same node has a newer pending request.', next: '' },
 
   NoPolicySelected: {
     verdict: 'leave',
@@ -125,53 +125,53 @@ export const REASONS = {
   ObjectMalformed: {
     verdict: 'leave',
     meaning:
-      'The CertificateSigningRequest object lacks a field that every API server sets, or has the wrong type there.',
+      'The CertificateSigningRequest object lacks a field that every API server sets, or the field has the wrong type.',
     next: 'Read the object with kubectl get csr NAME -o yaml.',
   },
   JudgeFailed: {
     verdict: 'leave',
     meaning: 'certmarshal itself failed on this request; the other requests are not affected.',
-    next: 'Report it as a bug, with the message and the request; it stays undecided until then.',
+    next: 'Report it as a bug, with the message and the request; it stays pending until then.',
   },
   ClockSkew: {
     verdict: 'leave',
-    meaning: 'The request was created more than 5 minutes in the future of this clock.',
+    meaning: 'The request was created more than 5 minutes in the future, by the clock of certmarshal.',
     next: 'Compare the clocks of the API server and of this machine.',
   },
   RequesterQuarantined: {
     verdict: 'leave',
-    meaning: 'The requester floods: it has more undecided requests than a kubelet can have.',
-    next: 'Look at the node; delete its pending requests when it is quiet again.',
+    meaning: 'The requester floods: it has more pending requests than a kubelet can have.',
+    next: 'Check the node; delete its pending requests when it stops.',
   },
   NodeNameInvalid: {
     verdict: 'leave',
-    meaning: 'The username is system:node: followed by nothing, or by what no Node can be called.',
-    next: 'Find out which credential asks under that name.',
+    meaning: 'The username is system:node: followed by nothing, or by an invalid Node name.',
+    next: 'Find out which credential uses that name.',
   },
   GroupsMissing: {
     verdict: 'leave',
     meaning: 'The requester lacks the group system:nodes or system:authenticated.',
-    next: 'On EKS look at the access entry or aws-auth mapping of the node role.',
+    next: 'On EKS check the access entry or aws-auth mapping of the node role.',
   },
   UsagesNotAllowed: {
     verdict: 'leave',
     meaning: 'The usages are not exactly digital signature and server auth, with or without key encipherment.',
-    next: 'No kubelet asks so; find out what does.',
+    next: 'No kubelet sends such a request; find out what does.',
   },
   ExpirationTooLong: {
     verdict: 'leave',
-    meaning: 'The requested lifetime is over the cap of the policy.',
+    meaning: 'The requested lifetime is longer than the policy allows.',
     next: 'Raise maxExpiration in the policy, or correct the requester.',
   },
   RequestMalformed: {
     verdict: 'leave',
-    meaning: 'The PKCS#10 request is not strict PEM and DER, or holds a part that no kubelet sends.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    meaning: 'The PKCS#10 request is not strict PEM and DER, or has a part that no kubelet sends.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SignatureInvalid: {
     verdict: 'leave',
     meaning: 'The request is not signed by its own key.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   KeyNotAllowed: {
     verdict: 'leave',
@@ -186,37 +186,37 @@ export const REASONS = {
   OrganizationMismatch: {
     verdict: 'leave',
     meaning: 'The organization is not exactly system:nodes, once.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SubjectNotAllowed: {
     verdict: 'leave',
     meaning: 'The subject has other attributes than one CN and one O, or a string type no kubelet uses.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   ExtensionNotAllowed: {
     verdict: 'leave',
-    meaning: 'The request asks for another extension than subjectAltName.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    meaning: 'The request has an extension other than subjectAltName.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SanMissing: {
     verdict: 'leave',
     meaning: 'The request has no DNS name and no IP address.',
-    next: 'Look at the addresses of the Node: kubectl get node NAME -o wide.',
+    next: 'Check the addresses of the Node: kubectl get node NAME -o wide.',
   },
   SanKindNotAllowed: {
     verdict: 'leave',
     meaning: 'The request has a name that is neither DNS name nor IP address (email, URI, otherName, …).',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SanWildcard: {
     verdict: 'leave',
     meaning: 'The request has a wildcard name.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SanMalformed: {
     verdict: 'leave',
     meaning: 'The request has a DNS name that no Node can have.',
-    next: 'No kubelet asks so; treat the requester with suspicion.',
+    next: 'No kubelet sends such a request; treat the requester with suspicion.',
   },
   SanReserved: {
     verdict: 'leave',
@@ -225,14 +225,14 @@ export const REASONS = {
   },
   SanNotOwned: {
     verdict: 'leave',
-    meaning: 'A name is not the node’s: another node owns it, or nothing proves it.',
+    meaning: 'A name is not proven: another node owns it, or no evidence shows it.',
     next: 'docs/runbooks/san-not-owned.md',
   },
   SanContested: {
     verdict: 'leave',
     meaning:
-      'Another object has the name too: that of another node, or a Machine or instance that is going or has no node yet.',
-    next: 'Find the stale Machine or instance, or the duplicate address, and remove it. If a Machine stays in deletion, look at its finalizers, and delete its machine at the provider.',
+      'Another object has the name too: that of another node, or a Machine or instance that is being deleted or has no node yet.',
+    next: 'Find the stale Machine or instance, or the duplicate address, and remove it. If a Machine stays in deletion, check its finalizers, and delete its machine at the provider.',
   },
   EvidenceMissing: {
     verdict: 'leave',
@@ -247,7 +247,7 @@ export const REASONS = {
   EvidenceUnreadable: {
     verdict: 'leave',
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'certmarshal sweep shows what the source answered, and the command that repairs it.',
+    next: 'certmarshal sweep shows what the source answered, and the command that fixes it.',
   },
 
   ...RECOVERY_REASONS,

@@ -10,34 +10,34 @@ export const SIGNALS = {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Since the requests of a cluster that was readable before could be listed the last time.',
+    meaning: 'Time since the requests of a cluster that was readable before were last listed.',
   },
   NeverReadFor: {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Since a cluster was found whose requests could never be listed.',
+    meaning: 'Time since a cluster was found whose requests could never be listed.',
   },
   IncompleteFor: {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Since a sweep of a cluster whose requests can be listed could read, judge and write everything.',
+    meaning: 'Time since a sweep of a cluster whose requests can be listed could read, judge and write everything.',
   },
   SweepAge: {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Since a sweep tried to reach the cluster; a cluster that does not answer is tried all the same.',
+    meaning: 'Time since a sweep tried to reach the cluster, whether it answered or not.',
   },
-  AuditAge: { unit: 'Seconds', fleet: 'maximum', knownFrom: 'audit', meaning: 'Since the cluster was audited.' },
+  AuditAge: { unit: 'Seconds', fleet: 'maximum', knownFrom: 'audit', meaning: 'Time since the cluster was audited.' },
   CertificatesCritical: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
     byClass: true,
     deselected: true,
-    meaning: 'Critical findings about certificates, their authorities and their renewal.',
+    meaning: 'Critical findings about certificates, their CAs and their renewal.',
   },
   CertificatesWarning: {
     unit: 'Count',
@@ -57,7 +57,8 @@ export const SIGNALS = {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    meaning: 'Sources and places that were read before and cannot be read for so long that something may end unseen.',
+    meaning:
+      'Sources and places that were read before, and unreadable so long that a certificate may expire unnoticed.',
   },
   RequestsStuck: {
     unit: 'Count',
@@ -71,7 +72,7 @@ export const SIGNALS = {
     fleet: 'sum',
     knownFrom: 'sweep',
     deselected: true,
-    meaning: 'Requests of the last 25 minutes that claim what another node owns, or that have no innocent cause.',
+    meaning: 'Requests of the last 25 minutes that claim a name of another node, or that have no innocent cause.',
   },
   IssuedNamesAnother: {
     unit: 'Count',
@@ -79,7 +80,7 @@ export const SIGNALS = {
     knownFrom: 'audit',
     deselected: true,
     meaning:
-      'Kubelet serving certificates that were issued for what belongs to another node, to the API server or to a Service.',
+      'Kubelet serving certificates that were issued for a name of another node, of the API server or of a Service.',
   },
   IssuedUnproven: {
     unit: 'Count',
@@ -98,20 +99,20 @@ export const SIGNALS = {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    meaning: 'Rollouts that are held until a person looks, or that nobody began before certificates ended.',
+    meaning: 'Rollouts that are held until a person checks them, or that did not begin before certificates expired.',
   },
   RolloutsNeeded: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    meaning: 'Rollouts that are due for half an hour and that only a person can begin, or has to make possible.',
+    meaning: 'Rollouts that have been due for half an hour and need a person.',
   },
   RecoveriesOpen: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'sweep',
     meaning:
-      'Clusters that are entered although the certificate of their API server ended, or that have an open recovery window.',
+      'Clusters that are entered although the certificate of their API server has expired, or that have an open recovery window.',
   },
 } as const satisfies Record<string, SignalEntry>;
 

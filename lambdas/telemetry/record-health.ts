@@ -61,7 +61,7 @@ export function recordHealth(
     logger.warn('clusters left out of the metrics', {
       clusters: unwell.length - MAX_CLUSTERS,
       published: MAX_CLUSTERS,
-      remedy: 'Mend what most of them have in common; the report page has all of them.',
+      remedy: 'Fix what most of them have in common; the report page has all of them.',
     });
 }
 

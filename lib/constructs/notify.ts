@@ -35,7 +35,7 @@ export class Notify extends Construct {
     const { digest, reportLinks } = monitoring;
     this.notify = new HubFunction(this, 'Notify', {
       handlerFile: 'notify',
-      description: 'Tells people what rings, and what is over, in words they can act on',
+      description: 'Tells people which alarms fire, and which are over, in words they can act on',
       timeout: Duration.seconds(HUB_SIZES.notify.timeoutSeconds),
       memorySize: HUB_SIZES.notify.memoryMiB,
       environment: {
@@ -72,7 +72,7 @@ export class Notify extends Construct {
     topics.alarms.addSubscription(new LambdaSubscription(this.notify));
 
     new Schedule(this, 'Look', {
-      description: 'certmarshal: tells what rings or is over and CloudWatch has no reason to say',
+      description: 'certmarshal: tells which alarms fire or are over when CloudWatch has no reason to',
       schedule: ScheduleExpression.rate(Duration.seconds(HUB_SIZES.notify.looksEverySeconds)),
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.notify, {

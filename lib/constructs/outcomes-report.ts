@@ -43,12 +43,12 @@ export class OutcomesReport extends Construct {
     this.outcomes = queue(
       'Queue',
       outcomes,
-      'The next sweep of the cluster sends its whole state again within a minute; the alarms on report and on the oldest sweep ring when that stops.',
+      'The next sweep of the cluster sends its whole state again within a minute; the alarms on report and on the oldest sweep fire when that stops.',
     );
     this.starts = queue(
       'Starts',
       starts,
-      'The next tick starts report again within a minute; the alarm on report rings when that stops.',
+      'The next tick starts report again within a minute; the alarm on report fires when that stops.',
     );
     this.report = new HubFunction(this, 'Report', {
       handlerFile: 'report',

@@ -61,7 +61,7 @@ export class Webhook extends Construct {
     });
     new CfnOutput(Stack.of(this), 'WebhookKeyArn', {
       value: secret.secretArn,
-      description: 'The key of the tokens of clusters; whoever reads it can have any cluster looked at',
+      description: 'The key of the tokens of clusters; anyone who reads it can have any cluster swept',
     });
   }
 }

@@ -105,7 +105,7 @@ function watchedBy(id: HubAlarmId, functions: readonly WatchedFunction[]): reado
 }
 
 /**
- * Rings when a minute has fewer values than it should, also when it has none at all: silence must ring. Three minutes in five, because the tick and CloudWatch's minute
+ * Fires when a minute has fewer values than it should, also when it has none at all: silence must ring. Three minutes in five, because the tick and CloudWatch's minute
  * drift against each other.
  */
 function beat(

@@ -11,8 +11,8 @@ const MAX_CHILDREN = 100;
 const MAX_RULE = 10_240;
 
 const MEANINGS: Readonly<Record<AlarmSeverity, string>> = {
-  critical: 'Somebody must look at the fleet now.',
-  warning: 'Somebody must look at the fleet in the morning.',
+  critical: 'A person must check the fleet now.',
+  warning: 'A person must check the fleet in the morning.',
 };
 
 /** A composite alarm of one level. */
@@ -75,7 +75,7 @@ function anyOf(
     {
       compositeAlarmName: nameOf({ level, disambiguator }),
       alarmDescription:
-        `${MEANINGS[level]} At least one alarm of level ${level} rings; its own description says what to do.\n` +
+        `${MEANINGS[level]} At least one alarm of level ${level} fires; its own description says what to do.\n` +
         `First: aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix ${nameOf({})}\nRunbook: ${runbooks === undefined ? 'certmarshal runbook alarms' : `${runbooks}/alarms/README.md`}`,
       alarmRule: AlarmRule.fromString(rule),
     },

@@ -80,7 +80,7 @@ const NUMBERS: readonly (readonly [
   statistic?: string,
 ])[] = [
   ['Clusters', 'dispatch', METRIC.registered],
-  ['not well', 'report', METRIC.clustersUnwell],
+  ['not healthy', 'report', METRIC.clustersUnwell],
   ['not readable', 'report', METRIC.clustersUnreadable],
   ['in maintenance', 'report', METRIC.clustersInMaintenance],
   ['Certificates, critical', 'report', 'CertificatesCritical' satisfies SignalId],
@@ -122,7 +122,7 @@ function trends(): IWidget[] {
     graph('Requests', [
       sum(METRIC.approved, 'approved'),
       sum(METRIC.denied, 'denied'),
-      sum(METRIC.left, 'left undecided'),
+      sum(METRIC.left, 'not approved'),
       sum(METRIC.writeFailed, 'not written'),
     ]),
     graph(

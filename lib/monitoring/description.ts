@@ -18,7 +18,7 @@ const LONGEST = 1_024;
 const MAX_TOKEN = 250;
 
 /**
- * What an alarm says to the person it wakes up: what it means, when it rings, what to do first, and where to read on. The command has a line of its own, to be copied.
+ * What an alarm says to the person it wakes up: what it means, when it fires, what to do first, and where to read on. The command has a line of its own, to be copied.
  *
  * @throws Error for one that CloudWatch would not take
  */
@@ -37,13 +37,13 @@ export function describeAlarm({ alarm, threshold, first, runbooks }: Description
     'signal' in watches
       ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${management}`
       : '';
-  const text = `${meaning} Rings when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
+  const text = `${meaning} Fires when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
   return text;
 }
 
 function shown(entry: AlarmEntry, threshold: number): string {
-  if ('ringsAt' in entry) return entry.ringsAt.replace('N', String(threshold));
+  if ('firesAt' in entry) return entry.firesAt.replace('N', String(threshold));
   const { unit } = SIGNALS[entry.watches.signal];
   if (unit === 'Seconds') return `${threshold} seconds or more`;
   return unit === 'None' ? `${threshold} times the burn that is allowed, or more` : `${threshold} or more`;

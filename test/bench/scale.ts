@@ -81,7 +81,7 @@ async function benchHub(say: (text: string) => void): Promise<Figure[]> {
     if (world.known() < CLUSTERS) await delay(RETRY_MS);
   }
   for (const kind of ['well', 'well', 'unwell', 'unwell'] as const) {
-    say(`a minute in which ${kind === 'well' ? 'all clusters are well' : `${UNWELL} clusters are not well`}`);
+    say(`a minute in which ${kind === 'well' ? 'all clusters are healthy' : `${UNWELL} clusters are not well`}`);
     await minute(kind, times.dispatch);
   }
 

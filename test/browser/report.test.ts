@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   it('answers its three questions without scrolling, and never scrolls sideways', async () => {
     for (const health of [threeClusters(), fleetOf(1_000, 20)]) {
       const { page } = await open(health);
-      for (const heading of ['What bites first', 'What is not known']) {
+      for (const heading of ['What expires first', 'What is not known']) {
         const box = await page
           .locator('section')
           .filter({ has: page.getByRole('heading', { name: heading }) })
@@ -260,7 +260,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
 
   it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
     const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));
-    const words = "36 proven, 1 names another's, 2 not proven, 2 no longer proven, 1 unknown";
+    const words = "36 proven, 1 another node's name, 2 not proven, 2 no longer proven, 1 unknown";
     const cell = visibleRows(page).first().locator('td').nth(3);
     expect(await cell.innerText()).toBe('✖ 36 of 42');
     expect(await cell.getByRole('img', { name: words }).locator('rect').count()).toBe(5);
@@ -341,9 +341,9 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     const { page } = await open(threeClusters(), '#cluster=berlin-prod', { timezoneId: 'Asia/Tokyo' });
     expect(await page.locator('#made').textContent()).toMatch(/^Made 1 minute ago, 22 Nov 2026, 11:00 (?:GMT\+9|JST)$/);
     expect(await page.locator('#made time').getAttribute('title')).toContain('2026-11-22 02:00 UTC');
-    expect(await page.locator('.bites').textContent()).toContain('in 12 days');
-    expect(await page.locator('.bites').textContent()).toContain('ended 25 hours ago');
-    expect(await page.locator('tr.detail').textContent()).toMatch(/bites in 12 days, 4 Dec 2026, 20:36 (?:GMT\+9|JST)/);
+    expect(await page.locator('.expiring').textContent()).toContain('in 12 days');
+    expect(await page.locator('.expiring').textContent()).toContain('expired 25 hours ago');
+    expect(await page.locator('tr.detail').textContent()).toMatch(/due in 12 days, 4 Dec 2026, 20:36 (?:GMT\+9|JST)/);
     await page.context().close();
   });
 
@@ -357,8 +357,8 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(await page.locator('main > :first-child').getAttribute('id')).toBe('old');
     expect(await page.evaluate('getComputedStyle(document.querySelector("#well")).fontSize')).toBe('18px');
     // No time from now beside a story that was told from then.
-    expect(await page.locator('.bites').textContent()).not.toMatch(/in \d+ days|ago/);
-    expect(await page.locator('.bites').textContent()).toContain('4 Dec 2026');
+    expect(await page.locator('.expiring').textContent()).not.toMatch(/in \d+ days|ago/);
+    expect(await page.locator('.expiring').textContent()).toContain('4 Dec 2026');
     expect(await page.locator('tbody').textContent()).not.toMatch(/· 4 Dec|days ago/);
     await page.close();
   });
@@ -375,7 +375,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
       expect(story?.width).toBeGreaterThan(width * 0.75);
       expect((story?.x ?? 0) + (story?.width ?? Infinity)).toBeLessThanOrEqual(width);
     }
-    const links = page.locator('.stories a, .tile a, .names a, .bites a, tbody th button').filter({ visible: true });
+    const links = page.locator('.stories a, .tile a, .names a, .expiring a, tbody th button').filter({ visible: true });
     for (const link of (await links.all()).slice(0, 30))
       expect((await link.boundingBox())?.height).toBeGreaterThanOrEqual(24);
     await visibleRows(page).first().locator('button').click();
@@ -417,8 +417,8 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
 
   it('is readable without a script', async () => {
     const { page, incidents } = await open(threeClusters(), '', { javaScriptEnabled: false });
-    expect(await page.locator('h2').first().textContent()).toContain('2 of 3 clusters need somebody now');
-    expect(await page.locator('.bites').textContent()).toContain('2026-12-04');
+    expect(await page.locator('h2').first().textContent()).toContain('2 of 3 clusters need a person now');
+    expect(await page.locator('.expiring').textContent()).toContain('2026-12-04');
     expect(await page.locator('#table tbody tr').count()).toBe(3);
     expect(await page.locator('#table').textContent()).toContain('worker-3 asked for 10.0.1.24');
     expect(await page.locator('noscript').isVisible()).toBe(true);
@@ -437,7 +437,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(await visibleRows(page).count()).toBe(6);
     expect(await page.locator('tr.detail:visible').count()).toBe(4);
     expect(await page.locator('#tools').isVisible()).toBe(false);
-    expect(await page.locator('.bites, .axis, .tiles').filter({ visible: true }).count()).toBe(3);
+    expect(await page.locator('.expiring, .axis, .tiles').filter({ visible: true }).count()).toBe(3);
     await page.evaluate("dispatchEvent(new Event('afterprint'))");
     await page.emulateMedia({ media: 'screen' });
     expect(await page.locator('tr.detail:visible').count()).toBe(0);

@@ -133,10 +133,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const { status, stdout, stderr } = await run(`rollout plan ${ofBerlin}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(shown(stdout)).toMatchInlineSnapshot(`
-      "✔ berlin: nothing is due: the first certificate ends in 299 days, it is due in 254 days.
+      "✔ berlin: nothing is due: the first certificate expires in 299 days, it is due in 254 days.
         10.0.1.10:6443, context certmarshal
 
-        ◌ due: the first certificate ends in 299 days, it is due in 254 days  (passes without you; at rollout start you answer for it)
+        ◌ due: the first certificate expires in 299 days, it is due in 254 days  (passes without you; at rollout start you answer for it)
           → Wait until DAY CLOCK UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
         · for you to answer when it is due: opted-in-by-owner, spare-capacity, etcd-backup
         · not known here, 4 in all: opted-in-by-fleet, maintenance-window, loop-guard, fleet-budget
@@ -181,14 +181,14 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const { status, stdout } = await run(`rollout plan ${ofBerlin}`);
     expect(status).toBe(0);
     expect(shown(stdout)).toMatchInlineSnapshot(`
-      "◇ berlin: would roll 3 control plane machines, 19 days before their certificates end.
+      "◇ berlin: would roll 3 control plane machines, 19 days before their certificates expire.
         10.0.1.10:6443, context certmarshal
 
         ! opted-in-by-owner: no annotation certmarshal.dev/rollout-mode  (at rollout start you answer for it)
           → Who owns the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin certmarshal.dev/rollout-mode=auto --overwrite
-        ! spare-capacity: nobody vouches for room for one machine more, without which a rollout waits for ever  (at rollout start you answer for it)
+        ! spare-capacity: room for one machine more is not vouched for, and without it a rollout waits for ever  (at rollout start you answer for it)
           → See that there are resources and an address for one machine more; then add spare-capacity to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept spare-capacity
-        ! etcd-backup: nobody vouches for a backup of etcd that can be restored  (at rollout start you answer for it)
+        ! etcd-backup: a backup of etcd that can be restored is not vouched for  (at rollout start you answer for it)
           → Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then add etcd-backup to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept etcd-backup
         · not known here, 4 in all: opted-in-by-fleet, maintenance-window, loop-guard, fleet-budget
         ✔ 25 more passed; --verbose lists them

@@ -209,7 +209,10 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     });
     await ask('reserved', 'worker-loop', address);
     const { status, stdout, stderr } = await decide('reserved');
-    expect({ status, stderr }).toEqual({ status: 1, stderr: 'Nothing was written: no node may have a name of it.\n' });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'Nothing was written: it has a name that no node may have.\n',
+    });
     expect(stdout).toContain(`      --name ${address}\n`);
     expect((await decide('reserved', { names: [address] })).status).toBe(0);
   });
@@ -234,7 +237,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     [
       'was changed',
       async (name) => admin.patch(`${CSRS}/${name}`, { metadata: { labels: { some: 'label' } } }),
-      /it was changed, and is still undecided/,
+      /it was changed, and is still pending/,
     ],
   ])('writes nothing where the request %s after it was shown', async (what, beforeWrite, why) => {
     const name = what.replace(' ', '-');

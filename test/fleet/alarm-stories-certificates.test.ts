@@ -62,7 +62,7 @@ it('tells that a certificate has ended, and what that means', async () => {
   await story.until(() => story.isOver(), 45);
   const ended = 'the kube-apiserver certificate at SERVER ended 35 minutes ago';
   const unreadable =
-    'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or the authority above it, has expired';
+    'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or its CA, has expired';
   expect(story.told()).toEqual([
     `3 [critical] berlin: ${ended}`,
     `11 [critical] berlin: ${unreadable}`,
@@ -94,7 +94,7 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
   const restarted = startKubelet({ api, node, random: seededRandom(1) });
   await story.until(() => story.isOver(), 42);
   const said =
-    'the kubelet serving certificate of berlin-1 ends in 8 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
+    'the kubelet serving certificate of berlin-1 ends in 8 minutes; the kubelet should have renewed it before 90 % of its lifetime';
   // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 94, warning: 94 });
   expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [recovered] berlin: over: ${said}`]);

@@ -26,7 +26,7 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
 }
 
 const UNREADABLE =
-  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
+  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection was lost (ECONNRESET)';
 const HOSTILE = 'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); refused';
 
 describe('a cluster that cannot be reached', () => {

@@ -97,7 +97,7 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
     expect(new Set(dialled)).toEqual(new Set(NODES.map(({ address }) => `${address}:${KUBELET_PORT}`)));
     expect(approvedNodes(near.server)).toEqual(['system:node:renews']);
     expect(approvedNodes(far.server)).toEqual([]);
-    expect(output.text()).toContain('this lane does not reach nodes');
+    expect(output.text()).toContain('this lane cannot reach nodes');
   } finally {
     output.restore();
   }

@@ -137,7 +137,7 @@ describe('a Machine without an address of a type that is known', () => {
     expect(await verdictOn(strange(), servingNames(VSPHERE, born(1))!)).toMatchObject({
       verdict: 'leave',
       reason: 'EvidenceMissing',
-      message: `${MACHINE} has no addresses yet, or none of a type that is known`,
+      message: `${MACHINE} has no addresses yet, or none of a known type`,
     });
   });
 

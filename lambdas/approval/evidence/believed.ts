@@ -106,7 +106,7 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   source: 'node',
   ok: false,
   problem:
-    'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own, or have a certificate for it',
+    'Nodes are not trusted while the service CIDRs of the cluster are unknown: a node may report the address of a Service as its own, or have a certificate for it',
   remedy:
     'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, hybrid, renewal and patterns out of the evidence of its policy.',
 };
@@ -115,7 +115,7 @@ const MACHINES_MAY_LIE: SourceReading = {
   source: 'machine',
   ok: false,
   problem:
-    'Machines are not believed while the service CIDRs of the cluster are not known: their addresses may be what the guest says, and so the address of a Service',
+    'Machines are not trusted while the service CIDRs of the cluster are unknown: their addresses may come from the guest, and so may be the address of a Service',
   remedy:
     'Write serviceCidrs of the cluster in fleet.yaml (on the command line --service-cidr), or spec.clusterNetwork.services.cidrBlocks of its Cluster.',
 };

@@ -49,7 +49,7 @@ function tooMuch(source: ListedSource): SourceReading {
     source,
     ok: false,
     kind: 'too-large',
-    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${EVIDENCE_SOURCES[source].maxMib} MiB hold`,
-    remedy: 'Find out who makes so many of them; Kubernetes supports 5,000 nodes in a cluster.',
+    problem: `there are more than ${MAX_OWNERS} of them, or their names and addresses take more than ${EVIDENCE_SOURCES[source].maxMib} MiB`,
+    remedy: 'Find out who creates so many of them; Kubernetes supports 5,000 nodes in a cluster.',
   };
 }

@@ -38,7 +38,7 @@ export function ownerFromServedCertificate(
   authorities: readonly Certificate[],
   now: number,
 ): RenewalProof {
-  if (leaf === undefined) return { ok: false, why: `what it serves at ${where} is no certificate` };
+  if (leaf === undefined) return { ok: false, why: `what it serves at ${where} is not a certificate` };
   if (!leaf.ok) return { ok: false, why: `what it serves at ${where} cannot be read: ${leaf.problem}` };
   const { certificate } = leaf;
   const fault = faultOf(certificate, node, authorities, now);
@@ -64,10 +64,10 @@ function faultOf(
 ): string | undefined {
   if (isSelfSigned(certificate) === true) return 'is self-signed';
   const issuer = authorities.find((authority) => authority.isAuthority && isIssuedBy(certificate, authority));
-  if (issuer === undefined) return 'is not signed by an authority that the connection to the API server trusts';
-  if (!isValid(issuer, now)) return 'is signed by an authority that is not valid now';
+  if (issuer === undefined) return 'is not signed by a CA that the connection to the API server trusts';
+  if (!isValid(issuer, now)) return 'is signed by a CA that is not valid now';
   if (now < certificate.notBefore) return 'is not valid yet';
-  if (now > certificate.notAfter) return `has ended, ${new Date(certificate.notAfter).toISOString()}`;
+  if (now > certificate.notAfter) return `expired at ${new Date(certificate.notAfter).toISOString()}`;
   if (certificate.commonName !== `system:node:${node}`) return `is not of system:node:${node}`;
   if (certificate.organizations.length !== 1 || certificate.organizations[0] !== 'system:nodes')
     return 'is not of the organization system:nodes alone';

@@ -284,7 +284,7 @@ function unproven(
     const message =
       known.trusted.length === 0
         ? missing(node, known, evidence, policy)
-        : `${objects} has no addresses yet, or none of a type that is known`;
+        : `${objects} has no addresses yet, or none of a known type`;
     return { reason: 'EvidenceMissing', message, hostile: false };
   }
   for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
@@ -365,7 +365,7 @@ function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
   const parts: string[] = [];
   for (const reading of evidence.readings) {
     if (!reading.ok || !policy.evidence.includes(reading.source)) continue;
-    parts.push(`no ${EVIDENCE_SOURCES[reading.source].plural.slice(0, -1)} (${reading.lookedAt} looked at)`);
+    parts.push(`no ${EVIDENCE_SOURCES[reading.source].plural.slice(0, -1)} (${reading.lookedAt} checked)`);
   }
   return parts.length === 0
     ? `no evidence was read (policy asks for ${policy.evidence.join(', ')}); nothing`

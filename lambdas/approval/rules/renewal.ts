@@ -101,7 +101,7 @@ function faultOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): 
   const kinds = strangers.source === 'machine' ? 'Machines' : 'EC2 instances';
   return {
     reason: 'EvidenceMissing',
-    why: `there are ${kinds} of other nodes and none of this one, so it renews nothing`,
+    why: `there are ${kinds} of other nodes but none of this one, so its request is no renewal`,
   };
 }
 

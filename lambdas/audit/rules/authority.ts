@@ -137,7 +137,7 @@ function bounds(
   const notAfter = endOf(authority);
   const name = nameOf(what, best, authority.member);
   const common = { ...about(authority, provider, now), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
-  const ends = `${name} ends ${notAfter > now ? `in ${span(notAfter - now)}` : `${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
+  const ends = `${name} ${notAfter > now ? `expires in ${span(notAfter - now)}` : `expired ${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
   if (cut > 0)
     return [
       {
@@ -151,9 +151,7 @@ function bounds(
   if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const life = usual > 0 ? usual : LEAF_LIFE_MS;
   if (authority.notAfter - now >= life) return [];
-  return [
-    { ...common, severity: 'info', message: `${ends}, sooner than the ${span(life)} for which it usually signs` },
-  ];
+  return [{ ...common, severity: 'info', message: `${ends}, less than the ${span(life)} for which it usually signs` }];
 }
 
 /** Of kubeadm and etcdadm. */
@@ -173,7 +171,7 @@ function outlives(
       ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
       severity: 'warning',
-      message: `${nameOf(leaf.what, leaf.best, leaf.member)} ends on ${date(endOf(leaf))}, but ${authority.object}, which signed it, ends before, on ${date(endOf(authority))}`,
+      message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on ${date(endOf(authority))}`,
       due: isoOf(endOf(authority)),
     },
   ];

@@ -70,7 +70,7 @@ function seenAgo({ lastSeen, best }: KnownCertificate, now: number): string {
   if (lastSeen === undefined) return '';
   return best.source === 'signing-requests'
     ? `; its request was last seen ${span(now - lastSeen)} ago`
-    : `; it was last seen ${span(now - lastSeen)} ago and cannot be looked at now`;
+    : `; it was last seen ${span(now - lastSeen)} ago and cannot be checked now`;
 }
 
 function stale(certificate: KnownCertificate, name: string, provider: Provider, now: number): readonly Draft[] {
@@ -82,13 +82,13 @@ function stale(certificate: KnownCertificate, name: string, provider: Provider, 
   const remedy =
     other.basis === 'annotation' || other.source === 'machines'
       ? '; delete the annotation machine.cluster.x-k8s.io/certificates-expiry of the KubeadmConfig, so that Cluster API reads the certificate again'
-      : '; believe the first';
+      : '; trust the first';
   return [
     {
       ...about(certificate, provider, now),
       code: 'StaleAnnotation',
       severity: 'warning',
-      message: `two sources disagree about the end of ${name}: ${says(best)}, ${says(other)}${remedy}`,
+      message: `two sources disagree about when ${name} expires: ${says(best)}, ${says(other)}${remedy}`,
       words: { where: other.where, source: other.source },
     },
   ];
@@ -107,7 +107,7 @@ function unreadableEnds(observations: readonly Observation[]): readonly Draft[] 
         severity: 'warning',
         object: `${what} ${where}${position > 0 ? ` #${position + 1}` : ''}`,
         what,
-        message: `the end of ${nameOf(what, observation)} is no time`,
+        message: `the expiry of ${nameOf(what, observation)} is not a time`,
         words: { where, source },
       } as const;
     });

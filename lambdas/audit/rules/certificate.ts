@@ -72,7 +72,7 @@ const CERTIFICATE_RULES = [
       if (!hasEnded(judged)) return undefined;
       return {
         severity: isMild(judged) ? 'warning' : 'critical',
-        message: `${name} ended ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
+        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -84,7 +84,7 @@ const CERTIFICATE_RULES = [
       if (hasEnded(judged) || !isOverdue(judged)) return undefined;
       return {
         severity: severityOf(judged) ?? 'warning',
-        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}; a kubelet renews before 90 % of the life is over, and this one did not${lengthBasis(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}; the kubelet should have renewed it before 90 % of its lifetime${lengthBasis(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -97,7 +97,7 @@ const CERTIFICATE_RULES = [
       if (severity === undefined || hasEnded(judged) || isOverdue(judged)) return undefined;
       return {
         severity,
-        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -125,7 +125,7 @@ const CERTIFICATE_RULES = [
         return undefined;
       if (notAfter - notBefore <= VERY_LONG_MS) return undefined;
       return info(
-        `${name} lives ${span(notAfter - notBefore)}, until ${date(notAfter)}: longer than anybody remembers`,
+        `${name} is valid for ${span(notAfter - notBefore)}, until ${date(notAfter)}: its renewal will be forgotten`,
       );
     },
   },
@@ -144,17 +144,17 @@ const CERTIFICATE_RULES = [
   {
     id: 'IssuerUnknown',
     judge: ({ name, what, authorityKnown, shown }) => {
-      const { issuedByCluster, issuedBefore, issuer = 'somebody', subject = 'another' } = shown;
+      const { issuedByCluster, issuedBefore, issuer = 'an unknown issuer', subject = 'another' } = shown;
       if (isOfAnother(shown))
         return warning(
-          `where ${name} should be, a server shows that of ${printable(subject)}: something else answers there`,
+          `where ${name} should be, a server presents that of ${printable(subject)}: something else answers there`,
         );
       if (issuedBefore)
         return warning(
-          `${name} is self-signed, and the one that it showed before was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
+          `${name} is self-signed, but the earlier one was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
         );
       if (issuedByCluster !== false || CERTIFICATE_CLASSES[what].anyIssuer || !authorityKnown) return undefined;
-      return warning(`no authority that the cluster shows signed ${name}; it says ${printable(issuer)} did`);
+      return warning(`${name} is not signed by a CA of the cluster; its issuer is ${printable(issuer)}`);
     },
   },
   {
@@ -165,7 +165,7 @@ const CERTIFICATE_RULES = [
       if (commonName === `system:node:${node}`) return undefined;
       const found = commonName === undefined ? 'absent' : printable(commonName);
       return info(
-        `the common name of ${name} is ${found} and not system:node:${printable(node)}, which API servers will verify (KEP-4872)`,
+        `the common name of ${name} is ${found}, not system:node:${printable(node)}, which API servers will verify (KEP-4872)`,
       );
     },
   },
@@ -180,7 +180,7 @@ export function judgeCertificate(
   const what = classOf(observation);
   const name = nameOf(what, observation);
   if (notAfter === undefined)
-    return [{ code: 'CertificateUnreadable', severity: 'warning', message: `the end of ${name} is no time` }];
+    return [{ code: 'CertificateUnreadable', severity: 'warning', message: `the expiry of ${name} is not a time` }];
   const lives = [{ notBefore: timeOf(observation.notBefore), notAfter }];
   return judgeByRules({
     observation,
@@ -252,12 +252,12 @@ function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string 
     case 'certificate':
       return '';
     case 'status':
-      return ', as a status says';
+      return ', according to a status';
     case 'annotation':
-      return ', as an annotation says';
+      return ', according to an annotation';
     case 'inference':
       return atMost
-        ? ' at the latest, as the age of its Machine tells: neither its Node nor a certificate of that machine was seen'
-        : ', as its age tells: no one saw the certificate itself';
+        ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
+        : ', estimated from its age: the certificate itself was not seen';
   }
 }

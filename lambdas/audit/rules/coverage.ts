@@ -58,7 +58,7 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: `nothing tells when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} ends`,
+        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
         renewedBy: renewedBy(what, provider),
       },
     ];
@@ -106,7 +106,7 @@ function withoutControlPlane({ provider, observations }: Coverage): readonly Dra
       code: 'CoverageShrunk',
       severity: 'warning',
       object: 'control-plane machines',
-      message: `no control plane machine is among ${counted(machines.length, 'Machine')} (${firstOf(names)}); they are all in one namespace, which fleet.yaml names`,
+      message: `there is no control plane machine among ${counted(machines.length, 'Machine')} (${firstOf(names)}); all machines must be in the namespace that fleet.yaml names`,
       words: { source: 'machines' },
     },
   ];
@@ -156,7 +156,7 @@ function fewerThanBefore({ observations, before, read, now }: Coverage): readonl
         severity: 'warning',
         object: `${role} machines gone`,
         places: missing,
-        message: `${firstOf(missing)} ${missing.length === 1 ? 'was' : 'were'} among the ${titleOf(role)} machines and ${missing.length === 1 ? 'is' : 'are'} not seen any more, and no new one is; ${counted(present.size, 'machine')} left`,
+        message: `${firstOf(missing)} ${missing.length === 1 ? 'was' : 'were'} among the ${titleOf(role)} machines and ${missing.length === 1 ? 'is' : 'are'} not seen any more, and there is no new one; ${counted(present.size, 'machine')} left`,
         words: { source: 'machines' },
       },
     ];

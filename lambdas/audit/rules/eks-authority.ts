@@ -20,7 +20,7 @@ function failed({ id, distributionStatus }: AuthorityObservation): readonly Draf
       code: 'AuthorityDistributionFailed',
       severity: 'critical',
       object: `EKS certificate authority ${id}`,
-      message: `EKS could not distribute the certificate authority ${id}, so nothing trusts it yet`,
+      message: `EKS could not distribute the CA ${id}, so nothing trusts it yet`,
       renewedBy: 'EKS',
       words: { authority: id },
     },
@@ -59,7 +59,7 @@ function untrusted(
   const when = activating
     ? 'it is being activated now'
     : activation === undefined
-      ? 'EKS names no date of its activation'
+      ? 'EKS gives no date for its activation'
       : activation > now
         ? `EKS activates it in ${span(activation - now)}, on ${date(activation)}`
         : `EKS was to activate it on ${date(activation)}`;

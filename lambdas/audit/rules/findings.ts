@@ -178,7 +178,7 @@ function tooMany(left: readonly Draft[]): Draft {
     code: 'SourcePartial',
     severity: 'warning',
     object: 'findings',
-    message: `${left.length} more findings are left out, ${critical} of them critical and ${theirs} about certificates of workloads; delete what is not in use any more, such as old TLS Secrets`,
+    message: `${left.length} more findings are not shown, ${critical} of them critical and ${theirs} about certificates of workloads; delete unused certificates, such as old TLS Secrets`,
   };
 }
 

@@ -26,7 +26,7 @@ export function kubeletFindings(
           ...common,
           code: 'NoValidCertificate',
           severity: 'critical',
-          message: `the kubelet of ${node} says that it has no valid ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate`,
+          message: `the kubelet of ${node} reports that it has no valid ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate`,
         },
       ];
     const certificate = known.get(`${what} ${node}`);
@@ -41,7 +41,7 @@ export function kubeletFindings(
         ...common,
         code: 'RenewalErrors',
         severity: 'warning',
-        message: `the kubelet of ${node} says that renewing its ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate failed ${counted(errors, 'time')} since it started`,
+        message: `the kubelet of ${node} failed to renew its ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate ${counted(errors, 'time')} since it started`,
       },
     ];
   });
@@ -65,7 +65,7 @@ function rotationFindings(
     {
       code: 'RotationUnusual',
       severity: 'info',
-      message: `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its life; a kubelet does so between 70 % and 90 %`,
+      message: `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its lifetime; normal is between 70 % and 90 %`,
     },
   ];
 }
@@ -82,7 +82,7 @@ export function clockFindings(observations: readonly Observation[]): readonly Dr
         code: 'ClockSkew',
         severity: 'warning',
         object: `clock of ${server}`,
-        message: `the clock of ${firstOf([server])} is at least ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours, so every time of an end is that much off`,
+        message: `the clock of ${firstOf([server])} is at least ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours, so every expiry time is off by that much`,
         words: { source: 'clock' },
       },
     ];

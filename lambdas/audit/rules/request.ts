@@ -61,7 +61,7 @@ function judge(group: RequestsObservation, now: number): readonly Draft[] {
           ...common,
           code: 'RequestPending',
           severity: 'warning',
-          message: `${many} wait${count === 1 ? 's' : ''} undecided, the oldest for ${span(age)}; a kubelet gives up after 15 minutes`,
+          message: `${many} ${count === 1 ? 'is' : 'are'} pending, the oldest for ${span(age)}; a kubelet gives up after 15 minutes`,
         },
       ];
     case 'approved': {
@@ -72,13 +72,13 @@ function judge(group: RequestsObservation, now: number): readonly Draft[] {
           ...common,
           code: 'RequestNotIssued',
           severity,
-          message: `${many} ${count === 1 ? 'is' : 'are'} approved and not issued, the oldest for ${span(age)}; its signer does not run, or does not want to`,
+          message: `${many} ${count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(age)}; its signer does not run, or does not sign it`,
         },
       ];
     }
     case 'failed':
       if (!(count > 0)) return [];
-      return [{ ...common, code: 'RequestFailed', severity: 'warning', message: `the signer refused ${many}${says}` }];
+      return [{ ...common, code: 'RequestFailed', severity: 'warning', message: `the signer failed ${many}${says}` }];
     case 'denied':
       if (!(lastHour >= MANY_DENIED)) return [];
       return [

@@ -56,12 +56,10 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     const isBiting = isLost && bites(unknown, (said) => said.source === source);
     const failed =
       failure === undefined
-        ? `was not looked at${isLost ? ` for ${span(now - since)}` : ''}`
+        ? `was not checked${isLost ? ` for ${span(now - since)}` : ''}`
         : `could not be read${isLost ? ` for ${span(now - since)}` : ''} (${failure.problem}: ${failure.message})`;
     const holds =
-      count === 0
-        ? ''
-        : `; ${counted(count, 'certificate')} that it showed before still count${count === 1 ? 's' : ''}`;
+      count === 0 ? '' : `; ${counted(count, 'certificate')} seen there earlier still count${count === 1 ? 's' : ''}`;
     return {
       code: isLost ? 'SourceLost' : 'SourceUnread',
       severity: isBiting ? 'critical' : 'warning',
@@ -172,7 +170,7 @@ function storyOf(
   const verb = {
     Unreachable:
       first?.source === 'tls' ? ['does not answer', 'do not answer'] : ['could not be read', 'could not be read'],
-    CertificateUnreadable: ['shows no certificate that can be read', 'show no certificate that can be read'],
+    CertificateUnreadable: ['shows no readable certificate', 'show no readable certificate'],
     SourcePartial: ['is left out', 'are left out'],
   }[code];
   if (wheres.length === 1) return `${wheres[0]}${thing} ${verb[0]} (${first?.problem}: ${first?.message})`;

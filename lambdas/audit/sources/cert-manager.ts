@@ -49,8 +49,8 @@ function statusOf(
       where,
       what,
       problem: 'missing',
-      message: `it has no certificate yet, or status.notAfter is no time${notReady === undefined ? '' : `; ${notReady}`}`,
-      remedy: 'kubectl describe certificate tells what cert-manager waits for.',
+      message: `it has no certificate yet, or status.notAfter is not a time${notReady === undefined ? '' : `; ${notReady}`}`,
+      remedy: 'kubectl describe certificate shows what cert-manager waits for.',
     };
   const from = renewalTime === undefined ? '' : `, from ${isoOf(renewalTime).slice(0, 10)} on`;
   return {

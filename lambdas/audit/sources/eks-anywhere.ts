@@ -99,15 +99,15 @@ function scanned(
 
 const NO_DAYS = {
   problem: 'malformed',
-  message: 'expiresInDays in the status of the Cluster is no number of days',
-  remedy: 'Look who writes the status of the Cluster beside EKS Anywhere.',
+  message: 'expiresInDays in the status of the Cluster is not a number of days',
+  remedy: 'Find out what else writes the status of the Cluster besides EKS Anywhere.',
 } as const;
 
 function missing(name: string, port: number) {
   return {
     problem: 'missing',
     message: `EKS Anywhere could not reach machine ${name}`,
-    remedy: `Look at the log of deployment eksa-controller-manager in eksa-system, and at the route from there to port ${port} of the machine's external address.`,
+    remedy: `Check the log of deployment eksa-controller-manager in eksa-system, and the route from there to port ${port} of the machine's external address.`,
   } as const;
 }
 

@@ -52,8 +52,8 @@ export const kubeadmConfigs: AuditSource = {
               kind: 'unread',
               ...sighting,
               problem: 'malformed',
-              message: `the annotation ${EXPIRY_ANNOTATION} is no RFC 3339 time`,
-              remedy: 'Remove the annotation from the KubeadmConfig: the control plane provider then writes it anew.',
+              message: `the annotation ${EXPIRY_ANNOTATION} is not an RFC 3339 time`,
+              remedy: 'Remove the annotation from the KubeadmConfig: the control plane provider then writes it again.',
             }
           : toldCertificate(sighting, { basis: 'annotation', notAfter: at }, cluster.provider),
       );

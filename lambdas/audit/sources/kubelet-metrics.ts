@@ -69,8 +69,8 @@ function late(asked: number, all: number, { now }: AuditContext): Observation {
     source: 'kubelet-metrics',
     observedAt: new Date(now()).toISOString(),
     problem: 'timeout',
-    message: `${asked} of ${all} kubelets were asked for their metrics before the time was over`,
-    remedy: 'Look for kubelets that answer slowly; handshakes tell the same, and sooner.',
+    message: `${asked} of ${all} kubelets were asked for their metrics before time ran out`,
+    remedy: 'Find the kubelets that answer slowly; handshakes show the same, and sooner.',
   };
 }
 
@@ -132,8 +132,8 @@ function said(
         what,
         member: node,
         problem: 'malformed',
-        message: `${ttl} is no number of seconds: ${printable(String(seconds), 50)}`,
-        remedy: 'Look at the metrics of that kubelet.',
+        message: `${ttl} is not a number of seconds: ${printable(String(seconds), 50)}`,
+        remedy: 'Check the metrics of that kubelet.',
       },
     ];
   const renewer = renewedBy(what, provider);

@@ -90,6 +90,6 @@ function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind
 
 const NO_COUNT = {
   problem: 'malformed',
-  message: 'its spec.replicas is no number of machines',
-  remedy: 'Check that the management cluster is one: its API server takes only a number.',
+  message: 'its spec.replicas is not a number of machines',
+  remedy: 'Check that this is a management cluster: its API server accepts only a number.',
 };

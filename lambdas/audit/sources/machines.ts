@@ -140,7 +140,7 @@ function noMachine(object: unknown, told: Observing): Observation {
     where: `Machine ${shownName(object)}`,
     problem: 'malformed',
     message: 'it has no name and namespace, or no creationTimestamp that is an RFC 3339 time',
-    remedy: 'Check that the management cluster is one: an API server writes all of these.',
+    remedy: 'Check that this is a management cluster: an API server writes all of these.',
   };
 }
 
@@ -163,7 +163,7 @@ function expiryObservations({ member, expiries }: Member, provider: Provider, to
       kind: 'unread',
       ...sighting,
       problem: 'malformed',
-      message: 'what is said of the end of the certificates is no RFC 3339 time',
+      message: 'what is said of the end of the certificates is not an RFC 3339 time',
       remedy: `Correct or remove the annotation ${EXPIRY_ANNOTATION} of the Machine, or of its KubeadmConfig.`,
     };
   });

@@ -35,7 +35,7 @@ export const nodes: AuditSource = {
               where: `Node ${shownName(item)}`,
               problem: 'malformed',
               message: member,
-              remedy: 'Look at the Node: kubectl get nodes -o yaml shows it.',
+              remedy: 'Check the Node: kubectl get nodes -o yaml shows it.',
             }
           : { ...member, ...told },
       );
@@ -57,7 +57,7 @@ function memberFromNode(
   const node = readNode(object);
   if (node === undefined) return 'metadata.name is missing or longer than a name';
   const { name, createdAt, addresses } = node;
-  if (createdAt === undefined) return 'metadata.creationTimestamp is missing or no time';
+  if (createdAt === undefined) return 'metadata.creationTimestamp is missing or not a time';
   const { controlPlane, kind } = readNodeLabels(object, name);
   return {
     kind: 'member',

@@ -31,7 +31,7 @@ export const signingRequests: AuditSource = {
     });
     const cut = cutShort(told, reading).map((short) => ({
       ...short,
-      message: `${short.message}; ${reading.count} requests were counted until then`,
+      message: `${short.message}; ${reading.count} requests were counted before that`,
     }));
     return {
       observations: [
@@ -50,8 +50,8 @@ export const signingRequests: AuditSource = {
 function strange(count: number) {
   return {
     problem: 'malformed',
-    message: `${count} CertificateSigningRequests have no name, signer, requester or time of creation as every API server writes them`,
-    remedy: 'Look at them: kubectl get csr -o yaml.',
+    message: `${count} CertificateSigningRequests lack the name, signer, requester or creation time that every API server writes`,
+    remedy: 'Check them: kubectl get csr -o yaml.',
   };
 }
 
@@ -61,6 +61,6 @@ function tooLong(count: number) {
     where: 'CertificateSigningRequests with long names',
     problem: 'malformed',
     message: `${count} have a name, signer or requester of more than ${MAX_REQUEST_NAME} characters`,
-    remedy: 'Look at them: kubectl get csr -o yaml.',
+    remedy: 'Check them: kubectl get csr -o yaml.',
   };
 }

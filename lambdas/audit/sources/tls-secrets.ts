@@ -29,7 +29,7 @@ export const tlsSecrets: AuditSource = {
           what,
           problem: 'malformed',
           message: `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`,
-          remedy: 'Look at its tls.crt: it has to be the base64 of a PEM certificate.',
+          remedy: 'Check its tls.crt: it must be the base64 of a PEM certificate.',
         });
       else {
         const seen = certificatesAt({ ...told, what, where }, text.pem, target.cluster.provider);

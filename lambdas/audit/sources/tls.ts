@@ -67,7 +67,7 @@ export const tlsSource: AuditSource = {
         ...(servers.length > MAX_SERVERS ? [tooMany(told, servers.length)] : []),
         // Not where the endpoint failed: what is off is not missed, and the endpoint is.
         ...(!target.reach.handshakes && reached
-          ? [{ kind: 'off' as const, ...told, why: 'this lane does not reach machines' }]
+          ? [{ kind: 'off' as const, ...told, why: 'this lane cannot reach machines' }]
           : []),
       ],
       count: within.length + 1,
@@ -99,7 +99,7 @@ const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
   message: 'no address of it is known',
   remedy:
-    'Look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
+    'Check status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
 };
 
 /** The first address of every server, then the second one of those that did not answer. */
@@ -237,7 +237,7 @@ function tooMany(told: Told, count: number): UnreadObservation {
     kind: 'unread',
     ...told,
     problem: 'too-large',
-    message: `${count} servers, of which the first ${MAX_SERVERS} are looked at`,
-    remedy: 'Look for Nodes that do not exist any more: kubectl get nodes.',
+    message: `${count} servers, of which the first ${MAX_SERVERS} are checked`,
+    remedy: 'Find Nodes that no longer exist: kubectl get nodes.',
   };
 }

@@ -143,7 +143,7 @@ const MAX_PEM = 1024 * 1024;
 function pemOf(data: JsonObject, key: string): string | undefined | { readonly problem: string } {
   const pem = field(data, key);
   if (pem === undefined) return undefined;
-  if (typeof pem !== 'string') return { problem: `${key} is no text` };
+  if (typeof pem !== 'string') return { problem: `${key} is not text` };
   return pem.length > MAX_PEM ? { problem: `${key} is larger than ${MAX_PEM} characters` } : pem;
 }
 
@@ -167,7 +167,7 @@ function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where
     ...place,
     problem: 'not-found',
     message: 'it has no such authority',
-    remedy: 'Look at the ConfigMap, and at the flags of kube-apiserver.',
+    remedy: 'Check the ConfigMap, and the flags of kube-apiserver.',
   };
 }
 
@@ -180,6 +180,6 @@ function malformed(
     ...place,
     problem: 'malformed',
     message: problem,
-    remedy: 'Look at the ConfigMap; what reads it finds no authority either.',
+    remedy: 'Check the ConfigMap; clients that read it find no CA either.',
   };
 }

@@ -161,7 +161,7 @@ async function openClusterApi(
     if (!(error instanceof KubernetesError)) throw error;
     throw new UnusableTargetError(problemOf(error));
   }
-  const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
+  const remedy = 'Cluster API writes the Secret again when it is deleted; or name a kubeconfig secret in fleet.yaml.';
   return usable(`${object} on ${management.server}`, remedy, () =>
     createKubernetesClient({ ...loadSecretKubeconfig(text), addresses, expiredServer }),
   );

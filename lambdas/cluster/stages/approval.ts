@@ -155,7 +155,7 @@ function movedTo(url: string, { server }: SweepOrder): string | undefined {
 function heldProblem({ target }: SweepOrder, held: string | undefined): readonly Problem[] {
   if (held === undefined) return [];
   const remedy =
-    'Every decision is made and none is written. After the first sweep of a cluster this ends by itself; if it stays, find out what the cluster is and mend fleet.yaml or its kubeconfig.';
+    'Every decision is made and none is written. After the first sweep of a cluster this ends automatically; if it stays, find out what the cluster is and fix fleet.yaml or its kubeconfig.';
   return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
 }
 
@@ -169,7 +169,7 @@ function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): reado
     {
       kind: 'recovery-connection',
       object: `cluster ${target.id}`,
-      message: `the certificate of its API server ended at ${ended}, and certmarshal connects all the same, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
+      message: `the certificate of its API server expired at ${ended}, and certmarshal connects anyway, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
       remedy:
         'Renew it as docs/runbooks/recovery.md says, then remove the cluster from recovery in fleet.yaml, and deploy.',
     },

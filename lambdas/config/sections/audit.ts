@@ -10,7 +10,7 @@ import { repeats, type Written } from '../written.ts';
 const SHORTEST_SECONDS = 5 * 60;
 const MAX_SECONDS = 24 * 60 * 60;
 
-const SHARE_FORM = 'write the share of the life that is left, above 0 and at most 1, for example 0.2';
+const SHARE_FORM = 'write the share of the lifetime that is left, above 0 and at most 1, for example 0.2';
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const CLASS_NAMES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
@@ -20,20 +20,20 @@ const Level = z.strictObject({
   share: z
     .number(wanted(SHARE_FORM))
     .gt(0, { error: SHARE_FORM })
-    .lte(1, wrong(`is more than the whole life; ${SHARE_FORM}`))
-    .meta({ description: 'When less than this share of its life is left; 0.2 is a fifth.', examples: [0.2] }),
+    .lte(1, wrong(`is more than the whole lifetime; ${SHARE_FORM}`))
+    .meta({ description: 'When less than this share of the lifetime is left; 0.2 is a fifth.', examples: [0.2] }),
   floor: duration()
     .prefault('0s')
     .meta({
       description:
-        'Or less than this, where that is more; but never more than twice the share, so that a short life does not fire all the time, except for what only people renew. Default: 0s.',
+        'Or when less than this is left, if that is earlier; but never earlier than twice the share, so that a short lifetime does not fire all the time, except for certificates that only people renew. Default: 0s.',
       examples: ['14d'],
     }),
   ceiling: duration()
     .exactOptional()
     .meta({
       description:
-        'But never more than this, so that a certificate of many years is no finding years before it expires. Default: no ceiling.',
+        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires. Default: no ceiling.',
       examples: ['90d'],
     }),
 });
@@ -43,15 +43,15 @@ const ThresholdEntry = z.strictObject({
     .exactOptional()
     .meta({
       description:
-        'Classes of certificates that it is for. Default: every class that no other entry or built-in threshold names.',
+        'Classes of certificates that this applies to. Default: every class that no other entry or built-in threshold names.',
       examples: [['kubelet-serving']],
     }),
   warning: Level.meta({
-    description: 'From when on it is a warning.',
+    description: 'When it is a warning.',
     examples: [{ share: 0.2, floor: '14d', ceiling: '90d' }],
   }),
   critical: Level.meta({
-    description: 'From when on it is critical.',
+    description: 'When it is critical.',
     examples: [{ share: 0.05, floor: '3d', ceiling: '21d' }],
   }),
 });
@@ -71,19 +71,19 @@ export const Audit = section(
         .array(ThresholdEntry)
         .nullish()
         .describe(
-          'From when on a certificate is a finding. Built in: a fifth of the life or 14 days for a warning, at most 90 days; a twentieth or 3 days for critical, at most 21 days; earlier for authorities, later for what kubelets and EKS renew automatically.',
+          'When a certificate becomes a finding. Built in: a fifth of the lifetime or 14 days for a warning, at most 90 days; a twentieth or 3 days for critical, at most 21 days; earlier for CAs, later for certificates that kubelets and EKS renew automatically.',
         ),
     })
     .transform(({ every, thresholds }) => ({ everyMinutes: every / 60, thresholds: resolved(thresholds ?? []) })),
   {},
-).describe('How often the certificates of each cluster are looked at, and when one is a finding.');
+).describe('How often the certificates of each cluster are checked, and when one is a finding.');
 
 function everyProblem(seconds: number): string | undefined {
   if (seconds < SHORTEST_SECONDS) return 'is too often for a whole fleet; write 5m or more';
   if (seconds > MAX_SECONDS) return 'is too rare to rely on; write 24h or less';
   return seconds % 60 === 0
     ? undefined
-    : `is no whole number of minutes; write, for example, ${Math.round(seconds / 60)}m`;
+    : `is not a whole number of minutes; write, for example, ${Math.round(seconds / 60)}m`;
 }
 
 function resolved(entries: readonly z.output<typeof ThresholdEntry>[]) {

@@ -21,10 +21,10 @@ import type { ManagementClusters } from './management-clusters.ts';
 const ClusterEntry = z
   .strictObject({
     name: name('cluster').describe(
-      'The name that EKS, EKS Anywhere or Cluster API knows the cluster by. EC2 tags are compared with it.',
+      'The name of the cluster in EKS, EKS Anywhere or Cluster API. EC2 tags are compared with it.',
     ),
     id: clusterId.exactOptional().meta({
-      description: 'Tells two clusters of one name apart, in metrics and reports. Default: the name.',
+      description: 'Distinguishes two clusters with the same name in metrics and reports. Default: the name.',
       examples: ['berlin-prod-2'],
     }),
     provider: z.enum(PROVIDERS).describe('How the cluster is run.'),
@@ -40,7 +40,7 @@ const ClusterEntry = z
       .exactOptional()
       .meta({
         description:
-          'With AWS IAM authentication: clusterID of ConfigMap kube-system/aws-iam-authenticator on EKS Anywhere, the name of the cluster on EKS. The kubeconfig then tells only server and CA.',
+          'With AWS IAM authentication: clusterID of ConfigMap kube-system/aws-iam-authenticator on EKS Anywhere, the name of the cluster on EKS. The kubeconfig then provides only server and CA.',
         examples: ['0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a'],
       }),
     managementKubeconfigSecret: secretArn
@@ -58,7 +58,7 @@ const ClusterEntry = z
   .transform((entry) => ({ ...entry, id: entry.id ?? entry.name }));
 
 /** `clusters`: clusters that are listed one by one. */
-export const Clusters = section(z.array(ClusterEntry), []).describe('Clusters that are listed one by one.');
+export const Clusters = section(z.array(ClusterEntry), []).describe('Clusters listed one by one.');
 
 export type FleetCluster = Contract<typeof ClusterEntry>;
 

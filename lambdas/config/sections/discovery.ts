@@ -77,13 +77,13 @@ const DiscoveryEntry = z
     )
       .exactOptional()
       .meta({
-        description: 'External id that the role demands. It is no secret.',
+        description: 'External id that the role requires. It is not a secret.',
         examples: ['certmarshal-6b1f'],
       }),
     sessionTags: z
       .record(refusing(z.string(), sessionTagKeyProblem), tagValue)
       .refine((tags) => Object.keys(tags).length <= MAX_SESSION_TAGS, {
-        error: `more than ${MAX_SESSION_TAGS} tags; STS takes no more of one session`,
+        error: `more than ${MAX_SESSION_TAGS} tags; STS accepts no more for one session`,
       })
       .prefault({})
       .meta({
@@ -97,7 +97,7 @@ const DiscoveryEntry = z
     lane: laneName
       .exactOptional()
       .describe(
-        'Where the clusters are swept from. Default: one whose endpoint is private, or has an allow list, from the lane in its VPC, the others from outside of every VPC.',
+        'Lane from which the clusters are swept. Default: the lane in the VPC of a cluster if its endpoint is private or has an allow list, else the built-in lane outside of every VPC.',
       ),
     ...auditOptIns,
     accessEntries: z
@@ -106,7 +106,7 @@ const DiscoveryEntry = z
       .prefault([])
       .meta({
         description:
-          'Clusters in which the stack makes the access entry for certmarshal, so that nobody has to do it by hand; only in an entry of one account and one Region. They need authentication mode API or API_AND_CONFIG_MAP.',
+          'Clusters in which the stack creates the access entry for certmarshal; only in an entry of one account and one Region. They need authentication mode API or API_AND_CONFIG_MAP.',
         examples: [['dublin-prod']],
       }),
   })
@@ -114,7 +114,7 @@ const DiscoveryEntry = z
 
 /** `discovery`: EKS clusters that are found by themselves. */
 export const Discovery = section(z.array(DiscoveryEntry), []).describe(
-  'EKS clusters that are found by themselves, by account and Region.',
+  'EKS clusters that are discovered automatically, by account and Region.',
 );
 
 export type EksDiscovery = Contract<typeof DiscoveryEntry>;
@@ -131,7 +131,7 @@ export function discoveryRules({ entries }: Written<typeof Discovery>): void {
     // Source: STS API Reference, AssumeRole, Tags: keys that differ in case only are one key.
     const tags = entry.at('sessionTags');
     for (const [key, first] of repeats(tags.keys, (tag) => tag.toLowerCase()))
-      tags.refuse(`STS takes it for the same tag as ${printable(first, 100)}; keep one of the two`, key);
+      tags.refuse(`STS treats it as the same tag as ${printable(first, 100)}; keep one of the two`, key);
   }
 }
 
@@ -162,7 +162,7 @@ function distinctPlaces(entries: readonly WrittenEntry[]): void {
       }
     }
     for (const [{ place }, { at, places }] of repeated)
-      at.refuse(`${place} looks into ${few([...places])} too; list each account and Region once`);
+      at.refuse(`${place} already covers ${few([...places])}; list each account and Region once`);
   }
 }
 

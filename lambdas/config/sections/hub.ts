@@ -43,7 +43,7 @@ export const Hub = section(
       .max(MAX_CONCURRENCY, wrong(`is more than an account has; write ${MAX_CONCURRENCY} or less`))
       .exactOptional()
       .describe(
-        'Concurrency that is kept free for each sweep function, so that nothing else in the account can starve it. Ten clusters are swept at once with each.',
+        'Reserved concurrency of each sweep function, so that nothing else in the account can starve it. Each unit of it sweeps ten clusters at once.',
       ),
     architecture: z
       .enum(['arm64', 'x86_64'])
@@ -53,13 +53,13 @@ export const Hub = section(
       .boolean()
       .prefault(false)
       .describe(
-        'Sweep at once when an audit log or an Auto Scaling group of this account and Region shows a new node, not only each minute. Needs audit logs of the clusters in CloudWatch Logs. Default: false.',
+        'Sweep immediately when an audit log or an Auto Scaling group of this account and Region shows a new node, not only each minute. Needs audit logs of the clusters in CloudWatch Logs. Default: false.',
       ),
     webhook: z
       .boolean()
       .prefault(false)
       .describe(
-        'Sweep a cluster at once when its API server says that a kubelet asks for a certificate: an admission webhook in the cluster calls a URL of the hub, which anyone can reach. certmarshal credentials create --hints prints it. Default: false.',
+        'Sweep a cluster immediately when its API server reports that a kubelet asks for a certificate: an admission webhook in the cluster calls a URL of the hub, which anyone can reach. certmarshal credentials create --hints prints it. Default: false.',
       ),
   }),
   {},

@@ -13,17 +13,17 @@ export const Journal = section(
       .strictObject({
         mode: z.enum(['governance', 'compliance']).meta({
           description:
-            'governance: only who has the right s3:BypassGovernanceRetention can remove it before its time. compliance: nobody can, not even the account.',
+            'governance: removing an object early takes the permission s3:BypassGovernanceRetention. compliance: no one can remove it early, not even the root user of the account.',
           examples: ['governance'],
         }),
         days: whole(DAYS_FORM)
           .min(1, wrong(`keeps nothing; ${DAYS_FORM}`))
-          .max(MAX_DAYS, wrong(`days can hardly be meant, and are not taken back; ${DAYS_FORM}`))
+          .max(MAX_DAYS, wrong(`days is probably a mistake, and cannot be undone; ${DAYS_FORM}`))
           .meta({ description: 'How long.', examples: [365] }),
       })
       .exactOptional()
       .describe(
-        'S3 Object Lock: nothing that was written to the journal can be changed or removed before its time. Default: none; the bucket keeps every version all the same.',
+        'S3 Object Lock: journal objects cannot be changed or removed before the retention time ends. Default: none; the bucket still keeps every version.',
       ),
   }),
   {},

@@ -21,12 +21,12 @@ function resourceId(kind: string, pattern: RegExp, example: string) {
 const LaneEntry = z
   .strictObject({
     name: refusing(text('the name of the lane'), laneNameProblem).meta({
-      description: 'What discovery, managementClusters and clusters call it.',
+      description: 'The name that discovery, managementClusters and clusters use for it.',
       examples: ['onprem'],
     }),
     vpcId: resourceId('VPC', VPC_ID, 'vpc-0a1b2c3d4e5f60718').meta({
       description:
-        'EKS clusters in this VPC whose endpoint is private, or has an allow list, are swept from here by themselves.',
+        'EKS clusters in this VPC whose endpoint is private, or has an allow list, are swept from here automatically.',
       examples: ['vpc-0a1b2c3d4e5f60718'],
     }),
     subnetIds: list(resourceId('subnet', SUBNET_ID, 'subnet-0a1b2c3d4e5f60718'))
@@ -41,14 +41,14 @@ const LaneEntry = z
       .boolean()
       .exactOptional()
       .describe(
-        'Whether audits from here shake hands with machines and nodes, on the ports 2379, 2380, 6443, 10250, 10257 and 10259. Write false where the network does not reach them. Default: true; the lane outside of every VPC never does.',
+        'Whether audits from here connect by TLS to machines and nodes, on the ports 2379, 2380, 6443, 10250, 10257 and 10259. Write false where the network does not reach them. Default: true; the lane outside of every VPC never does.',
       ),
   })
   .meta({ title: 'Lane' });
 
 /** `lanes`: networks from which clusters are swept. */
 export const Lanes = section(z.array(LaneEntry).max(MAX_LANES), []).describe(
-  'Networks from which clusters are swept that the internet does not reach.',
+  'Networks from which clusters are swept that are not reachable from the internet.',
 );
 
 export type Lane = Contract<typeof LaneEntry>;
@@ -69,7 +69,7 @@ export function laneRule(lane: Pick<Written<unknown>, 'text' | 'refuse'>, known:
   if (name === DEFAULT_LANE) return lane.refuse(NO_WAY);
   const meant = didYouMean(name, known);
   lane.refuse(
-    `"${printable(name, 60)}" is no lane of this file; ${meant === undefined ? 'add it to lanes' : `did you mean "${meant}"?`}`,
+    `"${printable(name, 60)}" is not a lane of this file; ${meant === undefined ? 'add it to lanes' : `did you mean "${meant}"?`}`,
   );
 }
 

@@ -31,7 +31,7 @@ const ManagementClusterEntry = z
       .exactOptional()
       .meta({
         description:
-          'With AWS IAM authentication: clusterID of ConfigMap kube-system/aws-iam-authenticator. The kubeconfig then tells only server and CA.',
+          'With AWS IAM authentication: clusterID of ConfigMap kube-system/aws-iam-authenticator. The kubeconfig then provides only server and CA.',
         examples: ['0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a'],
       }),
     namespace: clusterNamespace,
@@ -44,7 +44,7 @@ const ManagementClusterEntry = z
       .strictObject({
         namespaces: namespaces.prefault([DEFAULT_NAMESPACE]).meta({
           description:
-            'Namespaces of the management cluster whose Cluster objects count. Whoever may write to them decides which clusters there are, and which Machines vouch for them. Default: eksa-system, where EKS Anywhere keeps its own.',
+            'Namespaces of the management cluster whose Cluster objects count. Anyone who may write to them decides which clusters exist, and which Machines vouch for them. Default: eksa-system, where EKS Anywhere keeps its own.',
           examples: [['eksa-system']],
         }),
         include: NameSelection.prefault({}).describe('Only these workload clusters. Default: all.'),
@@ -76,13 +76,13 @@ const ManagementClusterEntry = z
           ),
       })
       .prefault({})
-      .describe('Its Cluster API workload clusters, and how they are entered.'),
+      .describe('Its Cluster API workload clusters, and how certmarshal connects to them.'),
   })
   .meta({ title: 'Management cluster' });
 
 /** `managementClusters`: they are swept, and their workload clusters are found by themselves. */
 export const ManagementClusters = section(z.array(ManagementClusterEntry), []).describe(
-  'EKS Anywhere and other Cluster API management clusters; their workload clusters are found by themselves.',
+  'EKS Anywhere and other Cluster API management clusters; their workload clusters are discovered automatically.',
 );
 
 export type ManagementCluster = Contract<typeof ManagementClusterEntry>;

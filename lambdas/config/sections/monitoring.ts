@@ -37,14 +37,14 @@ function thresholdOf(id: AlarmId) {
   if (setting === 'count') return count(id);
   if (setting === 'burn') return burn(id);
   return share('write a share above 0 and below 1, for example 0.9').meta({
-    description: `From which share of ${setting.shareOf} on it rings. Default: ${ALARMS[id].threshold}.`,
+    description: `Fires from this share of ${setting.shareOf}. Default: ${ALARMS[id].threshold}.`,
     examples: [ALARMS[id].threshold],
   });
 }
 
 function severityOf(id: AlarmId) {
   return severity.meta({
-    description: `critical pages, warning is for the morning, off makes no alarm. Default: ${ALARMS[id].severity}.`,
+    description: `critical pages, warning can wait until the morning, off creates no alarm. Default: ${ALARMS[id].severity}.`,
     examples: ['warning'],
   });
 }
@@ -54,15 +54,15 @@ function seconds(id: AlarmId) {
   return duration((value) => {
     if (value < SHORTEST_SECONDS) return 'is over before anything is wrong; write 2m or more';
     return value > MAX_SECONDS ? 'is too long for an alarm; write 7d or less' : undefined;
-  }).meta({ description: `From when on it rings: 2m to 7d. Default: ${builtIn}.`, examples: [builtIn] });
+  }).meta({ description: `Fires after this time: 2m to 7d. Default: ${builtIn}.`, examples: [builtIn] });
 }
 
 function count(id: AlarmId) {
   const form = 'write a whole number, 1 or more';
   return whole(form)
-    .min(1, wrong(`would always ring; ${form}`))
+    .min(1, wrong(`would always fire; ${form}`))
     .max(MAX_COUNTED, { error: `more than a fleet has; write ${MAX_COUNTED} or less` })
-    .meta({ description: `From how many on it rings. Default: ${ALARMS[id].threshold}.`, examples: [5] });
+    .meta({ description: `Fires from this number. Default: ${ALARMS[id].threshold}.`, examples: [5] });
 }
 
 function burn(id: AlarmId) {
@@ -83,13 +83,13 @@ export const AlarmsSection = z.strictObject(
 );
 
 const Weekly = z.strictObject({
-  days: weekdays.meta({ description: 'The days on which it begins.', examples: [['sat']] }),
+  days: weekdays.meta({ description: 'Days on which it begins.', examples: [['sat']] }),
   from: clockTime.meta({ description: 'When it begins.', examples: ['02:00'] }),
   until: clockTime.meta({
-    description: 'When it ends; on the next day where that is not after from, so that the same time is a whole day.',
+    description: 'When it ends. If that is not after from, it is on the next day; the same time means a whole day.',
     examples: ['06:00'],
   }),
-  timeZone: timeZone.meta({ description: 'By the clock of which time zone.', examples: ['Europe/Berlin'] }),
+  timeZone: timeZone.meta({ description: 'Time zone of the times.', examples: ['Europe/Berlin'] }),
 });
 
 /** An entry of `monitoring.maintenance`. That it has one kind of time is a rule of the file. */
@@ -103,10 +103,10 @@ const MaintenanceEntry = z
       .min(1, { error: 'an empty text; write why, in a few words, or remove the key' })
       .max(200, { error: 'write at most 200 characters' })
       .exactOptional()
-      .meta({ description: 'Why; it is shown with the cluster.', examples: ['change 4711: new hypervisors'] }),
+      .meta({ description: 'The reason; it is shown with the cluster.', examples: ['change 4711: new hypervisors'] }),
     from: instant.exactOptional().meta({ description: 'When it begins.', examples: ['2026-12-05T20:00:00+01:00'] }),
     until: instant.exactOptional().meta({ description: 'When it ends.', examples: ['2026-12-06T04:00:00+01:00'] }),
-    weekly: Weekly.exactOptional().describe('Every week, in place of from and until.'),
+    weekly: Weekly.exactOptional().describe('Weekly, instead of from and until.'),
   })
   .meta({ title: 'Maintenance' })
   // One without a time, which a rule refuses, is never open.
@@ -124,7 +124,7 @@ const URL_FORM = 'write an https URL of at most 200 characters, without user, qu
 /** It stands in the description of every alarm, and in each message. */
 const runbooksUrl = text('the URL at which docs/runbooks is published').refine(
   isRunbooksUrl,
-  wrong(`cannot be the place of the runbooks; ${URL_FORM}`),
+  wrong(`cannot be the URL of the runbooks; ${URL_FORM}`),
 );
 
 function isRunbooksUrl(value: string): boolean {
@@ -145,12 +145,12 @@ export const Monitoring = section(
         .max(100)
         .nullish()
         .describe(
-          'When clusters are expected not to answer. It hides what that explains, and nothing else: a certificate that ends is told all the same.',
+          'When clusters are expected not to answer. It hides only what that explains: an expiring certificate still alarms.',
         ),
       objective: z
         .number(wanted(OBJECTIVE_FORM))
         .gte(LEAST_OBJECTIVE, wrong(`promises too little; ${OBJECTIVE_FORM}`))
-        .lt(1, wrong(`leaves nothing that may fail; ${OBJECTIVE_FORM}`))
+        .lt(1, wrong(`leaves no error budget; ${OBJECTIVE_FORM}`))
         .prefault(DEFAULT_MONITORING.objective)
         .meta({
           description: `The share of the requests of nodes that is accepted in time. Default: ${DEFAULT_MONITORING.objective}.`,
@@ -162,21 +162,21 @@ export const Monitoring = section(
             .prefault(DEFAULT_MONITORING.digest.at)
             .meta({ description: `Default: ${DEFAULT_MONITORING.digest.at}.`, examples: ['07:00'] }),
           timeZone: timeZone.prefault(DEFAULT_MONITORING.digest.timeZone).meta({
-            description: `By the clock of which time zone. Default: ${DEFAULT_MONITORING.digest.timeZone}.`,
+            description: `Time zone of the times. Default: ${DEFAULT_MONITORING.digest.timeZone}.`,
             examples: ['Europe/Berlin'],
           }),
         })
         .prefault({})
-        .describe('When the daily digest goes out.'),
+        .describe('When the daily digest is sent.'),
       reportLinks: z
         .boolean()
         .prefault(DEFAULT_MONITORING.reportLinks)
         .describe(
-          'Notifications carry a link that opens the report page, for whoever has it and for a few hours. Default: true.',
+          'Notifications have a link that opens the report page, for anyone who has the link, for a few hours. Default: true.',
         ),
       runbooks: runbooksUrl.exactOptional().meta({
         description:
-          'The URL at which docs/runbooks is published; messages then carry the URL of each runbook, else the command that prints it.',
+          'The URL at which docs/runbooks is published; messages then have the URL of each runbook, else the command that prints it.',
         examples: ['https://github.com/example/certmarshal/blob/main/docs/runbooks'],
       }),
     })
@@ -187,7 +187,7 @@ export const Monitoring = section(
       maintenance: maintenance ?? [],
     })),
   {},
-).describe('When somebody is told, and of what. Nothing has to be written.');
+).describe('When people are notified, and about what. Everything has a default.');
 
 export type FleetMonitoring = Contract<typeof Monitoring>;
 
@@ -222,7 +222,7 @@ function clearTimes(entry: Written<typeof MaintenanceEntry>): void {
     if (isOnce) entry.refuse('is every week and once; keep weekly, or from and until');
   } else if (!isOnce) entry.refuse('has no time; write from and until, or weekly');
   else if (from.isMissing) from.refuse('missing; write when it begins');
-  else if (until.isMissing) until.refuse('missing; write when it ends: what never ends is forgotten');
+  else if (until.isMissing) until.refuse('missing; write when it ends: open-ended maintenance is forgotten');
 }
 
 /** Days on each of which a window opens when the last one closes are one window that is always open. */
@@ -245,7 +245,7 @@ function canRing(monitoring: Written<typeof Monitoring>, id: AlarmId): void {
   if ((threshold ?? builtIn) < most) return;
   if (threshold === undefined)
     monitoring.refuse(
-      `${objective} can burn at most ${rounded} times faster than allowed, and alarm ${id} rings at ${builtIn}; write monitoring.alarms.${id}.threshold too, below ${rounded}`,
+      `${objective} can burn at most ${rounded} times faster than allowed, and alarm ${id} fires at ${builtIn}; write monitoring.alarms.${id}.threshold too, below ${rounded}`,
       'objective',
     );
   else

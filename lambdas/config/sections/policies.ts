@@ -33,8 +33,7 @@ const Patterns = z.strictObject({
     .array(refusing(text('a DNS name with {node}, for example {node}.corp.example.com'), dnsPatternProblem))
     .optional()
     .meta({
-      description:
-        'DNS names that follow from the name of the node. {node} stands for it and must be a label of its own.',
+      description: 'DNS names derived from the node name. {node} stands for the name and must be a whole label.',
       examples: [['{node}.corp.example.com']],
     }),
 });
@@ -62,7 +61,7 @@ const Age = z.strictObject({
   )
     .optional()
     .describe(
-      'A younger request is left alone for now. Default: 2m on eks, which approves its own kubelets within about a minute; 0s elsewhere.',
+      'A younger request is not judged yet. Default: 2m on eks, which approves its own kubelets within about a minute; 0s elsewhere.',
     ),
   max: duration((seconds) =>
     seconds <= MAX_WAIT_SECONDS
@@ -70,7 +69,7 @@ const Age = z.strictObject({
       : 'is too long, because after 15m the kubelet has dropped the key; write 15m or less',
   )
     .optional()
-    .describe('An older request is ignored as orphaned. Default and most: 15m.'),
+    .describe('An older request is ignored as orphaned. Default and maximum: 15m.'),
 });
 
 /** An entry of `policies`: what is approved, on whose word. */
@@ -79,15 +78,18 @@ const PolicyEntry = z
     name: name('policy').prefault(DEFAULT_POLICY.name).describe('Named in every approval, verdict and report.'),
     clusters: list(clusterGlob)
       .prefault([...DEFAULT_POLICY.clusters])
-      .meta({ description: 'Names of the clusters it is for. * stands for any characters.', examples: [['*-prod']] }),
+      .meta({
+        description: 'Names of the clusters it applies to. * stands for any characters.',
+        examples: [['*-prod']],
+      }),
     providers: list(z.enum(PROVIDERS))
       .prefault([...DEFAULT_POLICY.providers])
-      .describe('Providers of the clusters it is for.'),
+      .describe('Providers of the clusters it applies to.'),
     signers: list(
       z.literal(KUBELET_SERVING_SIGNER, {
         error: ({ input }) =>
           input === KUBELET_CLIENT_SIGNER
-            ? `${KUBELET_CLIENT_SIGNER} is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write ${KUBELET_SERVING_SIGNER}`
+            ? `${KUBELET_CLIENT_SIGNER} is not allowed: its certificates are the identity of a node, so one wrong approval lets an attacker act as that node; write ${KUBELET_SERVING_SIGNER}`
             : undefined,
       }),
     )
@@ -96,7 +98,7 @@ const PolicyEntry = z
     evidence: list(z.enum(EVIDENCE_SOURCE_IDS))
       .prefault([...DEFAULT_POLICY.evidence])
       .describe(
-        'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. hybrid (opt-in, beside ec2): the remote node networks that EKS names, for a node that is no EC2 instance. renewal (opt-in): the certificate that the node serves now, for a request of exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
+        'Sources that may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet reports about itself. hybrid (opt-in, together with ec2): the remote node networks that EKS names, for a node that is not an EC2 instance. renewal (opt-in): the certificate that the node serves now, for a request with exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
       ),
     patterns: Patterns.optional().describe('Read only when evidence lists patterns.'),
     keys: Keys.prefault({}).describe('Keys that a request may have.'),
@@ -106,7 +108,7 @@ const PolicyEntry = z
         : 'is under 10m, the shortest lifetime Kubernetes issues; write 10m or more',
     )
       .prefault(formatDuration(DEFAULT_POLICY.maxExpirationSeconds))
-      .describe('Longest lifetime that a request may ask for; one that asks for none gets what the signer gives.'),
+      .describe('Longest lifetime that a request may ask for. Without one, the signer decides.'),
     age: Age.prefault({}).describe('How old a request is when it is judged.'),
     mode: z
       .enum(['enforce', 'observe'])
@@ -116,7 +118,7 @@ const PolicyEntry = z
       .enum(['leave', 'deny'])
       .prefault(DEFAULT_POLICY.onHostile)
       .describe(
-        'What happens to a request that is provably hostile. A denied kubelet asks again every 32 seconds, an undecided one four times an hour.',
+        'What happens to a request that is provably hostile. A denied kubelet asks again every 32 seconds, one with a pending request four times an hour.',
       ),
   })
   .meta({ title: 'Policy' })
@@ -134,7 +136,7 @@ export const Policies = section(
   z.array(PolicyEntry).transform((policies) => (policies.length === 0 ? [DEFAULT_POLICY] : policies)),
   [],
 ).describe(
-  'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',
+  'A request is approved when any policy for its cluster finds every name proven. Without policies the built-in default applies.',
 );
 
 function ageOn(provider: Provider, { min, max }: z.output<typeof Age>) {
@@ -176,7 +178,7 @@ export function policyRules(
     const unknown = withoutServices.filter((cluster) => read !== undefined && isFor(read, cluster));
     if (unknown.length > 0)
       listed?.refuse(
-        `believes what a node says of itself, which may be the address of a Service; write serviceCidrs at ${few(unknown.map((cluster) => cluster.name))}`,
+        `trusts what a node reports about itself, which may be the address of a Service; write serviceCidrs at ${few(unknown.map((cluster) => cluster.name))}`,
       );
   }
 }

@@ -27,7 +27,7 @@ const RecoveryEntry = z
       examples: ['berlin-mgmt/eksa-system/berlin-prod'],
     }),
     until: instant.meta({
-      description: 'When that ends; at most 7 days from now.',
+      description: 'Until when; at most 7 days from now.',
       examples: ['2026-12-05T20:00:00+01:00'],
     }),
     pin: matching(
@@ -36,7 +36,7 @@ const RecoveryEntry = z
       `pins nothing; write ${PIN_FORM}`,
     ).meta({
       description:
-        'What the expired certificate has to prove: authority, that a valid authority of the cluster issued it, or sha256: and its fingerprint, that it is this one.',
+        'Which expired certificate is accepted: authority, one that a valid CA of the cluster issued, or sha256: and the fingerprint of exactly one.',
       examples: ['authority'],
     }),
     expiredAtMost: duration((seconds) =>
@@ -46,7 +46,7 @@ const RecoveryEntry = z
     )
       .optional()
       .meta({
-        description: `With pin authority: how long ago the certificate may have ended. An older one is pinned by its fingerprint. Default: 90d; most: ${formatDuration(MAX_SECONDS)}.`,
+        description: `With pin authority: how long ago the certificate may have expired. An older one is pinned by its fingerprint. Default: 90d; maximum: ${formatDuration(MAX_SECONDS)}.`,
         examples: ['180d'],
       }),
   })
@@ -61,7 +61,7 @@ const RecoveryEntry = z
 
 /** `recovery`: clusters that are entered although the certificate of their API server has expired. */
 export const Recovery = section(z.array(RecoveryEntry), []).describe(
-  'Clusters that are entered although the certificate of their API server has expired, for a few days, until that is mended.',
+  'Clusters that certmarshal connects to although the certificate of their API server has expired, for a few days, until it is renewed.',
 );
 
 export type ExpiredServerOfCluster = Contract<typeof RecoveryEntry>;
@@ -72,6 +72,9 @@ export function recoveryRules({ entries }: Written<typeof Recovery>): void {
   for (const entry of entries) {
     const { pin = AUTHORITY_PIN, expiredAtMost } = entry.pick('pin', 'expiredAtMost') ?? {};
     if (pin !== AUTHORITY_PIN && expiredAtMost !== undefined)
-      entry.refuse('goes with pin: authority; a fingerprint is accepted at any age, so take it out', 'expiredAtMost');
+      entry.refuse(
+        'works only with pin: authority; a fingerprint is accepted at any age, so remove it',
+        'expiredAtMost',
+      );
   }
 }

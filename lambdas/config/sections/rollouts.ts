@@ -25,11 +25,11 @@ const MAX_ENTRIES = 100;
 const MAX_WINDOWS = 20;
 
 const DAYS_FORM = 'write a whole number of days';
-const SHARE_FORM = 'write a share of the life above 0 and below 1, for example 0.3';
+const SHARE_FORM = 'write a share of the lifetime above 0 and below 1, for example 0.3';
 const AT_ONCE_FORM = `write a whole number, 1 to ${MAX_AT_ONCE}`;
 
 const shareOfLife = share(SHARE_FORM).meta({
-  description: 'Or this share of the whole life, where that is less.',
+  description: 'Or this share of the whole lifetime, if that is less.',
   examples: [0.3],
 });
 
@@ -37,14 +37,15 @@ const shareOfLife = share(SHARE_FORM).meta({
 function lead(least: number, tooFew: string) {
   const daysProblem = (days: number): string | undefined => {
     if (days < least) return `is ${tooFew}`;
-    if (days > MAX_DAYS) return `is almost the whole year that these certificates live; write ${MAX_DAYS}d or less`;
-    return Number.isInteger(days) ? undefined : 'is no whole number of days; write, for example, 45d';
+    if (days > MAX_DAYS)
+      return `is almost the whole year that these certificates are valid; write ${MAX_DAYS}d or less`;
+    return Number.isInteger(days) ? undefined : 'is not a whole number of days; write, for example, 45d';
   };
   return z.union([
     duration((seconds) => daysProblem(seconds / DAY_SECONDS)),
     z.strictObject({
       days: refusing(whole(DAYS_FORM), daysProblem, (days) => `${days} days`).meta({
-        description: 'Days before the end.',
+        description: 'Days before the certificates expire.',
         examples: [45],
       }),
       share: shareOfLife.exactOptional(),
@@ -56,21 +57,22 @@ const { begin, stop } = DEFAULT_ROLLOUT_POLICY;
 
 /** Which of the two kinds it is, and that both of its times are of that kind, are rules of the file. */
 const RolloutWindow = z.strictObject({
-  days: weekdays
-    .exactOptional()
-    .meta({ description: 'Every week: the days on which it begins. Left out, it is once.', examples: [['sat']] }),
+  days: weekdays.exactOptional().meta({
+    description: 'Weekly: the days on which it begins. Without days, the window is open once.',
+    examples: [['sat']],
+  }),
   from: text('when it begins').meta({
-    description: 'When it begins: the time of a day, or where it is once a date and time with its zone.',
+    description: 'When it begins: a time of day, or for a window that is open once, a date and time with zone.',
     examples: ['02:00', '2026-12-05T20:00:00+01:00'],
   }),
   until: text('when it ends').meta({
     description:
-      'When it ends. Every week it is on the next day where that is not after from, so that the same time is a whole day.',
+      'When it ends. If a weekly window does not end after from, it ends on the next day; the same time means a whole day.',
     examples: ['06:00', '2026-12-06T04:00:00+01:00'],
   }),
   timeZone: timeZone
     .exactOptional()
-    .meta({ description: 'Every week: by the clock of which time zone.', examples: ['Europe/Berlin'] }),
+    .meta({ description: 'Weekly: time zone of the times.', examples: ['Europe/Berlin'] }),
 });
 
 /** Who means to close every window must not open them all. */
@@ -87,19 +89,19 @@ const RolloutEntry = z
   .strictObject({
     clusters: list(fleetGlob).meta({
       description:
-        'Ids of the clusters: management/namespace/name and account/Region/name of those that are found, else what this file calls them. * stands for any characters but a slash, and alone for every cluster; names do not count, because whoever makes a cluster chooses its own. The first entry that matches counts.',
+        'Ids of the clusters: management/namespace/name and account/Region/name of those that are found, else what this file calls them. * stands for any characters but a slash, and alone for every cluster; names do not count, because the creator of a cluster chooses its name. The first entry that matches counts.',
       examples: [['berlin-mgmt/eksa-system/*']],
     }),
     begin: lead(FLOOR_DAYS + 1, `too late to begin; write ${FLOOR_DAYS + 1}d or more`)
       .exactOptional()
       .meta({
-        description: `How long before the end of the certificates a rollout may begin: days, or a share of their life where that is less. Default: ${begin.days}d, or a share of ${begin.share}.`,
+        description: `How long before the certificates expire a rollout may begin: days, or a share of their lifetime if that is less. Default: ${begin.days}d, or a share of ${begin.share}.`,
         examples: ['45d', { days: 45, share: 0.3 }],
       }),
-    stop: lead(FLOOR_DAYS, `too short to mend what goes wrong; write ${FLOOR_DAYS}d or more`)
+    stop: lead(FLOOR_DAYS, `too short to fix what goes wrong; write ${FLOOR_DAYS}d or more`)
       .exactOptional()
       .meta({
-        description: `From when on none begins by itself any more: from then on people have to. Default: ${stop.days}d, or a share of ${stop.share}.`,
+        description: `From then on no rollout begins automatically; a person has to begin it. Default: ${stop.days}d, or a share of ${stop.share}.`,
         examples: ['10d', { days: 10, share: 0.1 }],
       }),
     windows: z
@@ -107,28 +109,26 @@ const RolloutEntry = z
       .min(1, { error: NO_WINDOW })
       .max(MAX_WINDOWS)
       .exactOptional()
-      .describe('Where there are any, nothing begins outside of them. Default: none, so that any time is good.'),
+      .describe('If there are any, nothing begins outside of them. Default: none, any time is allowed.'),
     etcd: z
       .enum(ETCD_MODES, { error: wrongEtcd })
       .prefault(DEFAULT_ROLLOUT_POLICY.etcd)
       .meta({
         description:
-          'Clusters with external etcd: assist tells a person the command, auto-experimental renews etcd too. Default: assist.',
+          'Clusters with external etcd: assist shows the command for a person, auto-experimental renews etcd too. Default: assist.',
         examples: ['assist'],
       }),
     accepted: distinct(z.array(z.enum(ACCEPTANCES)), 'something is there twice')
       .prefault([])
       .meta({
         description:
-          'What no API tells, and you vouch for. single-replica: the API server is away while its one machine is replaced. no-surge: a machine goes before its successor comes. spare-capacity: there is room for one machine more. etcd-backup: etcd is backed up, and that was tried.',
+          'What no API shows and you vouch for. single-replica: the API server may be down while its only machine is replaced. no-surge: a machine is removed before its successor is created. spare-capacity: there is room for one more machine. etcd-backup: etcd is backed up, and restoring was tested.',
         examples: [['spare-capacity', 'etcd-backup']],
       }),
     nodeGroups: z
       .boolean()
       .prefault(DEFAULT_ROLLOUT_POLICY.nodeGroups)
-      .describe(
-        'EKS: update managed node groups whose nodes are older than the successor of the authority. Default: false.',
-      ),
+      .describe('EKS: update managed node groups whose nodes are older than the successor of the CA. Default: false.'),
   })
   .meta({ title: 'Rollouts' })
   .transform(
@@ -148,22 +148,22 @@ export const Rollouts = section(
   z
     .strictObject({
       atOnce: whole(AT_ONCE_FORM)
-        .min(1, wrong(`lets nothing begin; ${AT_ONCE_FORM}`))
-        .max(MAX_AT_ONCE, wrong(`at once is too much of a fleet; ${AT_ONCE_FORM}`))
+        .min(1, wrong(`allows no rollout at all; ${AT_ONCE_FORM}`))
+        .max(MAX_AT_ONCE, wrong(`at the same time is too much of a fleet; ${AT_ONCE_FORM}`))
         .exactOptional()
         .meta({
-          description: `Clusters of the fleet that roll at a time: 1 to ${MAX_AT_ONCE}. Default: 1.`,
+          description: `Clusters of the fleet that roll at the same time: 1 to ${MAX_AT_ONCE}. Default: 1.`,
           examples: [1],
         }),
       pause: duration(pauseProblem)
         .exactOptional()
-        .meta({ description: 'Between two starts: 10m to 30d. Default: 1h.', examples: ['1h'] }),
+        .meta({ description: 'Pause between two starts: 10m to 30d. Default: 1h.', examples: ['1h'] }),
       clusters: z
         .array(RolloutEntry)
         .max(MAX_ENTRIES)
         .nullish()
         .describe(
-          'Clusters whose owner agreed, in the annotation certmarshal.dev/rollout-mode too. Without an entry nothing rolls.',
+          'Clusters whose owner also agreed, by the annotation certmarshal.dev/rollout-mode. Without an entry nothing rolls.',
         ),
     })
     .transform(({ atOnce, pause, clusters }) => ({
@@ -172,15 +172,13 @@ export const Rollouts = section(
       clusters: clusters ?? [],
     })),
   {},
-).describe(
-  'Control planes whose machines are replaced before their certificates end. Nothing is, unless it is listed.',
-);
+).describe('Control planes whose machines are replaced before their certificates expire. Only listed ones are.');
 
 export type FleetRollouts = Contract<typeof Rollouts>;
 
 function pauseProblem(seconds: number): string | undefined {
-  if (seconds < SHORTEST_PAUSE_SECONDS) return 'shows nothing of how the last one went; write 10m or more';
-  return seconds > MAX_PAUSE_SECONDS ? 'is too long for a fleet to get done; write 30d or less' : undefined;
+  if (seconds < SHORTEST_PAUSE_SECONDS) return 'is too short to see how the last one went; write 10m or more';
+  return seconds > MAX_PAUSE_SECONDS ? 'is too long to get through a fleet; write 30d or less' : undefined;
 }
 
 /** Days and share as the file says, the rest as is built in. */
@@ -208,13 +206,13 @@ function stopsAfterItBegins(entry: WrittenEntry): void {
     read.stop === undefined ? entry.refuse(ofBegin, 'begin') : entry.refuse(ofStop, 'stop');
   if (begins.days <= stops.days)
     refuse(
-      `${begins.days} days before the end is not before stop, ${stops.days} days before it; nothing could begin, so write more days, or stop too`,
-      `${stops.days} days before the end is not after begin, ${begins.days} days before it; nothing could begin, so write fewer days`,
+      `${begins.days} days before expiry is not before stop, ${stops.days} days before it; nothing could begin, so write more days, or stop too`,
+      `${stops.days} days before expiry is not after begin, ${begins.days} days before it; nothing could begin, so write fewer days`,
     );
   else if (begins.share <= stops.share)
     refuse(
-      `a share of ${begins.share} is not above that of stop, ${stops.share}; with a short life nothing could begin, so write more`,
-      `a share of ${stops.share} is not below that of begin, ${begins.share}; with a short life nothing could begin, so write less`,
+      `a share of ${begins.share} is not above that of stop, ${stops.share}; with a short lifetime nothing could begin, so write more`,
+      `a share of ${stops.share} is not below that of begin, ${begins.share}; with a short lifetime nothing could begin, so write less`,
     );
 }
 
@@ -222,7 +220,7 @@ function windowRules(window: Written<typeof RolloutWindow>): void {
   const [days, from, until, zone] = [window.at('days'), window.at('from'), window.at('until'), window.at('timeZone')];
   if (days.isMissing && !zone.isMissing)
     return zone.refuse(
-      'only what is every week has one; write days too, or remove it: times of a day that are once carry their zone',
+      'only a weekly window has one; write days too, or remove it: a window that is open once has the zone in its times',
     );
   if (!days.isMissing && zone.isMissing) zone.refuse('missing; write a time zone, for example Europe/Berlin');
   const kind = days.isMissing ? instant : clockTime;
@@ -237,7 +235,7 @@ function windowRules(window: Written<typeof RolloutWindow>): void {
   // Whoever opens it always has none, and had better say so.
   const written = days.entries.map(({ text: day }) => day);
   if (!zone.isMissing && begins === ends && WEEKDAYS.every((day) => written.includes(day)))
-    window.refuse('never ends: every day it is a whole day; remove it, because without windows any time is good');
+    window.refuse('never ends: every day it is a whole day; remove it, because without windows any time is allowed');
 }
 
 /** The first entry that matches a cluster counts: a second one with the same glob never does, nor does any after one for all clusters. */

@@ -29,7 +29,7 @@ export function detailsOf(
         'li',
         { class: isCritical ? 'critical' : 'warning' },
         make('b', {}, story),
-        make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...bites(due)),
+        make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...dueAt(due)),
         make('code', {}, command),
       ),
     ),
@@ -60,8 +60,8 @@ export function detailsOf(
   ];
 }
 
-function bites(due: string | undefined): readonly Child[] {
-  return due === undefined ? [] : ['· bites ', when(due, 'both')];
+function dueAt(due: string | undefined): readonly Child[] {
+  return due === undefined ? [] : ['· due ', when(due, 'both')];
 }
 
 type Entry<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
@@ -78,7 +78,7 @@ function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
       { class: 'soft' },
       `${object} · since `,
       when(since),
-      ...(due ? [' · bites ', when(due, 'both')] : []),
+      ...(due ? [' · due ', when(due, 'both')] : []),
       ...(seen ? [' · last seen ', when(seen)] : []),
       renewal && ` · renewed by ${renewal}`,
     ),
@@ -109,7 +109,7 @@ function certificates(ends: NonNullable<ClusterDetails['ends']>, { provider }: C
         'td',
         { class: tone === 'well' ? undefined : tone },
         { well: '', warning: '! ', critical: '✖ ' }[tone],
-        at <= Date.now() && 'ended ',
+        at <= Date.now() && 'expired ',
         when(at),
         ` · ${localDate(at)}`,
       ),

@@ -15,7 +15,7 @@ const STATES: Readonly<Record<RolloutDetails['state'], string>> = {
   held: '✖ held',
   done: '✔ done',
   aborted: '– aborted',
-  foreign: '! somebody else rolls it',
+  foreign: '! someone else rolls it',
   expired: '✖ not in time',
 };
 const TONES: Readonly<Partial<Record<RolloutDetails['state'], string>>> = {

@@ -60,11 +60,11 @@ function isFirstEnd(cell: Element | null): boolean {
 }
 
 function sayThatItIsOld(): void {
-  for (const element of document.querySelectorAll<HTMLTimeElement>('.bites time')) {
+  for (const element of document.querySelectorAll<HTMLTimeElement>('.expiring time')) {
     const time = Date.parse(element.dateTime);
     const says = element.previousSibling?.textContent ?? '';
     element.textContent = localDate(time);
-    if (time <= Date.now() && !says.includes('ended')) element.before('ended ');
+    if (time <= Date.now() && !says.includes('expired')) element.before('expired ');
   }
   document.documentElement.classList.add('old');
   const title = make('b', {}, `! This page is old: it was made ${distance(data.at)}.`);

@@ -17,7 +17,7 @@ export function optedInByFleet({ policy, observed }: CheckQuestion): Verdict {
   if (policy !== undefined) return passes('fleet.yaml has an entry for it');
   return fails({
     found: 'no entry of rollouts.clusters in fleet.yaml matches it',
-    remedy: `Add an entry to rollouts.clusters of fleet.yaml that names ${observed.cluster.id}, with what somebody vouches for in accepted, and deploy`,
+    remedy: `Add an entry to rollouts.clusters of fleet.yaml that names ${observed.cluster.id}, with what you vouch for in accepted, and deploy`,
   });
 }
 

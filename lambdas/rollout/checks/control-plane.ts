@@ -73,8 +73,8 @@ const isTrue = (type: ControlPlaneCondition, remedy: string): Check => {
 };
 
 export const controlPlaneCertificates = of(isTrue('CertificatesAvailable', 'See which of its Secrets is missing'));
-export const controlPlaneHealthy = of(isTrue('ControlPlaneComponentsHealthy', 'Mend what the condition names'));
-const etcdIsHealthy = isTrue('EtcdClusterHealthy', 'Mend the member that the condition names');
+export const controlPlaneHealthy = of(isTrue('ControlPlaneComponentsHealthy', 'Fix what the condition names'));
+const etcdIsHealthy = isTrue('EtcdClusterHealthy', 'Fix the member that the condition names');
 /** Of stacked etcd: of external etcd the control plane knows nothing. */
 export const etcdHealthy = of((controlPlane, question) =>
   controlPlane.etcd === 'stacked' ? etcdIsHealthy(controlPlane, question) : undefined,
@@ -138,9 +138,9 @@ export const rollingUpdate = of((controlPlane) => {
 export const noRolloutPlanned = of((controlPlane, { now }) => {
   const { rolloutAfter } = controlPlane;
   const planned = rolloutAfter !== undefined && rolloutAfter > now;
-  return verdictOf(planned ? [`somebody wants it rolled at ${date(rolloutAfter)}`] : [], {
+  return verdictOf(planned ? [`a rollout is planned at ${date(rolloutAfter)}`] : [], {
     object: nameOf(controlPlane),
-    good: 'nobody planned another rollout',
+    good: 'no other rollout is planned',
     remedy: `Ask who set rollout.after; wait for it, or take it away: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
   });
 });

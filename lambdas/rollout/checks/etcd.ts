@@ -73,7 +73,7 @@ export function etcdControllerRestarted({ observed: { etcd }, now }: CheckQuesti
   if (controllerStartedAt === undefined) {
     return fails({
       object,
-      found: 'nobody knows since when it runs, and so which client certificate it has',
+      found: 'it is not known since when it runs, and so which client certificate it has',
       remedy: 'Let certmarshal list the pods of etcdadm-controller-system',
     });
   }

@@ -47,14 +47,14 @@ export function machinesSettled({ observed: { machines, controlPlane } }: CheckQ
 export function machinesHealthy({ observed: { machines } }: CheckQuestion): Verdict {
   return verdictOfMachines(machines, ({ unhealthy }) => unhealthy, {
     good: `${counted(machines.length, 'machine')} healthy`,
-    remedy: 'Mend the machine first: Cluster API begins no step while one is unhealthy',
+    remedy: 'Fix the machine first: Cluster API begins no step while one is unhealthy',
   });
 }
 
 /** Whatever waits at the door of a machine that goes may wait for ever. */
 export function machineHooks({ observed: { machines } }: CheckQuestion): Verdict {
   return verdictOfMachines(machines, ({ hooks }) => hooks.map((hook) => `it has the hook ${hook}`), {
-    good: 'no machine has a deletion hook of somebody else',
+    good: 'no machine has a deletion hook of someone else',
     remedy: 'Ask whose hook it is, and have it removed',
   });
 }
@@ -72,7 +72,7 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
     {
       object: first === undefined ? undefined : objectOf('MachineHealthCheck', first),
       good: `${counted(checks.length, 'MachineHealthCheck')} content`,
-      remedy: `Mend what is unhealthy before more is replaced: ${first === undefined ? '' : kubectl('describe', 'machinehealthchecks.cluster.x-k8s.io', first)}`,
+      remedy: `Fix what is unhealthy before more is replaced: ${first === undefined ? '' : kubectl('describe', 'machinehealthchecks.cluster.x-k8s.io', first)}`,
     },
   );
 }
@@ -90,7 +90,7 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
     [
       ...(machines.length === 0 ? ['there is no machine to look at'] : []),
       ...unseen.map(({ name, served: shown }, index) => {
-        const what = shown.kind === 'failed' ? shown.problem : 'nobody tried';
+        const what = shown.kind === 'failed' ? shown.problem : 'it was not tried';
         const found =
           shown.kind === 'certificate' ? `another machine shows the same certificate at ${shown.address}` : what;
         return index === 0 ? found : `${name}: ${found}`;
@@ -119,7 +119,7 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
       ...(authorities.length === 0
         ? ['the authority of the cluster was not seen: its machines send their own certificate alone']
         : []),
-      ...short.map(({ name, notAfter }) => `${name} ends at ${date(notAfter)}, within a year`),
+      ...short.map(({ name, notAfter }) => `${name} expires at ${date(notAfter)}, within a year`),
     ],
     {
       object: short[0]?.name,

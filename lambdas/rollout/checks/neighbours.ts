@@ -63,8 +63,8 @@ export function managementClusterLast(question: CheckQuestion): Verdict | undefi
   if (one === undefined) return passes('no other cluster of it is due');
   const found =
     one.soonestEnd === undefined
-      ? 'when its certificates end is in the status of none of its Machines, so it may be due first'
-      : `it is due first: its certificates end in ${span(one.soonestEnd - now)}, and the management cluster comes last`;
+      ? 'when its certificates expire is in the status of none of its Machines, so it may be due first'
+      : `it is due first: its certificates expire in ${span(one.soonestEnd - now)}, and the management cluster comes last`;
   const object = `Cluster ${one.namespace}/${one.cluster}`;
   if (hasWaitedItsTurn(question)) return passes(`${found}; no longer waited for`, object);
   const look =

@@ -17,33 +17,33 @@ export function notExpired({ observed, now }: CheckQuestion): Verdict {
   const [first] = ended;
   return verdictOf(
     [
-      ...ended.map(({ name, served }) => `${name} shows one that ended ${endOf(served, now)}`),
+      ...ended.map(({ name, served }) => `${name} shows one that expired ${endOf(served, now)}`),
       ...(client !== undefined && !(client.notAfter > now)
-        ? [`the client certificate of etcd ended ${span(now - client.notAfter)} ago`]
+        ? [`the client certificate of etcd expired ${span(now - client.notAfter)} ago`]
         : []),
     ],
     {
       object: first === undefined ? undefined : objectOf('Machine', first),
-      good: 'no certificate that was seen has ended',
-      remedy: 'Renew by hand, it is not done by itself any more: the runbook begins with certmarshal recovery open',
+      good: 'no certificate that was seen has expired',
+      remedy: 'Renew by hand, this is no longer automatic: the runbook begins with certmarshal recovery open',
     },
   );
 }
 
 function endOf(served: { readonly kind: string; readonly notAfter?: number }, now: number): string {
-  return served.notAfter === undefined ? 'at a time that nobody knows' : `${span(now - served.notAfter)} ago`;
+  return served.notAfter === undefined ? 'at an unknown time' : `${span(now - served.notAfter)} ago`;
 }
 
 export function due({ observed, policy, now }: CheckQuestion): Verdict {
   const when = rolloutSpan(renewedCertificates(observed), observed, policy);
   if (when === undefined) {
     return fails({
-      found: 'no certificate was seen, so nobody knows when it is due',
+      found: 'no certificate was seen, so it is not known when it is due',
       remedy: 'Let the handshakes reach the machines, see the check handshakes',
     });
   }
   const { from, soonestEnd } = when;
-  const ends = soonestEnd > now ? `ends in ${span(soonestEnd - now)}` : `ended ${span(now - soonestEnd)} ago`;
+  const ends = soonestEnd > now ? `expires in ${span(soonestEnd - now)}` : `expired ${span(now - soonestEnd)} ago`;
   if (from <= now) return passes(`the first certificate ${ends}`);
   return fails({
     found: `the first certificate ${ends}, it is due in ${span(from - now)}`,
@@ -60,15 +60,15 @@ export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | 
   if (when === undefined) {
     if (seen.length > 0) return undefined;
     return fails({
-      found: 'no certificate was seen, so nobody knows how much time is left',
+      found: 'no certificate was seen, so it is not known how much time is left',
       remedy: 'Let the handshakes reach the machines, see the check handshakes',
     });
   }
-  const left = `the first certificate ends in ${span(when.soonestEnd - now)}`;
+  const left = `the first certificate expires in ${span(when.soonestEnd - now)}`;
   if (now <= when.until) return passes(`${left}, there is time until ${date(when.until)} to begin`);
   return fails({
-    found: `${left}: too little time is left to mend what goes wrong`,
-    remedy: 'Somebody begins it and stays with it: certmarshal rollout start --yes',
+    found: `${left}: too little time is left to fix what goes wrong`,
+    remedy: 'Begin it yourself and stay with it: certmarshal rollout start --yes',
   });
 }
 
@@ -168,7 +168,7 @@ export function loopGuard(question: CheckQuestion): Verdict {
   if (over <= question.now) return passes(`the schedule last rolled it ${span(question.now - latest.startedAt)} ago`);
   return fails({
     found: `the schedule began ${latest.id} at ${date(latest.startedAt)}, less than ${LOOP_GUARD_DAYS} days ago`,
-    remedy: `Find out why certificates end again so soon; the schedule goes on at ${date(over)}, a person with certmarshal rollout start --yes before`,
+    remedy: `Find out why certificates expire again so soon; the schedule continues at ${date(over)}, a person with certmarshal rollout start --yes before`,
     passing: true,
   });
 }

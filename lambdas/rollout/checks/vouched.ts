@@ -18,7 +18,7 @@ export function singleReplica(question: CheckQuestion): Verdict | undefined {
   const { controlPlane } = question.observed;
   if (controlPlane?.replicas !== 1) return undefined;
   const object = objectOf('KubeadmControlPlane', controlPlane);
-  if (isAccepted(question, 'single-replica')) return passes('one machine, which somebody accepted', object);
+  if (isAccepted(question, 'single-replica')) return passes('one machine, which is accepted', object);
   return fails({
     object,
     found: 'it has one machine: the API server may be away while that is replaced',
@@ -56,8 +56,7 @@ export function surge(question: CheckQuestion): Verdict | undefined {
       remedy: `Set maxSurge to 1: ${setMaxSurge(question.observed, controlPlane)}`,
     });
   }
-  if (isAccepted(question, 'no-surge'))
-    return passes('a machine goes before one comes, which somebody accepted', object);
+  if (isAccepted(question, 'no-surge')) return passes('a machine goes before one comes, which is accepted', object);
   return fails({
     object,
     found: 'maxSurge is 0: a machine goes before one comes, and etcd has one member less meanwhile',
@@ -74,7 +73,7 @@ function hasNoPlaceToVouch({ policy, trigger }: CheckQuestion): boolean {
 export function spareCapacity(question: CheckQuestion): Verdict | undefined {
   const { controlPlane, eksAnywhere, capiCluster } = question.observed;
   if (hasNoPlaceToVouch(question) || controlPlane === undefined || controlPlane.maxSurge === 0) return undefined;
-  if (isAccepted(question, 'spare-capacity')) return passes('somebody vouches for room for one machine more');
+  if (isAccepted(question, 'spare-capacity')) return passes('room for one machine more is vouched for');
   const bareMetal =
     eksAnywhere?.datacenter?.startsWith('Tinkerbell') === true ||
     capiCluster?.infrastructure?.startsWith('Tinkerbell') === true;
@@ -82,16 +81,16 @@ export function spareCapacity(question: CheckQuestion): Verdict | undefined {
     ? `Find a free machine, for certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
     : 'See that there are resources and an address for one machine more';
   return fails({
-    found: 'nobody vouches for room for one machine more, without which a rollout waits for ever',
+    found: 'room for one machine more is not vouched for, and without it a rollout waits for ever',
     remedy: `${look}; then ${acceptIn(question, 'spare-capacity')}`,
   });
 }
 
 export function etcdBackup(question: CheckQuestion): Verdict | undefined {
   if (hasNoPlaceToVouch(question)) return undefined;
-  if (isAccepted(question, 'etcd-backup')) return passes('somebody vouches for a backup of etcd');
+  if (isAccepted(question, 'etcd-backup')) return passes('a backup of etcd is vouched for');
   return fails({
-    found: 'nobody vouches for a backup of etcd that can be restored',
+    found: 'a backup of etcd that can be restored is not vouched for',
     remedy: `Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then ${acceptIn(question, 'etcd-backup')}`,
   });
 }

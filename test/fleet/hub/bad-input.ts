@@ -40,7 +40,7 @@ function finding(of: string, kind: string, object: string, remedy: string): Expe
 
 function behindOneServer(name: WorldClusterName): readonly ExpectedFinding[] {
   return [
-    finding('dispatch', 'same-server', `cluster ${IDS[name]}`, 'mend the kubeconfig that leads to the wrong one'),
+    finding('dispatch', 'same-server', `cluster ${IDS[name]}`, 'fix the kubeconfig that leads to the wrong one'),
     finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made and none is written'),
   ];
 }

@@ -118,8 +118,8 @@ const throwing = (thrown: unknown) => () => {
 
 describe('a decision that was sent', () => {
   it.each<[string, Partial<KubernetesErrorDetails>]>([
-    ['the connection broke', { kind: 'unreachable', code: 'ECONNRESET' }],
-    ['the connection broke without a code', { kind: 'unreachable' }],
+    ['the connection was lost', { kind: 'unreachable', code: 'ECONNRESET' }],
+    ['the connection was lost without a code', { kind: 'unreachable' }],
     ['no answer came in time', { kind: 'timeout' }],
     ['the client was closed', { kind: 'aborted' }],
     ['the server failed', { kind: 'server', status: 500 }],
@@ -166,7 +166,7 @@ describe('a decision that was sent', () => {
     };
     const { outcomes, acted } = await carryOut({ put, signal: end.signal });
     expect(outcomes).toEqual(['unknown']);
-    expect(reportOf(acted).problems[0]?.message).toContain('the time of the sweep was over');
+    expect(reportOf(acted).problems[0]?.message).toContain('the sweep ran out of time');
     expect((await carryOut({ put, signal: end.signal })).calls).toEqual([]);
   });
 });

@@ -149,7 +149,7 @@ describe('what a person may not decide', () => {
     expect(verdict.hostile).toBe(true);
     for (const names of [[], ['node-1'], ['node-2'], ['10.0.0.2']])
       expect(refused(verdict, { names })).toMatchObject({
-        message: expect.stringContaining('not only by a name that a person could vouch for'),
+        message: expect.stringContaining('not only because of a name that a person could vouch for'),
       });
     expect(refused(verdict, { decision: 'deny' })).toBeUndefined();
   });
@@ -194,7 +194,7 @@ describe('names that have to be typed', () => {
     const request = { sans: [...dns('node-1'), ...ips(address)] };
     const verdict = judged({ request }, { machines: MACHINES, ...sources });
     expect(verdict.hostile).toBe(false);
-    expect(refused(verdict)).toMatchObject({ message: 'no node may have a name of it', names: [address] });
+    expect(refused(verdict)).toMatchObject({ message: 'it has a name that no node may have', names: [address] });
     expect(refused(verdict, { names: [address] })).toBeUndefined();
   });
 
@@ -249,7 +249,7 @@ describe('what overtook a write', () => {
   it.each<[string, unknown, string]>([
     ['approved', csrObject({ conditions: ['Approved'] }), 'condition Approved, reason ByHand'],
     ['issued', csrObject({ certificate: 'QQ==' }), 'the certificate is issued'],
-    ['changed', csrObject(), 'it was changed, and is still undecided'],
+    ['changed', csrObject(), 'it was changed, and is still pending'],
     ['no request', {}, 'it cannot be read any more: metadata.name is missing or too long'],
   ])('%s', (_, now, why) => {
     expect(overtakenBy('uid-of-csr-1', now)).toBe(why);

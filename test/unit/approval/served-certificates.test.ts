@@ -90,10 +90,10 @@ describe('readServedCertificates', () => {
 
   it.each<[string, HandshakeResult, string]>([
     ['refuses the connection', refused, '10.0.0.1:10250 shows no certificate: the connection was refused'],
-    ['shows one of an unknown CA', stranger, 'is not signed by an authority that the connection'],
+    ['shows one of an unknown CA', stranger, 'is not signed by a CA that the connection'],
     ['shows that of another node', other, 'is not of system:node:node-1'],
     ['does not end the handshake', { ...good, ok: true, chain: good.ok ? good.chain : [] }, ''],
-    ['shows none', { ok: true, chain: [], protocol: 'TLSv1.3', keyProven: true }, 'is no certificate'],
+    ['shows none', { ok: true, chain: [], protocol: 'TLSv1.3', keyProven: true }, 'is not a certificate'],
   ])('takes nothing from a server that %s', async (what, answer, says) => {
     const unfinished = what === 'does not end the handshake' && answer.ok;
     const { result } = await look({
@@ -145,7 +145,7 @@ describe('readServedCertificates', () => {
 
   it('says that a node has no address', async () => {
     const { result } = await look({}, { readings: [reading('node', owner('node', 'node-1'))] });
-    expect(why(result)).toBe('no address is known at which it could show its certificate');
+    expect(why(result)).toBe('no address of it is known');
   });
 
   it.each(['machine', 'ec2'] as const)(
@@ -190,17 +190,17 @@ describe('readServedCertificates', () => {
     );
     expect(most).toBe(32);
     expect(result).toMatchObject({ lookedAt: 500 });
-    expect(why(result, 'node-501')).toBe('its certificate was not looked at: more than 500 nodes ask at once');
+    expect(why(result, 'node-501')).toBe('its certificate was not checked: more than 500 nodes ask at once');
   });
 
   it('dials nobody any more when the time of the sweep is over', async () => {
     const { result, dialled } = await look({ '10.0.0.1': good }, { signal: AbortSignal.abort() });
     expect(dialled).toEqual([]);
-    expect(why(result)).toBe('its certificate was not looked at: the time for all nodes was over');
+    expect(why(result)).toBe('its certificate was not checked: the time for all nodes was used up');
   });
 
   it.each<[string, Parameters<typeof look>[1], string]>([
-    ['the lane does not reach nodes', { handshake: undefined }, 'this lane does not reach nodes'],
+    ['the lane does not reach nodes', { handshake: undefined }, 'this lane cannot reach nodes'],
     ['the Nodes were not read', { readings: [] }, 'Nodes could not be read'],
     [
       'the Nodes cannot be read',
@@ -244,7 +244,7 @@ describe('a real server', () => {
   it('of another CA proves nothing', async () => {
     const port = await listenTls(await servingPair({ signedBy: OTHER_CA }));
     const { result } = await look({}, { handshake: at(port) });
-    expect(why(result)).toContain('is not signed by an authority');
+    expect(why(result)).toContain('is not signed by a CA');
   });
 
   it('that ends the handshake after it has shown its certificate proves nothing', async () => {
@@ -315,15 +315,13 @@ describe('a sweep', () => {
   it('leaves it where the certificate proves nothing, and says why', async () => {
     const { report } = await run({ handshake: async () => stranger });
     expect(report.counts).toMatchObject({ approved: 0, left: 1 });
-    expect(report.rows[0]?.message).toContain(
-      'is not signed by an authority that the connection to the API server trusts',
-    );
+    expect(report.rows[0]?.message).toContain('is not signed by a CA that the connection to the API server trusts');
   });
 
   it('without handshakes leaves it, and says that the lane reaches no node', async () => {
     const { report } = await run({});
     expect(report.rows).toMatchObject([{ reason: 'EvidenceUnreadable' }]);
-    expect(report.problems).toMatchObject([{ object: 'evidence renewal', message: 'this lane does not reach nodes' }]);
+    expect(report.problems).toMatchObject([{ object: 'evidence renewal', message: 'this lane cannot reach nodes' }]);
   });
 
   it('dials nobody while the service CIDRs are not known, where no policy trusts renewals, or where nothing is open', async () => {

@@ -125,7 +125,7 @@ describe('an assessment of more than a snapshot keeps', () => {
     expect(told(first)).toMatchObject({
       ...cut,
       message: expect.stringContaining(
-        '3 of 50003 observations are more than a snapshot keeps, and are not known once their source cannot be read: 3 of cert-manager, all of workloads; delete what is not in use any more',
+        '3 of 50003 observations do not fit in a snapshot, and are unknown while their source cannot be read: 3 of cert-manager, all of workloads; delete unused ones',
       ),
       command: 'kubectl get certificates.cert-manager.io -A',
     });

@@ -295,7 +295,7 @@ describe('a kubelet whose certificate the cluster issued', () => {
       false,
     ]);
     const [finding] = found(results[2] as Assessment, 'IssuerUnknown');
-    expect(finding?.message).toMatch(/is self-signed, and the one that it showed before was issued by the cluster/);
+    expect(finding?.message).toMatch(/is self-signed, but the earlier one was issued by the cluster/);
   });
 
   it('is another one when it is another machine', () => {

@@ -137,7 +137,7 @@ describe('createInstanceReader', () => {
 
   it.each(['*', 'dub?in', 'dublin\\', '', 'a b', 'x'.repeat(101)])('never asks for a cluster “%s”', async (cluster) => {
     const error = await awsFailure(list({ nodes: [], cluster }, () => page(instanceXml('i-00000001', 'a'))));
-    expect(error).toMatchObject({ kind: 'invalid', problem: 'the cluster has a name that no tag of EKS can have' });
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the name of the cluster is not valid as a tag of EKS' });
   });
 
   it('reads at most 20,000 instances of a cluster', async () => {

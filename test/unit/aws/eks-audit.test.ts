@@ -98,7 +98,7 @@ describe('with an EKS', () => {
     expect(await dublin().nodegroups(never)).toEqual([]);
     expect(await awsFailure(dublin().certificateAuthority(never))).toMatchObject({
       kind: 'invalid',
-      problem: 'the cluster has no certificate authority yet',
+      problem: 'the cluster has no CA yet',
     });
   });
 
@@ -224,8 +224,8 @@ describe('refusals', () => {
       'denied',
       /Allow eks:ListCertificateAuthorities and eks:DescribeCertificateAuthority/,
     ],
-    ['UnknownOperationException', 404, 'not-found', /a Region that does not have this API yet/],
-    ['InvalidParameterException', 400, 'invalid', /a Region that does not have this API yet/],
+    ['UnknownOperationException', 404, 'not-found', /in a Region without this API/],
+    ['InvalidParameterException', 400, 'invalid', /in a Region without this API/],
   ])('%s', async (code, status, kind, remedy) => {
     await using run = await reader(() => jsonRefusal(code, status));
     expect(await awsFailure(run.read.authorities(never))).toMatchObject({

@@ -137,7 +137,7 @@ describe('updates a node group', () => {
       fake.refuseUpdate = jsonRefusal(code, status);
       const update = await dublin.update('green', TOKEN, never);
       expect(update).toMatchObject({ kind, problem: { kind } });
-      expect(update.kind !== 'begun' && update.problem.message).toBe(`EKS refuses it (${code}): ${code} of the test`);
+      expect(update.kind !== 'begun' && update.problem.message).toBe(`EKS rejects it (${code}): ${code} of the test`);
       expect(fake.calls).toHaveLength(1);
     }),
   );

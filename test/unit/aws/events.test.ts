@@ -40,7 +40,7 @@ describe('putEvents', () => {
     aws.eventBridge.refuseEntries(2);
     const { unsent, error } = await put(entries(12));
     expect(unsent.map(({ detail }) => detail.index)).toEqual([0, 1]);
-    expect(error).toMatchObject({ kind: 'unavailable', problem: 'some events were not taken (InternalFailure)' });
+    expect(error).toMatchObject({ kind: 'unavailable', problem: 'some events were not accepted (InternalFailure)' });
     expect(aws.eventBridge.eventsOf(FRANKFURT)).toHaveLength(10);
   });
 

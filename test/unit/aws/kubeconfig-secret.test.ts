@@ -65,7 +65,7 @@ describe('createSecretReader', () => {
   it('ends with the signal when no answer comes', async () => {
     const error = await failure(undefined, AbortSignal.timeout(50));
     expect(error).toMatchObject({ kind: 'unavailable' });
-    expect(error.message).toContain('the time was over');
+    expect(error.message).toContain('it ran out of time');
   });
 
   it('quotes nothing of an answer it cannot parse', async () => {

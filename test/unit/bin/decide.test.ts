@@ -86,7 +86,7 @@ describe('certmarshal decide', () => {
     expect(second).toMatchObject({ id: 'r3', verdict: 'leave', reason: 'SanNotOwned' });
     expect(second.message).toBe('IP 10.0.0.4 belongs to worker-4 (Machine eksa-system/md-0-4)');
     expect(third).toMatchObject({ id: 'r5', verdict: 'leave', reason: 'EvidenceMissing' });
-    expect(third.message).toBe('no Machine (0 looked at) names node worker-5 yet');
+    expect(third.message).toBe('no Machine (0 checked) names node worker-5 yet');
   });
 
   it('answers a line that is not JSON with an error, loses no other line, and ends with status 1', async () => {

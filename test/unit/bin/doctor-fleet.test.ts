@@ -242,7 +242,7 @@ clusters:
       pin: isEksEndpoint,
       signed,
     });
-    const message = `its endpoint ${cluster.server} is not one of EKS in`;
+    const message = `its endpoint ${cluster.server} is not an EKS endpoint in`;
     expect(found(groups, DUBLIN, 'token')).toMatchObject({
       status: 'failed',
       found: `${message} Region ${REGION}, so no token is signed for it`,

@@ -425,7 +425,7 @@ describe('certmarshal doctor', () => {
       expect(status).toBe(1);
       expect(stdout).toContain('kubeconfig: it is empty');
       expect(stdout).toMatch(
-        /Write it anew: kubectl config view .* Or make new credentials .*\n.*npm run -s certmarshal -- credentials create/,
+        /Write it again: kubectl config view .* Or make new credentials .*\n.*npm run -s certmarshal -- credentials create/,
       );
     });
 

@@ -119,7 +119,7 @@ describe('certmarshal explain --node', () => {
     const { status, stdout } = await explain({ shows: stolen, issued: [own, stolen], approvedBy: 'KubectlApprove' });
     expect(status).toBe(0);
     expect(stdout.split('\n')[0]).toBe(
-      "worker-8 serves a certificate that covers 10.0.0.9 of worker-9. ✖ Names another's.",
+      "worker-8 serves a certificate that covers 10.0.0.9 of worker-9. ✖ Another node's name.",
     );
     expect(stdout).toContain(
       'names     ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)\n            ✔ worker-8',

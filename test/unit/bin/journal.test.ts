@@ -208,7 +208,9 @@ describe('certmarshal journal search', () => {
     const { text } = await search({ directory });
     expect(text).toContain('roll-control-plane');
     expect(text).toContain('KubeadmControlPlane eksa-system/berlin');
-    expect(text).toContain('rollout berlin-20261121, by the schedule: certificates end 2026-12-30: admission webhook');
+    expect(text).toContain(
+      'rollout berlin-20261121, by the schedule: certificates expire 2026-12-30: admission webhook',
+    );
     expect(text).toContain('a client certificate of cp-1, in recovery window w1 that ada opened');
     expect(text).toContain('hostile: IP 10.0.1.8 belongs to worker-8  SanNotOwned; decided by ada: moved \\u{1b}[2J');
     const [names = '', first = ''] = (await search({ directory, output: 'csv' })).text.split('\r\n');

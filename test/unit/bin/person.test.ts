@@ -192,7 +192,7 @@ describe('certmarshal approve', () => {
   it.each<[string, KubernetesError, string, number]>([
     ['was refused', failure('forbidden', 403), 'not approved. Nothing was written.', 1],
     ['was sent without an answer', failure('timeout'), 'no answer says whether it was written', 1],
-    ['met an object that is gone', failure('not-found', 404), 'it was changed, and is still undecided', 0],
+    ['met an object that is gone', failure('not-found', 404), 'it was changed, and is still pending', 0],
   ])('tells that the write %s', async (_, put, words, kept) => {
     const { journal, ...record } = journalOf();
     const { status, stdout } = await decide({ put }, {}, { journal });
@@ -282,7 +282,7 @@ describe('the command line', () => {
       stderr: '--because takes 10 to 500 characters; got 2.\n',
     });
     expect((await runCli([command, 'csr-1', '--because', 'moved\u001b[2J by hand'])).stderr).toBe(
-      '--because takes printable characters on one line: no control character, and none that changes the direction of text.\n',
+      '--because takes printable characters on one line, no control characters, and none that change the direction of text.\n',
     );
   });
 

@@ -275,7 +275,7 @@ test('the table: the whole story first, a bar a certificate, a remedy a finding'
   expect(lines[2]).toMatch(/^localhost:\d+ · TLSv1.3 · 1 certificate$/);
   expect(lines[3]).toMatch(/^ {2}█{19}░ {2}4 d left {2}\d{4}-\d\d-\d\d {2}CN=server, P-256, by CN=Test CA$/);
   expect(lines[4]).toBe('  for localhost');
-  expect(lines[5]).toMatch(/^ {2}✖ critical CertificateExpiring: .* ends in 4 days, on /);
+  expect(lines[5]).toMatch(/^ {2}✖ critical CertificateExpiring: .* expires in 4 days, on /);
   expect(lines[6]).toBe('    → Renew it where the server keeps it, and let the server load it.');
   expect(status).toBe(1);
 

@@ -14,7 +14,7 @@ const WELL = groupOf({
   what: 'cluster-ca',
   title: 'cluster CA',
   severity: 'info',
-  renewedBy: 'nothing: by hand',
+  renewedBy: 'not automatic: renew by hand',
   first: { ...FIRST, notBefore: '2025-08-14T00:00:00.000Z', notAfter: '2035-08-14T00:00:00.000Z' },
 });
 const KUBELETS = Array.from({ length: 42 }, (_, index) =>
@@ -89,9 +89,9 @@ describe('the table of an audit', () => {
     );
     expect(render({ issued: several }).split('\n')).toEqual(
       expect.arrayContaining([
-        "  ✖ 39 kubelet certificates: 34 proven, 1 names another's, 2 not proven, 2 no longer proven",
+        "  ✖ 39 kubelet certificates: 34 proven, 1 another node's name, 2 not proven, 2 no longer proven",
         '    · approved by CertMarshalApproved  33 proven, 2 no longer proven',
-        "    ✖ approved by KubectlApprove       0 proven, 1 names another's, 2 not proven",
+        "    ✖ approved by KubectlApprove       0 proven, 1 another node's name, 2 not proven",
         '    ✔ approver not known               1 proven',
       ]),
     );
@@ -126,7 +126,7 @@ describe('the table of an audit', () => {
       '              CLASS           LIFE USED                LEFT        EXPIRES     RENEWED BY',
       '  ✖ critical  etcd server     ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
       '  ! warning   etcd server ×3  ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
-      '  ✔ healthy   cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  nothing: by hand',
+      '  ✔ healthy   cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  not automatic: renew by hand',
     ]);
   });
 

@@ -133,7 +133,7 @@ describe('certmarshal report', () => {
     await store(objects);
     expect(await run({ state: directory })).toBe(1);
     expect(stderr).toContain(words);
-    expect(await readFile(file(), 'utf8')).not.toContain('clusters are well.</h2>');
+    expect(await readFile(file(), 'utf8')).not.toContain('clusters are healthy.</h2>');
   });
 
   it.each([
@@ -145,7 +145,7 @@ describe('certmarshal report', () => {
     expect(await run({ state: directory })).toBe(1);
     const page = await readFile(file(), 'utf8');
     expect(page).toContain('The state could not be read.');
-    expect(page).not.toContain('needs somebody now');
+    expect(page).not.toContain('needs a person now');
     await writeFile(file(), `${page}<!-- good -->`);
     expect(await run({ state: directory })).toBe(1);
     expect(await readFile(file(), 'utf8')).toBe(`${page}<!-- good -->`);

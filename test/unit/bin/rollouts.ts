@@ -80,7 +80,7 @@ export function ready(...waived: readonly RolloutCheck[]): RolloutStep {
   return {
     kind: 'act',
     state: 'ready',
-    message: 'would roll 3 control plane machines, 40 days before their certificates end',
+    message: 'would roll 3 control plane machines, 40 days before their certificates expire',
     checks: [...PASSED, ...waived.map((check) => ({ ...check, waived: true as const }))],
     mark: MARK,
     write: { kind: 'roll-control-plane', object: controlPlane(), mark: MARK },

@@ -95,7 +95,7 @@ describe('the journal of a sweep', () => {
   });
 
   it.each([
-    ['AWS', failure('denied', 's3:PutObject'), /^Nothing\. Approvals go on; the log has the lines/],
+    ['AWS', failure('denied', 's3:PutObject'), /^Nothing\. Approvals continue; the log has the lines/],
     ['a bug', new TypeError('oh'), /Report it as a bug/],
   ])('that fails for %s is a problem of the outcome, and keeps its lines', async (_, error, remedy) => {
     const sweepOne = await sweeperWith(async () => Promise.reject(error));

@@ -450,7 +450,7 @@ describe('an EKS cluster', () => {
         {
           kind: 'endpoint',
           object: 'EKS cluster dublin in 111122223333/eu-central-1',
-          message: expect.stringContaining('https://attacker.example is not one of EKS in Region eu-central-1'),
+          message: expect.stringContaining('https://attacker.example is not an EKS endpoint in Region eu-central-1'),
         },
       ],
     });

@@ -94,8 +94,8 @@ describe('runStage', () => {
   it.each<[StageName, string, string, RegExp]>([
     ['approval', 'bug', 'cluster paris', /with the line "sweep failed" of the log\.$/],
     ['recovery', 'recovery-bug', 'recovery of cluster paris', /"recovery failed" of the log\. docs\/runbooks/],
-    ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals go on\.$/],
-    ['rollout', 'bug', 'rollout of cluster paris', /"rollout failed" of the log\. Approvals go on; whether/],
+    ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
+    ['rollout', 'bug', 'rollout of cluster paris', /"rollout failed" of the log\. Approvals continue; whether/],
   ])('makes a problem of what %s throws, and quotes nothing of it', async (name, kind, object, remedy) => {
     const error = new TypeError('SENTINEL');
     const ended = await runStage(name, true, async () => Promise.reject(error), minuteOf(9_000), { open });

@@ -21,7 +21,7 @@ describe('audit in fleet.yaml', () => {
   it.each([
     ['{ every: 4m }', ['audit.every: 4m is too often for a whole fleet; write 5m or more']],
     ['{ every: 25h }', ['audit.every: 25h is too rare to rely on; write 24h or less']],
-    ['{ every: 330s }', ['audit.every: 330s is no whole number of minutes; write, for example, 6m']],
+    ['{ every: 330s }', ['audit.every: 330s is not a whole number of minutes; write, for example, 6m']],
     ['{ every: 15 }', ['audit.every: write a whole number and a unit, for example 90s, 15m, 2h or 366d, not 15']],
     [
       `{ thresholds: [{ classes: [kubelet-servin], ${LEVELS} }] }`,
@@ -53,8 +53,8 @@ describe('audit in fleet.yaml', () => {
     [
       '{ thresholds: [{ warning: { share: 20 }, critical: { share: "x" } }] }',
       [
-        'audit.thresholds[0].warning.share: 20 is more than the whole life; write the share of the life that is left, above 0 and at most 1, for example 0.2',
-        'audit.thresholds[0].critical.share: write the share of the life that is left, above 0 and at most 1, for example 0.2, not text',
+        'audit.thresholds[0].warning.share: 20 is more than the whole lifetime; write the share of the lifetime that is left, above 0 and at most 1, for example 0.2',
+        'audit.thresholds[0].critical.share: write the share of the lifetime that is left, above 0 and at most 1, for example 0.2, not text',
       ],
     ],
     [

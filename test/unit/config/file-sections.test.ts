@@ -19,9 +19,9 @@ const SECRET_REMEDY =
   'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
 const NAME_REMEDY = 'use at most 100 letters, digits, "-", "_" and ".", and start with a letter or digit';
 const TAG_CHARACTERS = 'letters, digits, spaces and any of _ . : / = + - @';
-const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';
+const LEFT_OUT = 'is excluded by the names of include or exclude, so it is never swept; change these';
 const NO_UUID =
-  'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+  'is not a UUID, and EKS Anywhere creates one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
 const UUID = '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a';
 const SHARED =
   'and a token for one would be good for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig';
@@ -72,17 +72,17 @@ describe('discovery', () => {
     [
       'the same account and Region in two entries',
       `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]`,
-      `5:32: discovery[1].accounts[1]: discovery[0] looks into 111122223333/eu-west-2 too; ${ONE_EACH}`,
+      `5:32: discovery[1].accounts[1]: discovery[0] already covers 111122223333/eu-west-2; ${ONE_EACH}`,
     ],
     [
       'self and self by default',
       `${D}role: a\n  - role: b`,
-      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/self too; ${ONE_EACH}`,
+      `4:5: discovery[1].accounts[0]: discovery[0] already covers self/self; ${ONE_EACH}`,
     ],
     [
       'many that are the same',
       `${D}regions: &all [eu-west-1, eu-west-2, eu-west-3, eu-north-1, eu-south-1]\n  - regions: *all`,
-      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more too; ${ONE_EACH}`,
+      `4:5: discovery[1].accounts[0]: discovery[0] already covers self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more; ${ONE_EACH}`,
     ],
     [
       'the ARN of a role',
@@ -117,12 +117,12 @@ describe('discovery', () => {
     [
       'a session tag twice for STS',
       `${D}sessionTags: { team: a, Team: b }`,
-      '3:35: discovery[0].sessionTags.Team: STS takes it for the same tag as team; keep one of the two',
+      '3:35: discovery[0].sessionTags.Team: STS treats it as the same tag as team; keep one of the two',
     ],
     [
       'more session tags than STS takes',
       `${D}sessionTags: { ${Array.from({ length: 51 }, (_, index) => `k${index}: v`).join()} }`,
-      '3:5: discovery[0].sessionTags: more than 50 tags; STS takes no more of one session',
+      '3:5: discovery[0].sessionTags: more than 50 tags; STS accepts no more for one session',
     ],
     [
       'a tag that is a boolean',
@@ -183,12 +183,12 @@ describe('discovery', () => {
     [
       'a lane that is none',
       `${D}lane: onprem`,
-      '3:11: discovery[0].lane: "onprem" is no lane of this file; add it to lanes',
+      '3:11: discovery[0].lane: "onprem" is not a lane of this file; add it to lanes',
     ],
     [
       'a misspelled lane',
       `${LANE}discovery: [{ lane: onprm }]`,
-      '7:21: discovery[0].lane: "onprm" is no lane of this file; did you mean "onprem"?',
+      '7:21: discovery[0].lane: "onprm" is not a lane of this file; did you mean "onprem"?',
     ],
   ]);
 
@@ -234,7 +234,7 @@ describe('managementClusters', () => {
     [
       'a lane that is none',
       `${M}lane: defualt`,
-      '5:11: managementClusters[0].lane: "defualt" is no lane of this file; did you mean "default"?',
+      '5:11: managementClusters[0].lane: "defualt" is not a lane of this file; did you mean "default"?',
     ],
     ['no namespaces', `${W}namespaces: []`, `6:7: managementClusters[0].workloadClusters.namespaces: ${EMPTY_LIST}`],
     [
@@ -290,7 +290,7 @@ describe('managementClusters', () => {
     [
       'evidence of nodes without the addresses of its Services',
       `${M}\npolicies:\n  - evidence: [node]`,
-      '7:16: policies[0].evidence[0]: believes what a node says of itself, which may be the address of a Service; write serviceCidrs at m',
+      '7:16: policies[0].evidence[0]: trusts what a node reports about itself, which may be the address of a Service; write serviceCidrs at m',
     ],
   ]);
 
@@ -346,7 +346,7 @@ describe('clusters', () => {
       `7:160: clusters[0].authenticatorId: "${UUID.toUpperCase()}" is the authenticatorId of managementClusters[0] too, ${SHARED}`,
     ],
     ['a lane that is a number', `${C}lane: 7`, '6:11: clusters[0].lane: write the name of a lane, not 7'],
-    ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is no lane of this file; add it to lanes'],
+    ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is not a lane of this file; add it to lanes'],
   ]);
 
   it('accepts two of one name whose ids differ, and the name as authenticator id on EKS', () => {
@@ -359,7 +359,7 @@ describe('lanes', () => {
     [
       'the name of the one that is always there',
       LANE.replace('onprem', 'default'),
-      '3:11: lanes[0].name: "default" is the lane that is always there, outside of every VPC; give this one another name',
+      '3:11: lanes[0].name: "default" is the built-in lane outside of every VPC; give this one another name',
     ],
     [
       'a name that no queue can have',
@@ -547,7 +547,7 @@ describe('what is in place of the ARN of a secret', () => {
     [
       'a kubeconfig',
       `${S}|\n      apiVersion: v1\n      clusters: []\n`,
-      'this is a kubeconfig; whoever sees this file',
+      'this is a kubeconfig; anyone who sees this file',
     ],
     ['a kubeconfig as a section', `${S}{ apiVersion: v1 }`, 'this is a section, maybe the kubeconfig itself'],
     [

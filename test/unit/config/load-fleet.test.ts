@@ -398,7 +398,7 @@ describe('parseFleet', () => {
     [
       'a kubeconfig in place of its secret',
       C.replace(SECRET, '{ token: hunter2 }'),
-      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; whoever sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME',
+      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; anyone who sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME',
     ],
     [
       'a token in place of its secret',
@@ -460,7 +460,7 @@ describe('parseFleet', () => {
     [
       'client certificates',
       `${P}signers: [kubernetes.io/kube-apiserver-client-kubelet]`,
-      '3:15: policies[0].signers[0]: kubernetes.io/kube-apiserver-client-kubelet is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write kubernetes.io/kubelet-serving',
+      '3:15: policies[0].signers[0]: kubernetes.io/kube-apiserver-client-kubelet is not allowed: its certificates are the identity of a node, so one wrong approval lets an attacker act as that node; write kubernetes.io/kubelet-serving',
     ],
     [
       'another signer',
@@ -507,12 +507,12 @@ describe('parseFleet', () => {
     [
       'evidence of nodes without the addresses of Services',
       `${C}\npolicies:\n  - evidence: [machine, node]\n  - { name: b, evidence: [node], clusters: [b*] }\n  - { name: c, evidence: [node], providers: [eks-anywhere] }`,
-      '8:25: policies[0].evidence[1]: believes what a node says of itself, which may be the address of a Service; write serviceCidrs at a',
+      '8:25: policies[0].evidence[1]: trusts what a node reports about itself, which may be the address of a Service; write serviceCidrs at a',
     ],
     [
       'every address',
       `${P}evidence: [patterns]\n    patterns: { cidrs: [0.0.0.0/0] }`,
-      '4:25: policies[0].patterns.cidrs[0]: "0.0.0.0/0" means every address there is; write the networks that are really in use',
+      '4:25: policies[0].patterns.cidrs[0]: "0.0.0.0/0" covers every address; write the networks that are really in use',
     ],
     [
       'a wide CIDR',
@@ -522,7 +522,7 @@ describe('parseFleet', () => {
     [
       'a DNS name bound to no node',
       `${P}evidence: [patterns]\n    patterns: { dnsNames: ["*.example.com"] }`,
-      '4:28: policies[0].patterns.dnsNames[0]: "*.example.com" has no {node}: every node could ask for a name that is bound to none; write, for example, {node}.corp.example.com',
+      '4:28: policies[0].patterns.dnsNames[0]: "*.example.com" has no {node}: any node could ask for a name that is tied to no node; write, for example, {node}.corp.example.com',
     ],
 
     [

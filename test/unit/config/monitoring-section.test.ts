@@ -61,7 +61,7 @@ describe('monitoring in fleet.yaml', () => {
     'runbooks',
   ])('does not take %j for the place of the runbooks', (runbooks) => {
     expect(problemsOf(`version: 1\nmonitoring: { runbooks: '${runbooks}' }\n`).join()).toContain(
-      'cannot be the place of the runbooks; write an https URL',
+      'cannot be the URL of the runbooks; write an https URL',
     );
   });
 
@@ -99,7 +99,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a count that is always reached',
       alarms('QueueAge: {}, RequestsStuck: { threshold: 0 }'),
-      `2:67: monitoring.alarms.RequestsStuck.threshold: 0 would always ring; ${COUNT}`,
+      `2:67: monitoring.alarms.RequestsStuck.threshold: 0 would always fire; ${COUNT}`,
     ],
     [
       'half a request',
@@ -124,17 +124,17 @@ describe('monitoring in fleet.yaml', () => {
     [
       'an objective under which an alarm never rings',
       'version: 1\nmonitoring: { objective: 0.9 }',
-      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn rings at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
+      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn fires at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
     ],
     [
       'no room for failure',
       'version: 1\nmonitoring: { objective: 1 }',
-      `2:26: monitoring.objective: 1 leaves nothing that may fail; ${OBJECTIVE}`,
+      `2:26: monitoring.objective: 1 leaves no error budget; ${OBJECTIVE}`,
     ],
     [
       'percent',
       'version: 1\nmonitoring: { objective: 99.9 }',
-      `2:26: monitoring.objective: 99.9 leaves nothing that may fail; ${OBJECTIVE}`,
+      `2:26: monitoring.objective: 99.9 leaves no error budget; ${OBJECTIVE}`,
     ],
     [
       'a low aim',
@@ -149,7 +149,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a window without end',
       window('from: 2026-12-05T20:00:00Z'),
-      '2:29: monitoring.maintenance[0].until: missing; write when it ends: what never ends is forgotten',
+      '2:29: monitoring.maintenance[0].until: missing; write when it ends: open-ended maintenance is forgotten',
     ],
     [
       'a window without beginning',
@@ -174,7 +174,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'the 30th of February',
       window('from: 2026-02-30T20:00:00Z, until: 2027-12-05T20:00:00Z'),
-      `2:52: monitoring.maintenance[0].from: "2026-02-30T20:00:00Z" is a day that no calendar has; ${INSTANT}`,
+      `2:52: monitoring.maintenance[0].from: "2026-02-30T20:00:00Z" is a day that does not exist; ${INSTANT}`,
     ],
     [
       'a week that is one window',
@@ -204,17 +204,17 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a misspelled time zone',
       'version: 1\nmonitoring: { digest: { timeZone: Europe/Berln } }',
-      '2:35: monitoring.digest.timeZone: "Europe/Berln" is no time zone; did you mean "Europe/Berlin"?',
+      '2:35: monitoring.digest.timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'a time zone in lower case, which EventBridge Scheduler refuses',
       'version: 1\nmonitoring: { digest: { timeZone: europe/berlin } }',
-      '2:35: monitoring.digest.timeZone: "europe/berlin" is no time zone; did you mean "Europe/Berlin"?',
+      '2:35: monitoring.digest.timeZone: "europe/berlin" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'an offset, which has no summer',
       'version: 1\nmonitoring: { digest: { timeZone: "+01:00" } }',
-      '2:35: monitoring.digest.timeZone: "+01:00" is no time zone; write its IANA name, for example Europe/Berlin or UTC',
+      '2:35: monitoring.digest.timeZone: "+01:00" is not a time zone; write its IANA name, for example Europe/Berlin or UTC',
     ],
   ]);
 
@@ -246,7 +246,7 @@ describe('journal in fleet.yaml', () => {
     ],
     [
       'version: 1\njournal: { objectLock: { mode: compliance, days: 36500 } }',
-      '2:50: journal.objectLock.days: 36500 days can hardly be meant, and are not taken back; write a whole number of days, 1 to 3650',
+      '2:50: journal.objectLock.days: 36500 days is probably a mistake, and cannot be undone; write a whole number of days, 1 to 3650',
     ],
     ['version: 1\njournal: { bucket: x }', '2:12: journal.bucket: unknown key; known here: objectLock'],
   ])('refuses %s', (section, problem) => {

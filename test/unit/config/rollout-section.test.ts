@@ -71,12 +71,12 @@ rollouts:
     [
       'nothing at a time',
       'version: 1\nrollouts: { atOnce: 0 }',
-      '2:21: rollouts.atOnce: 0 lets nothing begin; write a whole number, 1 to 10',
+      '2:21: rollouts.atOnce: 0 allows no rollout at all; write a whole number, 1 to 10',
     ],
     [
       'too many at a time',
       'version: 1\nrollouts: { atOnce: 11 }',
-      '2:21: rollouts.atOnce: 11 at once is too much of a fleet; write a whole number, 1 to 10',
+      '2:21: rollouts.atOnce: 11 at the same time is too much of a fleet; write a whole number, 1 to 10',
     ],
     [
       'half a cluster at a time',
@@ -86,12 +86,12 @@ rollouts:
     [
       'a short pause',
       'version: 1\nrollouts: { pause: 9m }',
-      '2:20: rollouts.pause: 9m shows nothing of how the last one went; write 10m or more',
+      '2:20: rollouts.pause: 9m is too short to see how the last one went; write 10m or more',
     ],
     [
       'a long pause',
       'version: 1\nrollouts: { pause: 31d }',
-      '2:20: rollouts.pause: 31d is too long for a fleet to get done; write 30d or less',
+      '2:20: rollouts.pause: 31d is too long to get through a fleet; write 30d or less',
     ],
     [
       'an entry for nothing',
@@ -117,7 +117,7 @@ rollouts:
     [
       'almost the whole life',
       entry('begin: 301d'),
-      '2:48: rollouts.clusters[0].begin: 301d is almost the whole year that these certificates live; write 300d or less',
+      '2:48: rollouts.clusters[0].begin: 301d is almost the whole year that these certificates are valid; write 300d or less',
     ],
     [
       'an entry after one for all',
@@ -142,17 +142,17 @@ rollouts:
     [
       'hours that are no days',
       entry('begin: 1000h'),
-      '2:48: rollouts.clusters[0].begin: 1000h is no whole number of days; write, for example, 45d',
+      '2:48: rollouts.clusters[0].begin: 1000h is not a whole number of days; write, for example, 45d',
     ],
     [
       'an end that leaves no time',
       entry('stop: 6d'),
-      '2:47: rollouts.clusters[0].stop: 6d is too short to mend what goes wrong; write 7d or more',
+      '2:47: rollouts.clusters[0].stop: 6d is too short to fix what goes wrong; write 7d or more',
     ],
     [
       'the same as a section',
       entry('stop: { days: 6 }'),
-      '2:55: rollouts.clusters[0].stop.days: 6 days is too short to mend what goes wrong; write 7d or more',
+      '2:55: rollouts.clusters[0].stop.days: 6 days is too short to fix what goes wrong; write 7d or more',
     ],
     [
       'no days',
@@ -162,7 +162,7 @@ rollouts:
     [
       'percent',
       entry('begin: { days: 45, share: 30 }'),
-      '2:67: rollouts.clusters[0].begin.share: write a share of the life above 0 and below 1, for example 0.3, not 30',
+      '2:67: rollouts.clusters[0].begin.share: write a share of the lifetime above 0 and below 1, for example 0.3, not 30',
     ],
     [
       'a misspelled key of a lead',
@@ -172,22 +172,22 @@ rollouts:
     [
       'a beginning after the end',
       entry('begin: 20d, stop: 20d'),
-      '2:59: rollouts.clusters[0].stop: 20 days before the end is not after begin, 20 days before it; nothing could begin, so write fewer days',
+      '2:59: rollouts.clusters[0].stop: 20 days before expiry is not after begin, 20 days before it; nothing could begin, so write fewer days',
     ],
     [
       'a beginning after the end that is built in',
       entry('begin: 9d'),
-      '2:48: rollouts.clusters[0].begin: 9 days before the end is not before stop, 10 days before it; nothing could begin, so write more days, or stop too',
+      '2:48: rollouts.clusters[0].begin: 9 days before expiry is not before stop, 10 days before it; nothing could begin, so write more days, or stop too',
     ],
     [
       'shares in the wrong order',
       entry('stop: { days: 8, share: 0.3 }'),
-      '2:41: rollouts.clusters[0].stop: a share of 0.3 is not below that of begin, 0.3; with a short life nothing could begin, so write less',
+      '2:41: rollouts.clusters[0].stop: a share of 0.3 is not below that of begin, 0.3; with a short lifetime nothing could begin, so write less',
     ],
     [
       'a share that is not above the one that is built in',
       entry('begin: { days: 45, share: 0.1 }'),
-      '2:41: rollouts.clusters[0].begin: a share of 0.1 is not above that of stop, 0.1; with a short life nothing could begin, so write more',
+      '2:41: rollouts.clusters[0].begin: a share of 0.1 is not above that of stop, 0.1; with a short lifetime nothing could begin, so write more',
     ],
     [
       'a window without a time zone',
@@ -197,7 +197,7 @@ rollouts:
     [
       'a window without days',
       window("from: '02:00', until: '06:00', timeZone: UTC"),
-      '2:94: rollouts.clusters[0].windows[0].timeZone: only what is every week has one; write days too, or remove it: times of a day that are once carry their zone',
+      '2:94: rollouts.clusters[0].windows[0].timeZone: only a weekly window has one; write days too, or remove it: a window that is open once has the zone in its times',
     ],
     [
       'a window of no day at all',
@@ -222,12 +222,12 @@ rollouts:
     [
       'a window that is always open',
       window("days: [mon, tue, wed, thu, fri, sat, sun], from: '02:00', until: '02:00', timeZone: UTC"),
-      '2:51: rollouts.clusters[0].windows[0]: never ends: every day it is a whole day; remove it, because without windows any time is good',
+      '2:51: rollouts.clusters[0].windows[0]: never ends: every day it is a whole day; remove it, because without windows any time is allowed',
     ],
     [
       'a time zone on no map',
       window("days: [sat], from: '02:00', until: '06:00', timeZone: Europe/Berln"),
-      '2:107: rollouts.clusters[0].windows[0].timeZone: "Europe/Berln" is no time zone; did you mean "Europe/Berlin"?',
+      '2:107: rollouts.clusters[0].windows[0].timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'a glob that never counts',
@@ -271,7 +271,7 @@ recovery:
     [
       'an age of a fingerprint',
       recovered(`pin: 'sha256:${SHA256}', expiredAtMost: 90d`),
-      '2:164: recovery[0].expiredAtMost: goes with pin: authority; a fingerprint is accepted at any age, so take it out',
+      '2:164: recovery[0].expiredAtMost: works only with pin: authority; a fingerprint is accepted at any age, so remove it',
     ],
     ['a pin of anything', recovered('pin: any'), `2:74: recovery[0].pin: "any" pins nothing; ${PIN}`],
     [

@@ -631,7 +631,7 @@ describe('maintenance', () => {
 });
 
 describe('fleetHealth', () => {
-  it('knows what is gone on purpose: it rings no alarm, and counts nowhere', () => {
+  it('knows what is gone on purpose: it fires no alarm, and counts nowhere', () => {
     const slo = missed(9);
     const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary(), slo };
     const deselected = { untagged: true as const, missingSince: at(-DAY), target: undefined };

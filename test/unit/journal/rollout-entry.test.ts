@@ -18,7 +18,7 @@ const OBJECT = {
 const MARK: RolloutMark = {
   id: 'berlin-20261121',
   start: '2026-11-21T09:59:55Z',
-  reason: 'certificates end 2026-12-30',
+  reason: 'certificates expire 2026-12-30',
   trigger: 'schedule',
 };
 const HOLD: HoldMark = {
@@ -54,7 +54,7 @@ describe('rolloutEntries', () => {
         rollout: 'berlin-20261121',
         start: '2026-11-21T09:59:55Z',
         trigger: 'schedule',
-        reason: 'certificates end 2026-12-30',
+        reason: 'certificates expire 2026-12-30',
         outcome: 'written',
         program: '1.2.3',
       },

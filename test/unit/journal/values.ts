@@ -63,7 +63,7 @@ export function rollout(changed: Partial<RolloutEntry> = {}): RolloutEntry {
     rollout: 'berlin-20261121',
     start: '2026-11-21T09:59:55Z',
     trigger: 'schedule',
-    reason: 'certificates end 2026-12-30',
+    reason: 'certificates expire 2026-12-30',
     message: 'admission webhook "x" denied the request: no',
     outcome: 'refused',
     program: '0.0.0',

@@ -219,7 +219,7 @@ const TAMPERINGS: readonly (readonly [
     putBack,
     [C, undefined, 'it ends with line 9, and the head of the chain with line 6'],
   ],
-  ['the head is removed', removed(HEAD), [HEAD, undefined, 'it does not exist: nobody can say where the chain ends']],
+  ['the head is removed', removed(HEAD), [HEAD, undefined, 'it does not exist: it is not known where the chain ends']],
   [
     'the head is changed',
     replaced(HEAD, '"seq":9', '"seq":8'),

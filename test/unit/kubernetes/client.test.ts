@@ -79,7 +79,7 @@ describe('answers', () => {
       name: '401',
       handler: (_, response) => answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized')),
       kind: 'unauthorized',
-      says: /answered 401 Unauthorized \(Unauthorized\)\. The token is refused: renew the credentials\.$/,
+      says: /answered 401 Unauthorized \(Unauthorized\)\. The token is not accepted: renew the credentials\.$/,
       requests: 1,
     },
     {
@@ -143,7 +143,7 @@ describe('answers', () => {
       name: 'HTML with 200',
       handler: (_, response) => answer(response, 200, htmlPage, { 'content-type': 'text/html; charset=utf-8' }),
       kind: 'not-kubernetes',
-      says: /The endpoint answers HTML: is a proxy/,
+      says: /The endpoint answers HTML: is there a proxy/,
       requests: 1,
     },
     {
@@ -219,14 +219,14 @@ describe('answers', () => {
         response.write('{"items":', () => response.destroy());
       },
       kind: 'unreachable',
-      says: /the connection broke \(ECONNRESET\)/,
+      says: /the connection was lost \(ECONNRESET\)/,
       requests: 4,
     },
     {
       name: 'a connection that ends without an answer',
       handler: (_, response) => response.destroy(),
       kind: 'unreachable',
-      says: /the connection broke \(ECONNRESET\)/,
+      says: /the connection was lost \(ECONNRESET\)/,
       requests: 4,
     },
   ];
@@ -260,7 +260,7 @@ describe('answers', () => {
       credentials: { kind: 'certificate', ...own },
       addresses: 'local',
     });
-    expect((await failure(client.request(LIST))).remedy).toContain('client certificate is refused');
+    expect((await failure(client.request(LIST))).remedy).toContain('client certificate is not accepted');
     expect(server.received[0]?.headers.authorization).toBeUndefined();
   });
 });
@@ -347,7 +347,7 @@ describe('time', () => {
   test('a write that timed out is not repeated', async () => {
     const server = await startTlsServer(() => {});
     const { client } = connect(server.connection, { requestTimeoutMs: 30 });
-    expect((await failure(client.request(WRITE))).remedy).toMatch(/may have been done all the same/);
+    expect((await failure(client.request(WRITE))).remedy).toMatch(/may have been done anyway/);
     expect(client.stats).toMatchObject({ requests: 1, writes: 1 });
   });
 

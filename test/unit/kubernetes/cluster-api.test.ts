@@ -59,7 +59,7 @@ describe('clusterApiPath', () => {
     const { client } = await manage({ 'cluster.x-k8s.io': ['v1beta1'] });
     await expect(clusterApiPath(client, signal, 'controlplane.cluster.x-k8s.io')).rejects.toMatchObject({
       kind: 'not-found',
-      problem: 'this API server serves no controlplane.cluster.x-k8s.io, so KubeadmControlPlanes cannot be here',
+      problem: 'this API server does not serve controlplane.cluster.x-k8s.io, so it has no KubeadmControlPlanes',
     });
     expect(await clusterApiPath(client, signal)).toBe('/apis/cluster.x-k8s.io/v1beta1');
   });

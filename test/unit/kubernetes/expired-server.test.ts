@@ -460,17 +460,17 @@ describe('a certificate that ended long ago', () => {
   });
 
   test.each([
-    [91, AUTHORITY, 'ended 91 days ago, more than the 90 days that recovery mode allows'],
-    [800, AUTHORITY, 'ended 800 days ago, more than the 90 days'],
+    [91, AUTHORITY, 'expired 91 days ago, more than the 90 days that recovery mode allows'],
+    [800, AUTHORITY, 'expired 800 days ago, more than the 90 days'],
     [
       181,
       { pin: 'authority', expiredAtMostMs: 180 * DAY },
-      'ended 181 days ago, more than the 180 days that recovery mode allows',
+      'expired 181 days ago, more than the 180 days that recovery mode allows',
     ],
     [
       40,
       { pin: 'authority', replacedBefore: Date.now() - 39 * DAY },
-      'ended 40 days ago, and the last audit saw none that ends before',
+      'expired 40 days ago, and the last audit saw none that expires before',
     ],
   ] as const)('is refused, %d days ago, before anything is sent', async (days, expired, problem) => {
     expect(await refusal(days, expired)).toMatchObject({

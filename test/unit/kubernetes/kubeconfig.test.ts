@@ -224,7 +224,7 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     [`a: 1\n\ttoken: ${TOKEN}`, 'not valid YAML, line 2: a tab indents it'],
     [`token: "${TOKEN}`, 'not valid YAML, line 1: a quote, bracket, brace, colon or comma is missing'],
     [`a: b: ${TOKEN}`, 'not valid YAML, line 1: a line has more than one "key: value"'],
-    [`- a\n${TOKEN}: 1`, 'not valid YAML, line 2: something stands where YAML does not expect it'],
+    [`- a\n${TOKEN}: 1`, 'not valid YAML, line 2: something is where YAML does not expect it'],
     ['a: &a 1\nb: *a', 'it has aliases, which are not accepted'],
   ])('%j is said in words, with the line', async (text, says) => {
     await problems(text, source);

@@ -81,7 +81,7 @@ describe('listMachines', () => {
     await expect(machinesOf(client)).rejects.toMatchObject({
       kind: 'not-found',
       object: `get /apis/cluster.x-k8s.io on ${client.server}`,
-      problem: 'this API server serves no cluster.x-k8s.io, so Machines cannot be here',
+      problem: 'this API server does not serve cluster.x-k8s.io, so it has no Machines',
       remedy: expect.stringMatching(
         /--management-kubeconfig on the command line or managementKubeconfigSecret in fleet\.yaml; if this is the one you named/,
       ),

@@ -9,11 +9,11 @@ test.each([
   ['/api/v1/nodes/worker-3/proxy/metrics', 'certmarshal rbac --kubelet-metrics | kubectl apply -f -'],
   [
     '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
-    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-recovery',
-    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   ['/api/v1/secrets', 'certmarshal rbac --audit-secrets | kubectl apply -f -'],
   ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 'certmarshal rbac | kubectl apply -f -'],
@@ -48,27 +48,27 @@ test.each([
   ],
   [
     '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machinehealthchecks',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/vspheremachinetemplates/berlin-1',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/eksa-system/kubeadmcontrolplanes/berlin',
-    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/etcdcluster.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/etcdadmclusters/berlin-etcd',
-    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be',
+    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
   [
     '/apis/infrastructure.example.com/v1/namespaces/eksa-system/proxmoxmachinetemplates/berlin-1',
@@ -82,7 +82,7 @@ test.each([
 test('grants a rollout and a recovery to whoever is to enter, in one line', () => {
   const remedy = missingRight('/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machinehealthchecks');
   expect(remedy).toMatch(
-    / \| kubectl apply -f - \(the subject has to be the one certmarshal enters with.*--user or --group\)\.$/,
+    / \| kubectl apply -f - \(the subject must be the user of certmarshal.*--user or --group\)\.$/,
   );
   expect(missingRight('/api/v1/secrets')).not.toContain('kube-system/certmarshal');
 });

@@ -115,7 +115,7 @@ describe('listWorkloadClusters', () => {
   test('a cluster without Cluster API', async () => {
     await expect((await list(undefined)).found).rejects.toMatchObject({
       kind: 'not-found',
-      problem: expect.stringContaining('serves no cluster.x-k8s.io'),
+      problem: expect.stringContaining('does not serve cluster.x-k8s.io'),
     });
   });
 });

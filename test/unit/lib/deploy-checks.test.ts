@@ -67,7 +67,7 @@ describe('a fleet that shall be deployed', () => {
       'an alarm that would wake somebody up, and is off',
       monitored({ alarms: { CertificateCritical: { threshold: 1, severity: 'off' } } }),
       [
-        'monitoring.alarms.CertificateCritical is off, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+        'monitoring.alarms.CertificateCritical is off, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [
@@ -79,7 +79,7 @@ describe('a fleet that shall be deployed', () => {
         },
       }),
       [
-        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [
@@ -92,7 +92,7 @@ describe('a fleet that shall be deployed', () => {
         ],
       }),
       [
-        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * rings no alarm as long',
+        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * fires no alarm as long',
       ],
     ],
     [
@@ -118,7 +118,7 @@ describe('a fleet that shall be deployed', () => {
       'a lock that nobody can open',
       { journal: { objectLock: { mode: 'compliance', days: 365 } } },
       [
-        'journal.objectLock: in mode compliance nobody, not even AWS, can remove what is written for 365 days, and the bucket stays and is paid for as long',
+        'journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for 365 days, and the bucket stays and is paid for as long',
       ],
     ],
     [

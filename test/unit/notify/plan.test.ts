@@ -54,7 +54,7 @@ describe('an alarm about clusters', () => {
     const { messages } = alarmed({ health: largeFleet(...unwell) });
     const lines = messages[0]?.human.text.split('\n') ?? [];
     expect(lines[0]).toBe(
-      '[critical] 12 clusters: c0, c1, c2 and 9 more. A certificate has ended, or ends so soon that somebody must act now.',
+      '[critical] 12 clusters: c0, c1, c2 and 9 more. A certificate has expired, or expires so soon that a person must act now.',
     );
     expect(lines[1]).toMatch(/^12 of 214 clusters\./);
     expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(11);
@@ -109,7 +109,7 @@ describe('an alarm that names no cluster', () => {
   ])('is told when %s', (_, health, words) => {
     const { messages, change } = alarmed({ health });
     expect(messages[0]?.human.text.split('\n')[0]).toBe(
-      '[critical] A certificate has ended, or ends so soon that somebody must act now',
+      '[critical] A certificate has expired, or expires so soon that a person must act now',
     );
     expect(messages[0]?.human.text).toContain(words);
     expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');

@@ -240,7 +240,7 @@ export function findingOf(cluster: string, rest: Partial<KeptFinding> = {}): Kep
     message: 'the etcd client certificate ends in 12 days, and nothing planned renews it',
     since: ago(120),
     due: inDays(12.4),
-    renewedBy: 'the end of an etcd rollout, then a rollout of the control plane machines',
+    renewedBy: 'an etcd rollout, then a rollout of the control plane machines',
     runbook: 'docs/runbooks/certificate-expiring.md',
     ...rest,
   };
@@ -406,7 +406,7 @@ export function warningCluster(seed: number): Required<Omit<Known, 'maintenance'
     message: 'the kubelet of worker-9 used 93 % of the life of its serving certificate and did not renew it',
     since: ago(300),
     due: inDays(3.1),
-    renewedBy: 'the kubelet, on its own, once its request is approved',
+    renewedBy: 'the kubelet, automatically, once its request is approved',
     runbook: 'docs/runbooks/kubelet-renewal-overdue.md',
   });
   const audit = auditOf(seed, 'eks', {

@@ -92,18 +92,18 @@ describe('the document', () => {
 describe('what it tells', () => {
   it.each([
     ['no cluster', healthOf([]), 'No cluster is known yet.'],
-    ['one that is well', healthOf([wellCluster(3)]), 'The cluster is well.'],
-    ['many that are well', fleetOf(1_204), 'All 1,204 clusters are well.'],
+    ['one that is well', healthOf([wellCluster(3)]), 'The cluster is healthy.'],
+    ['many that are well', fleetOf(1_204), 'All 1,204 clusters are healthy.'],
     [
       'one of three that is critical',
       healthOf([criticalCluster(1), wellCluster(4), wellCluster(5)]),
-      '1 of 3 clusters needs somebody now.',
+      '1 of 3 clusters needs a person now.',
     ],
-    ['three that are unwell', threeClusters(), '2 of 3 clusters need somebody now. <small>1 has a warning.</small>'],
+    ['three that are unwell', threeClusters(), '2 of 3 clusters need a person now. <small>1 has a warning.</small>'],
     [
       'one that is new, in maintenance, gone',
       healthOf(otherClusters()),
-      'None of 2 clusters needs somebody now. <small>1 is new, 1 in maintenance.</small>',
+      'None of 2 clusters needs a person now. <small>1 is new, 1 in maintenance.</small>',
     ],
   ])('of %s', (_name, health, sentence) => {
     const heading = /<h2 id="well">(.*?)<\/h2>/s.exec(render(health))?.[1] ?? '';
@@ -118,7 +118,7 @@ describe('what it tells', () => {
 
   it('tells symbol and word of each state in its row', () => {
     const html = render(healthOf([...three(), ...otherClusters(), wellCluster(9)]));
-    for (const state of ['✖ critical', '! warning', '○ new', '◐ maintenance', '✔ well', '– gone'])
+    for (const state of ['✖ critical', '! warning', '○ new', '◐ maintenance', '✔ healthy', '– gone'])
       expect(html).toContain(`<td>${state}</td>`);
   });
 
@@ -150,11 +150,11 @@ describe('what it tells', () => {
 
   it('tells what is due first first, whatever its severity', () => {
     const html = render(threeClusters());
-    const bites = /<ol class="bites">(.*?)<\/ol>/s.exec(html)?.[1] ?? '';
-    const dates = [...bites.matchAll(/datetime="([^"]*)"/g)].map(([, date]) => Date.parse(date ?? ''));
+    const expiring = /<ol class="expiring">(.*?)<\/ol>/s.exec(html)?.[1] ?? '';
+    const dates = [...expiring.matchAll(/datetime="([^"]*)"/g)].map(([, date]) => Date.parse(date ?? ''));
     expect(dates.length).toBeGreaterThan(3);
     expect(dates).toEqual(dates.toSorted((a, b) => a - b));
-    expect(bites).toContain('kubelet serving, first of 28');
+    expect(expiring).toContain('kubelet serving, first of 28');
   });
 
   it('names whoever claims what is not its own', () => {
@@ -212,7 +212,7 @@ describe('what it tells', () => {
     const html = renderPage(healthOf(clusters), { program: '1', unread: ['registry.v2.json.gz'] });
     expect(html).toContain('The state could not be read.');
     const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
-    expect(summary).not.toMatch(/✔|is well|needs somebody now/);
+    expect(summary).not.toMatch(/✔|is healthy|needs a person now/);
   });
 
   it('names no command for what does not exist yet', () => {
@@ -246,9 +246,9 @@ describe('a rollout', () => {
     });
   });
 
-  it('that is held needs somebody now, in the first sentence and the first row', () => {
+  it('that is held needs a person now, in the first sentence and the first row', () => {
     const html = pageOf(HELD);
-    expect(html).toContain('1 of 1 cluster needs somebody now.');
+    expect(html).toContain('1 of 1 cluster needs a person now.');
     expect(html).toContain('its rollout is held: Machine eksa-system/cp-2-x7k2p: no machine was made or removed');
     expect(rolloutOf(html)).toMatchObject({ state: 'held', reasons: [{ id: 'stuck' }] });
   });
@@ -281,10 +281,10 @@ describe('whose certificates are proven', () => {
 
   it('is one line of the fleet: each verdict with its number, also where that is 0', () => {
     expect(sectionOf(render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }])))).toBe(
-      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 names another's: berlin-prod – 1 cluster not known",
+      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known",
     );
     expect(sectionOf(render(healthOf([wellCluster(4)])))).toBe(
-      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 names another's",
+      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 another node's name",
     );
     expect(sectionOf(render(healthOf([])))).toBe(
       'Whose certificates are proven No certificate that was issued to a kubelet is known yet.',

@@ -58,7 +58,7 @@ describe('a sweep of a recovery window', () => {
       expect.objectContaining({
         kind: 'unfinished',
         object: '40 CertificateSigningRequests',
-        message: 'the time of the sweep was over before they were judged',
+        message: 'the sweep ran out of time before they were judged',
       }),
     );
   });
@@ -196,7 +196,7 @@ describe('a sweep of a recovery window', () => {
     expect(report.rows.length).toBeLessThan(1_150);
     expect(new Set(report.problems.map(({ message }) => message))).toEqual(
       new Set([
-        'spec.request is no kubelet’s: too large',
+        'spec.request is too large for that of a kubelet',
         'there are more open requests than one sweep can hold',
         'not readable either',
       ]),

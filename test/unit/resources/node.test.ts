@@ -57,7 +57,11 @@ describe('a Node of an EKS cluster', () => {
 
   it.each([
     ['no name', { name: '' }, 'metadata.name is missing or longer than a name'],
-    ['no time', { creationTimestamp: 'today' }, 'Node ip-10-0-0-1: metadata.creationTimestamp is missing or no time'],
+    [
+      'no time',
+      { creationTimestamp: 'today' },
+      'Node ip-10-0-0-1: metadata.creationTimestamp is missing or not a time',
+    ],
   ])('%s', (_, metadata, problem) => {
     expect(readEksNode(nodeOf({}, metadata))).toBe(problem);
   });

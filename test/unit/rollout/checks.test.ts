@@ -565,8 +565,8 @@ describe('the checks before a rollout', () => {
   it('takes a certificate for ended in the moment in which it ends', () => {
     const asked = seen({ machines: machines(machine(1, { served: served({ notAfter: NOW }) })) });
     const found = new Map(checksOf(asked).map((check) => [check.id, check.found]));
-    expect(found.get('due')).toBe('the first certificate ended less than a minute ago');
-    expect(found.get('not-expired')).toContain('shows one that ended less than a minute ago');
+    expect(found.get('due')).toBe('the first certificate expired less than a minute ago');
+    expect(found.get('not-expired')).toContain('shows one that expired less than a minute ago');
   });
 
   it('takes an end that is no number for one that is over', () => {

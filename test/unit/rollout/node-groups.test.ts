@@ -272,7 +272,7 @@ describe('what is due', () => {
   it('says who replaces nodes of Auto Mode and Fargate', () => {
     const nodes = [...observed().nodes, node('a', '', { kind: 'auto-mode' }), node('b', '', { kind: 'fargate' })];
     expect(plan({ observed: observed({ nodes }) }).message).toContain(
-      'EKS replaces 2 Nodes of Auto Mode or Fargate by itself',
+      'EKS replaces 2 Nodes of Auto Mode or Fargate automatically',
     );
   });
 

@@ -103,13 +103,13 @@ describe('a rollout begins', () => {
     const mark = {
       id: rolloutId(CLUSTER_ID, '2026-11-28T02:29:55Z'),
       start: '2026-11-28T02:29:55Z',
-      reason: 'certificates end 2027-01-07 02:30 UTC',
+      reason: 'certificates expire 2027-01-07 02:30 UTC',
       trigger: 'schedule',
     };
     expect(step).toMatchObject({
       kind: 'act',
       state: 'ready',
-      message: 'would roll 3 control plane machines, 40 days before their certificates end',
+      message: 'would roll 3 control plane machines, 40 days before their certificates expire',
       soonestEnd: NOW + 40 * DAY,
     });
     expect(step.kind === 'act' && step.write).toEqual({ kind: 'roll-control-plane', object: OBJECT, mark });
@@ -131,7 +131,7 @@ describe('a rollout begins', () => {
       write: { kind: 'pause-control-plane', object: OBJECT, mark: { start: '2026-11-28T02:29:55Z' } },
     });
     expect(step.message).toBe(
-      'would roll 3 control plane machines, 40 days before their certificates end, and etcd before: pauses the control plane first',
+      'would roll 3 control plane machines, 40 days before their certificates expire, and etcd before: pauses the control plane first',
     );
   });
 
@@ -215,7 +215,7 @@ describe('no rollout begins', () => {
       {},
       'nothing',
       'idle',
-      'nothing is due: its certificates end in 265 days, a rollout may begin in 220 days',
+      'nothing is due: its certificates expire in 265 days, a rollout may begin in 220 days',
     ],
     [
       'after a certificate ended',
@@ -225,7 +225,7 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'expired',
-      'certificates ended 3 days ago: nothing is rolled by itself any more',
+      'certificates expired 3 days ago: nothing is rolled automatically any more',
     ],
     [
       'in the moment in which a certificate ends',
@@ -233,10 +233,10 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'expired',
-      'certificates ended less than a minute ago: nothing is rolled by itself any more',
+      'certificates expired less than a minute ago: nothing is rolled automatically any more',
     ],
     [
-      'while somebody else rolls it',
+      'while someone else rolls it',
       healthyRollout({
         controlPlane: controlPlane({
           conditions: controlPlaneConditions({
@@ -247,7 +247,7 @@ describe('no rollout begins', () => {
       {},
       'nothing',
       'foreign',
-      'somebody else rolls it: Cluster API rolls it: Rolling 3 not up-to-date replicas',
+      'someone else rolls it: Cluster API rolls it: Rolling 3 not up-to-date replicas',
     ],
     [
       'while a rollout of somebody is planned',
@@ -255,7 +255,7 @@ describe('no rollout begins', () => {
       {},
       'nothing',
       'foreign',
-      'somebody else rolls it: a rollout is planned for 2026-11-29 02:30 UTC',
+      'someone else rolls it: a rollout is planned for 2026-11-29 02:30 UTC',
     ],
     [
       'after somebody asked for one',
@@ -263,7 +263,7 @@ describe('no rollout begins', () => {
       {},
       'nothing',
       'foreign',
-      'somebody else rolls it: 3 of 3 machines are older',
+      'someone else rolls it: 3 of 3 machines are older',
     ],
     [
       'while fewer machines are up to date',
@@ -276,7 +276,7 @@ describe('no rollout begins', () => {
       {},
       'nothing',
       'foreign',
-      'somebody else rolls it: 2 of 3 machines are up to date',
+      'someone else rolls it: 2 of 3 machines are up to date',
     ],
     [
       'when a check fails',
@@ -284,7 +284,7 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'refused',
-      'would roll 3 control plane machines, 40 days before their certificates end. Not now: 1 of ',
+      'would roll 3 control plane machines, 40 days before their certificates expire. Not now: 1 of ',
     ],
     [
       'with external etcd by default',
@@ -292,7 +292,7 @@ describe('no rollout begins', () => {
       {},
       'ask',
       'assist',
-      'a person renews it, its certificates end in 40 days: etcd has machines of its own',
+      'a person renews it, its certificates expire in 40 days: etcd has machines of its own',
     ],
   ])('%s', (_, observed, changes, kind, state, message) => {
     const step = planRollout(observed, changes && policy(changes), history(), NOW);
@@ -330,7 +330,7 @@ describe('no rollout begins', () => {
     const step = plan(healthyRollout(), sunday);
     expect(step).toMatchObject({ kind: 'nothing', state: 'waiting', nextWindow: Date.parse('2026-12-05T01:00:00Z') });
     expect(step.message).toContain(
-      'would roll 3 control plane machines, 38 days before their certificates end. Not yet: ',
+      'would roll 3 control plane machines, 38 days before their certificates expire. Not yet: ',
     );
   });
 
@@ -497,7 +497,7 @@ describe('a rollout that is done', () => {
     const step = plan(done);
     expect(step).toMatchObject({ kind: 'nothing', state: 'done', mark: MARK, progress: { verified: 3 } });
     expect(step.message).toBe(
-      'done: 3 control plane machines replaced, with new certificates, the first of which ends in 364 days: nothing is due',
+      'done: 3 control plane machines replaced, with new certificates, the first of which expires in 364 days: nothing is due',
     );
   });
 
@@ -634,7 +634,7 @@ describe('nobody knows when it is due', () => {
   ])('when %s', (_, observed, first) => {
     const step = plan(observed);
     expect(step).toMatchObject({ kind: 'hold', state: 'refused' });
-    expect(step.message).toContain('nobody knows when it is due');
+    expect(step.message).toContain('it is not known when it is due');
     expect(step.kind === 'hold' && step.reasons[0]?.id).toBe(first);
     expect(isHold(step)).not.toContain('due');
   });
@@ -659,7 +659,7 @@ describe('nobody knows when it is due', () => {
   });
 });
 
-describe('somebody else rolls it', () => {
+describe('someone else rolls it', () => {
   const rollingOut = (since: number) => controlPlaneConditions({ RollingOut: { status: 'True', since } });
   const foreign = (changes: Parameters<typeof controlPlane>[0], days = 40) =>
     healthyRollout({ machines: [1, 2, 3].map((n) => ending(n, days)), controlPlane: controlPlane(changes) });

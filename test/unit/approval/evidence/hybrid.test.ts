@@ -80,43 +80,43 @@ describe('readHybridNodes', () => {
   });
 
   it.each<[string, string, readonly string[], readonly SourceReading[], string]>([
-    ['that is an instance', NODE, ['10.80.0.5'], [reading('ec2', instance(NODE))], 'it is EC2 instance i-0abc, and'],
+    ['that is an instance', NODE, ['10.80.0.5'], [reading('ec2', instance(NODE))], 'it is EC2 instance i-0abc, so'],
     [
       'whose instance does not run',
       NODE,
       ['10.80.0.5'],
       [reading('ec2', instance(NODE, { notLive: 'is stopped' }))],
-      'it is EC2 instance i-0abc, and',
+      'it is EC2 instance i-0abc, so',
     ],
     [
       'that is a Machine',
       NODE,
       ['10.80.0.5'],
       [reading('ec2'), reading('machine', instance(NODE, { source: 'machine', object: 'Machine a/b' }))],
-      'it is Machine a/b, and so no hybrid node',
+      'it is Machine a/b, so not a hybrid node',
     ],
     [
       'that is called as an instance',
       'i-0123456789abcdef0',
       ['10.80.0.5'],
       [reading('ec2')],
-      'as AWS calls its own nodes',
+      'as AWS gives its own nodes',
     ],
     [
       'with a resource name',
       'i-0123456789abcdef0.ec2.internal',
       ['10.80.0.5'],
       [reading('ec2')],
-      'as AWS calls its own nodes',
+      'as AWS gives its own nodes',
     ],
     [
       'with a private DNS name',
       'ip-10-80-0-5.ec2.internal',
       ['10.80.0.5'],
       [reading('ec2')],
-      'as AWS calls its own nodes',
+      'as AWS gives its own nodes',
     ],
-    ['of Fargate', 'fargate-ip-10-80-0-5.ec2.internal', ['10.80.0.5'], [reading('ec2')], 'as AWS calls its own nodes'],
+    ['of Fargate', 'fargate-ip-10-80-0-5.ec2.internal', ['10.80.0.5'], [reading('ec2')], 'as AWS gives its own nodes'],
     ['in no network', NODE, ['10.81.0.5'], [reading('ec2')], 'its Node shows no address in 10.80.0.0/16, 10.90.1.0/24'],
     ['without an address', NODE, [], [reading('ec2')], 'its Node shows no address in'],
   ])('proves nothing of a node %s, and says why', (_, name, addresses, others, why) => {

@@ -34,9 +34,9 @@ describe('ownerFromServedCertificate', () => {
   });
 
   it.each<[string, Served, string]>([
-    ['that has ended', { until: -1 }, 'has ended, 2026-03-01'],
+    ['that has ended', { until: -1 }, 'expired at 2026-03-01'],
     ['that is not valid yet', { since: 1 }, 'is not valid yet'],
-    ['of another authority of the same name', { signedBy: OTHER_CA }, 'is not signed by an authority'],
+    ['of another authority of the same name', { signedBy: OTHER_CA }, 'is not signed by a CA'],
     ['of another node', { node: 'node-1', commonName: 'system:node:node-2' }, 'is not of system:node:node-1'],
     ['of a node in other letters', { commonName: 'System:Node:node-1' }, 'is not of system:node:node-1'],
     ['of no node', { commonName: 'test.local' }, 'is not of system:node:node-1'],
@@ -99,7 +99,7 @@ describe('ownerFromServedCertificate', () => {
   });
 
   it.each<[string, readonly DecodedCertificate[], string]>([
-    ['nothing', [], 'is no certificate'],
+    ['nothing', [], 'is not a certificate'],
     ['what cannot be read', [{ ok: false, problem: 'not DER' }], 'cannot be read: not DER'],
   ])('takes nothing from %s', (_, chain, why) => {
     expect(prove(chain)).toEqual({ ok: false, why: `what it serves at 10.0.0.1:10250 ${why}` });

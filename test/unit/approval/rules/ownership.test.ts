@@ -233,7 +233,7 @@ describe('a name that nobody lists', () => {
     (name) => {
       expect(prove([dnsName('node-1'), name], { machines: [machine('node-1')] }).failure).toEqual({
         reason: 'EvidenceMissing',
-        message: 'Machine eksa-system/md-0-node-1 has no addresses yet, or none of a type that is known',
+        message: 'Machine eksa-system/md-0-node-1 has no addresses yet, or none of a known type',
         hostile: false,
       });
     },
@@ -258,7 +258,7 @@ describe('a name that nobody lists', () => {
   it('waits for evidence when no source knows the node, and says what was looked at', () => {
     expect(prove([dnsName('node-1')], { machines: [machine('a'), machine('b')], instances: [] }).failure).toEqual({
       reason: 'EvidenceMissing',
-      message: 'no Machine (2 looked at) and no EC2 instance (0 looked at) names node node-1 yet',
+      message: 'no Machine (2 checked) and no EC2 instance (0 checked) names node node-1 yet',
       hostile: false,
     });
   });
@@ -267,7 +267,7 @@ describe('a name that nobody lists', () => {
     ['fargate-ip-10-0-1-23.eu-west-1.compute.internal', /: Fargate runs it outside your EC2/],
     [
       'mi-0123456789abcdef0',
-      /: a hybrid node has no EC2 instance. EKS approves it by itself if its Node has the label eks.amazonaws.com\/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks/,
+      /: a hybrid node has no EC2 instance. EKS approves it automatically if its Node has the label eks.amazonaws.com\/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks/,
     ],
     ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
     ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],

@@ -100,7 +100,7 @@ describe('the certificate that a node serves', () => {
     expect(prove(NAMES, serving(ended)).failure).toEqual({
       reason: 'EvidenceMissing',
       message: expect.stringMatching(
-        /^no Machine \(0 looked at\) and no serving certificate \(1 looked at\) names node node-1 yet; the certificate that it serves at 10\.0\.0\.1:10250 has ended, 2026-02-28/,
+        /^no Machine \(0 checked\) and no serving certificate \(1 checked\) names node node-1 yet; the certificate that it serves at 10\.0\.0\.1:10250 expired at 2026-02-28/,
       ),
       hostile: false,
     });
@@ -214,7 +214,7 @@ describe('another source', () => {
   it('that knows other nodes and not this one counts only where the policy trusts it', () => {
     const sources = { ...serving(), machines: [machine('node-2')] };
     expect(prove(NAMES, sources).failure?.message).toBe(
-      'DNS name node-1 is not proven: there are Machines of other nodes and none of this one, so it renews nothing',
+      'DNS name node-1 is not proven: there are Machines of other nodes but none of this one, so its request is no renewal',
     );
     expect(prove(NAMES, sources, { ...RENEWING, evidence: ['renewal'] }).failure).toBeUndefined();
   });

@@ -101,7 +101,7 @@ describe('more findings than are kept', () => {
     expect(left).toMatchObject({
       code: 'SourcePartial',
       message: expect.stringMatching(
-        new RegExp(`^${more} more findings are left out, 0 of them critical and ${more} about certificates of`),
+        new RegExp(`^${more} more findings are not shown, 0 of them critical and ${more} about certificates of`),
       ),
     });
   });

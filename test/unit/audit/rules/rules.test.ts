@@ -558,7 +558,7 @@ describe('what could not be read', () => {
   it('says so even where nobody looked', () => {
     const first = assess([certificate(), read('tls')]);
     expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
-      /source tls was not looked at; 1 certificate/,
+      /source tls was not checked; 1 certificate/,
     );
   });
 
@@ -684,7 +684,7 @@ describe('requests', () => {
   });
 
   it.each([
-    ['failed', 'the signer refused 1 request of'],
+    ['failed', 'the signer failed 1 request of'],
     ['denied', '3 requests of'],
   ])('that are %s say why, where the reason is told', (state, begins) => {
     const messages = [{}, { message: 'no such node' }].map(
@@ -756,7 +756,7 @@ describe('EKS authorities', () => {
     ['EKS activates it in 60 days, on 2027-01-20 10:00 UTC', { firstAutoActivation: days(60) }],
     ['EKS was to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
     ['EKS was to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
-    ['EKS names no date of its activation', { firstAutoActivation: undefined }],
+    ['EKS gives no date for its activation', { firstAutoActivation: undefined }],
     ['it is being activated now', { signingStatus: 'ACTIVATING' }],
   ])('says when: %s', (when, changes) => {
     const [finding] = found(on(successor(changes), member()), 'SuccessorNotTrusted');
@@ -898,7 +898,7 @@ describe('coverage', () => {
     expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
       {
         object: 'control-plane machines',
-        message: expect.stringContaining('no control plane machine is among 3 Machines (Machine eksa-system/e1,'),
+        message: expect.stringContaining('there is no control plane machine among 3 Machines (Machine eksa-system/e1,'),
       },
     ]);
     expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);

@@ -38,7 +38,7 @@ test('webhooks, with the certificate itself', async () => {
     basis: 'certificate',
     notAfter: CA_ENDS,
     isAuthority: true,
-    renewedBy: 'whoever wrote it there',
+    renewedBy: 'the person or tool that wrote it',
   });
 });
 

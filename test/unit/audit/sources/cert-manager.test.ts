@@ -37,7 +37,7 @@ test('a Certificate that is issued', async () => {
         basis: 'status',
         notBefore: '2026-11-01T00:00:00.000Z',
         notAfter: '2027-01-30T00:00:00.000Z',
-        renewedBy: 'cert-manager, on its own, from 2026-12-31 on',
+        renewedBy: 'cert-manager, automatically, from 2026-12-31 on',
       },
     ],
   });
@@ -54,7 +54,8 @@ test('one that cannot be renewed says why', async () => {
   const { observations } = await observe(certManager, { [PATH]: [certificate({ ...ISSUED, conditions })] });
   expect(observations).toMatchObject([
     {
-      renewedBy: 'cert-manager, on its own, from 2026-12-31 on; now not Ready: IncorrectIssuer (no issuer\\u{1b}[31m)',
+      renewedBy:
+        'cert-manager, automatically, from 2026-12-31 on; now not Ready: IncorrectIssuer (no issuer\\u{1b}[31m)',
     },
   ]);
 });

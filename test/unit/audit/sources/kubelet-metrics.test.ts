@@ -131,7 +131,7 @@ test('both certificates of a kubelet', async () => {
         ...seen,
         what: 'kubelet-serving',
         notAfter: '2026-12-21T12:00:00.000Z',
-        renewedBy: 'the kubelet, on its own, once its request is approved',
+        renewedBy: 'the kubelet, automatically, once its request is approved',
       },
       { kind: 'renewal', ...told, what: 'kubelet-client', node: 'worker-1', errors: 4, none: false },
       {
@@ -139,7 +139,7 @@ test('both certificates of a kubelet', async () => {
         ...seen,
         what: 'kubelet-client',
         notAfter: '2026-11-22T12:00:00.000Z',
-        renewedBy: 'the kubelet, on its own; kube-controller-manager approves it',
+        renewedBy: 'the kubelet, automatically; kube-controller-manager approves it',
       },
     ],
   });

@@ -259,7 +259,7 @@ describe('what is told', () => {
         issuedByCluster: true,
       }),
       expect.objectContaining({ what: 'ca-bundle', where, position: 1, commonName: 'kubernetes', isAuthority: true }),
-      { kind: 'off', source: 'tls', observedAt, why: 'this lane does not reach machines' },
+      { kind: 'off', source: 'tls', observedAt, why: 'this lane cannot reach machines' },
     ]);
     expect(await observe({ server, handshakes: false, provider: 'eks' })).toContainEqual(
       expect.objectContaining({ what: 'eks-api-server', where, position: 0 }),
@@ -444,7 +444,7 @@ describe('what is told', () => {
     expect(whole).toEqual([
       expect.objectContaining({
         problem: 'too-large',
-        message: '20001 servers, of which the first 20000 are looked at',
+        message: '20001 servers, of which the first 20000 are checked',
       }),
     ]);
   });

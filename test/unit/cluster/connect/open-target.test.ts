@@ -177,7 +177,7 @@ describe('access to an EKS cluster', () => {
     expect(await problemOf({ access }, { signToken, isEksEndpoint })).toEqual({
       kind: 'endpoint',
       object: 'EKS cluster berlin in 111122223333/eu-central-1',
-      message: `its endpoint ${endpoint} is not one of EKS in Region eu-central-1, so no token is signed for it`,
+      message: `its endpoint ${endpoint} is not an EKS endpoint in Region eu-central-1, so no token is signed for it`,
       remedy: expect.stringContaining('aws eks describe-cluster'),
     });
     // The Region counts: a token for one is not for a server of another.
