@@ -33,7 +33,7 @@ export interface Answering {
  *
  * @param command of ours, for the messages
  * @returns the exit status
- * @throws UsageError when standard input cannot be read at all
+ * @throws UsageError when standard input cannot be read at all, or has no record
  */
 export async function answerStandardInput(
   { stdin, stdout, stderr }: InputIo,
@@ -65,7 +65,9 @@ export async function answerStandardInput(
     if (!stdout.write(`${JSON.stringify(answer)}\n`)) await once(stdout, 'drain');
   }
   if (count.answers === 0)
-    stderr.write(`no record on standard input; certmarshal ${command} --help shows what one looks like\n`);
+    throw new UsageError(
+      `There is no record on standard input. ${EXPECTED} certmarshal ${command} --help shows what one looks like.`,
+    );
   return count.errors === 0 ? EXIT.done : EXIT.incomplete;
 }
 

@@ -42,7 +42,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   audit: {
     takes: '[options]',
-    does: 'Shows when every certificate of one cluster ends, what renews it, and what could not be seen.',
+    does: 'Shows when every certificate of one cluster expires, what renews it, and what could not be seen.',
     load: () => import('./commands/audit/audit.ts'),
   },
   assess: {
@@ -67,7 +67,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   doctor: {
     takes: '[options]',
-    does: 'Tries everything that a sweep needs and says how to mend what is missing; writes nothing.',
+    does: 'Tries everything that a sweep needs and says how to fix what is missing; writes nothing.',
     load: () => import('./commands/doctor.ts'),
   },
   validate: {
@@ -92,7 +92,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   rollout: {
     takes: '',
-    does: 'Replaces control plane machines of EKS Anywhere before their certificates end: plans, begins, watches.',
+    does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, begins, watches.',
     load: () => import('./commands/rollout/rollout.ts'),
   },
   runbook: {
@@ -102,7 +102,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   recovery: {
     takes: '',
-    does: 'Brings back a control plane that slept through the end of its certificates.',
+    does: 'Brings back a control plane whose certificates expired while it was switched off.',
     load: () => import('./commands/recovery/recovery.ts'),
   },
 };
@@ -130,7 +130,7 @@ const context: Context = {
 async function build(asked: readonly string[]): Promise<Command> {
   const program: Command = new Command(context.program)
     .description(
-      'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster ends.',
+      'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster expires.',
     )
     .version(packageJson.version)
     .showHelpAfterError('Add --help for options and examples.')

@@ -53,14 +53,20 @@ export function providerOption(description: string): Option {
 
 /** Which cluster. */
 export function withCluster(command: Command): Command {
-  return command
+  const named = command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
     .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
     .option(...NAMESPACE_OPTION)
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
-    .option(...ALLOW_EXEC_OPTION)
+    .option(...ALLOW_EXEC_OPTION);
+  return withTolerance(named);
+}
+
+/** Whether a server with an expired certificate is entered. */
+export function withTolerance(command: Command): Command {
+  return command
     .option(
       '--tolerate-expired <pin>',
       'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',

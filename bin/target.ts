@@ -242,7 +242,7 @@ function ageOf(given: string): number {
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
-      ? `an authority of the kubeconfig issued it, and it ended not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
+      ? `an authority of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
       : `it is the one with the SHA-256 ${expired.sha256}`;
   return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
 }
@@ -251,7 +251,7 @@ export function toleranceNotice(address: string, context: string, expired: Expir
 export function toleratedNotice({ server, recovering }: Pick<KubernetesClient, 'server' | 'recovering'>): string {
   return recovering === undefined
     ? ''
-    : `! The certificate of ${printable(server, 260)} ended ${new Date(recovering.notAfter).toISOString()}, and was tolerated: sha256:${recovering.sha256}\n`;
+    : `! The certificate of ${printable(server, 260)} expired ${new Date(recovering.notAfter).toISOString()}, and was tolerated: sha256:${recovering.sha256}\n`;
 }
 
 export function addressOf(server: string): string {

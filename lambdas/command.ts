@@ -33,13 +33,8 @@ export interface CommandCluster {
  *
  * @param command of this program, without the cluster: `audit`
  */
-export function clusterCommand(
-  command: string,
-  { name, namespace, provider, isManaged = false }: CommandCluster,
-): string {
+export function clusterCommand(command: string, { name, namespace, isManaged = false }: CommandCluster): string {
   const management = isManaged ? ' --management-kubeconfig MANAGEMENT' : '';
-  // The kubeconfig of an EKS cluster runs `aws eks get-token`.
-  const exec = provider === 'eks' ? ' --allow-exec' : '';
   const where = namespace === undefined ? '' : ` --namespace ${word(namespace, 'NAMESPACE')}`;
-  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${where}${exec}`;
+  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${where}`;
 }

@@ -40,7 +40,7 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Asks nobody: list prices, and the sizes that are deployed. docs/cost.md says how each quantity is found.
+Asks no service: list prices, and the sizes that are deployed. docs/cost.md says how each quantity is found.
 
 Examples:
   ${name} cost --clusters 40

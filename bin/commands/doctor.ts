@@ -1,5 +1,12 @@
 import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
-import { ALLOW_EXEC_OPTION, NAMESPACE_OPTION, providerOption, type Register, withOutput } from '../command.ts';
+import {
+  ALLOW_EXEC_OPTION,
+  NAMESPACE_OPTION,
+  providerOption,
+  type Register,
+  withOutput,
+  withTolerance,
+} from '../command.ts';
 import { type CheckGroup, type GroupResult, runGroup } from '../doctor/check.ts';
 import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -11,7 +18,7 @@ import { startProgress } from '../terminal/progress.ts';
 import { doctorLines } from './doctor-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withOutput(
+  const named = withTolerance(
     command
       .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
       .option(
@@ -32,8 +39,8 @@ export const register: Register = (command, { program: name, interruption, run }
       .addOption(providerOption('default: by the endpoint'))
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
       .option(...ALLOW_EXEC_OPTION),
-    'table or json',
-  )
+  );
+  withOutput(named, 'table or json')
     .addHelpText(
       'after',
       `
@@ -106,6 +113,8 @@ const ALONE = [
   ['provider', '--provider'],
   ['policy', '--policy'],
   ['allowExec', '--allow-exec'],
+  ['tolerateExpired', '--tolerate-expired'],
+  ['expiredAtMost', '--expired-at-most'],
 ] as const satisfies readonly (readonly [keyof DoctorOptions, string])[];
 
 /**

@@ -74,7 +74,7 @@ export async function explainNodeCommand(
   const { node, output } = query;
   const { cluster, server } = target;
   if (!isDnsName(canonicalDnsName(node)))
-    throw new UsageError(`--node "${printable(node, 100)}" is no name that a Node can have`);
+    throw new UsageError(`--node "${printable(node, 100)}" is not a name that a Node can have`);
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   const explanation = await explainNode(target, query, io.clock(), signal);
   if (explanation === undefined) {

@@ -1,14 +1,16 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
 import { type Observed, observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import { isNewer } from '../../lambdas/approval/open-requests.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { type ApprovalSubject, approvalSubjectOf } from '../../lambdas/resources/approval-subject.ts';
-import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
+import { readSigningRequest, type SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -122,14 +124,18 @@ export async function explain(
   const { csr } = read;
   if (csr.name !== name)
     return { verdict: unjudged('ObjectMalformed', `the API server answered with ${printable(csr.name, 100)} instead`) };
-  const found = { csr, subject: approvalSubjectOf(object) };
+  const subject = approvalSubjectOf(object);
+  const found = { csr, subject };
   const gate = gateReason(csr);
   if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.message) };
-  const observed = await observe(target, policies, signal);
-  const newest = observed.open.find(({ csr: { username } }) => username === csr.username);
-  // Decided or deleted while we looked: the sweep would find nothing to do.
-  if (newest === undefined)
+  const own = { csr, subject, askedAt: [csr.createdAt ?? Number.POSITIVE_INFINITY] };
+  const observed = await observe(target, policies, signal, Date.now, own);
+  const listed = observed.open.find(({ csr: { username } }) => username === csr.username);
+  const isMissing = listed === undefined || (listed.csr.uid !== csr.uid && isNewer(csr, listed.csr));
+  // In a flood the list has no room for each of them.
+  if (isMissing && !(await isStillOpen(target.workload, csr, signal)))
     return { ...found, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+  const newest = isMissing ? { ...own, askedAt: listed?.askedAt ?? own.askedAt } : listed;
   const problems = observed.evidence.readings.flatMap(evidenceProblem);
   if (newest.csr.uid !== csr.uid) {
     const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
@@ -138,6 +144,20 @@ export async function explain(
   }
   const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
   return { ...found, observed, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
+}
+
+async function isStillOpen(
+  client: KubernetesClient,
+  { name, uid }: SigningRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const read = readSigningRequest(await getSigningRequest(client, name, signal));
+    return read.ok && read.csr.uid === uid && gateReason(read.csr) === undefined;
+  } catch (error) {
+    if (error instanceof KubernetesError && error.kind === 'not-found') return false;
+    throw error;
+  }
 }
 
 function unjudged(reason: Reason, message: string): Verdict {

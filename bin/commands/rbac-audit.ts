@@ -50,7 +50,7 @@ export const TLS_SECRETS_COMMENT = `Reads every Secret of the cluster, private k
 kubernetes.io/tls. certmarshal asks for that type alone, and keeps nothing but the certificates.`;
 
 export const KUBELET_METRICS_RULE: Rule = { apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] };
-export const KUBELET_METRICS_COMMENT = `This right is strong: whoever has it reaches the whole API of every kubelet, and can run commands in every Pod.
+export const KUBELET_METRICS_COMMENT = `This right is strong: anyone who has it reaches the whole API of every kubelet, and can run commands in every Pod.
 certmarshal reads /metrics with it and nothing else.`;
 
 export const CLUSTER_SECRETS_COMMENT = `Most of these Secrets hold a private key beside the certificate, and RBAC cannot grant one key of a Secret:

@@ -44,7 +44,7 @@ export function controlPlaneRule(cluster: string): Rule {
   };
 }
 
-export const CONTROL_PLANES_COMMENT = `A patch of a KubeadmControlPlane can change how its machines are made: whoever has this can become an administrator of
+export const CONTROL_PLANES_COMMENT = `A patch of a KubeadmControlPlane can change how its machines are made: anyone who has this can become an administrator of
 the cluster. certmarshal writes rollout.after and annotations of its own, and pauses what it rolls with external etcd.`;
 
 /** EKS Anywhere calls the EtcdadmCluster as the Cluster, and adds `-etcd`. */

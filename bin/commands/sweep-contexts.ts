@@ -1,5 +1,4 @@
 import { approve } from '../../lambdas/approval/approve.ts';
-import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { outcomeOf } from '../../lambdas/cluster/sweep-outcome.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
@@ -21,9 +20,10 @@ import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
 import { checkedOutput, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
-import { sweepStory } from './sweep-view.ts';
+import type { SweepOptions } from './sweep.ts';
+import { isHostile, sweepStory } from './sweep-view.ts';
 
-interface Options extends AllContextsOptions {
+interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn'> {
   readonly output: 'table' | 'json';
   readonly every?: string;
 }
@@ -37,7 +37,7 @@ interface Swept {
 const SOURCE = 'kubeconfig';
 
 /**
- * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: what is approved is chosen a cluster at a time.
+ * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: approving is done one cluster at a time.
  *
  * @returns the exit status of the worst
  * @throws UsageError
@@ -46,12 +46,15 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const { output, report = DEFAULT_PAGE } = options;
   if (options.every !== undefined)
     throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave one out.');
+  if (options.yes === true)
+    throw new UsageError(
+      '--all-contexts only looks: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
+    );
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
   const swept: Swept[] = [];
-  const policies = fleet.policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
   const work = async (cluster: FleetContext) => {
-    const { result, ...one } = await sweepContext(cluster, options, { ...fleet, policies }, signal, io);
+    const { result, ...one } = await sweepContext(cluster, options, fleet, signal, io);
     swept.push(one);
     return result;
   };
@@ -70,7 +73,7 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
 async function sweepContext(
   cluster: FleetContext,
   options: Options,
-  fleet: Fleet & { readonly policies: readonly ApprovalPolicy[] },
+  fleet: Fleet,
   signal: AbortSignal,
   { clock }: Io,
 ): Promise<Swept & { readonly result: ContextResult }> {
@@ -83,7 +86,7 @@ async function sweepContext(
       kind: 'kubeconfig',
       object: id,
       message,
-      remedy: 'certmarshal doctor tries each step of the way.',
+      remedy: 'certmarshal doctor tries each step.',
     };
     return { registered: { ...entry, problem }, result: skipped(cluster, message) };
   };
@@ -91,7 +94,7 @@ async function sweepContext(
     () => openTarget({ ...options, context }, fleet),
     skip,
     async (target) => {
-      const report = await approve(target, fleet.policies, clock, signal);
+      const report = await approve(target, fleet.policies, clock, signal, {}, { dryRun: true });
       const { name, provider } = target.cluster;
       const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
       return {
@@ -101,7 +104,11 @@ async function sweepContext(
           { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
           { startedAt, finishedAt: clock() },
         ),
-        result: { status: report.complete ? EXIT.done : EXIT.incomplete, lines: sweepStory(report), document: report },
+        result: {
+          status: report.complete && (options.failOn === undefined || !isHostile(report)) ? EXIT.done : EXIT.incomplete,
+          lines: sweepStory(report),
+          document: report,
+        },
       };
     },
     signal,

@@ -40,6 +40,18 @@ export function sweepLines(view: SweepView): Lines {
   ];
 }
 
+/** Whether a request is provably hostile. */
+export function isHostile({ rows }: SweepReport): boolean {
+  return rows.some(({ hostile }) => hostile);
+}
+
+/** `5 would be approved`, `5 would be approved, 1 would be denied`. */
+function wouldBe(rows: readonly SweepRow[]): string {
+  const unwritten = rows.filter(({ outcome }) => outcome === 'observed');
+  const denied = unwritten.filter(({ verdict }) => verdict === 'deny').length;
+  return joined([`${unwritten.length - denied} would be approved`, denied > 0 && `${denied} would be denied`]);
+}
+
 /** One line of a fleet: the whole story of one cluster. */
 export function sweepStory({ cluster, provider, readable, counts, rows, problems }: SweepReport): Lines {
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
@@ -51,8 +63,8 @@ export function sweepStory({ cluster, provider, readable, counts, rows, problems
     );
   const hostile = rows.filter((row) => row.hostile).length;
   const story = joined([
-    `${counts.wouldWrite} would be written`,
-    `${counts.left} left`,
+    wouldBe(rows),
+    `${counts.left} not approved`,
     hostile > 0 && `${hostile} provably hostile`,
     problems.length > 0 && counted(problems.length, 'problem'),
   ]);
@@ -93,7 +105,7 @@ const KUBERNETES_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 
 const ABOUT_FOREIGN_NAMES: ReadonlySet<Reason> = new Set(['SanNotOwned', 'SanReserved', 'SanContested']);
 
-/** What bites first has the smallest figure. */
+/** What a person must see first has the smallest figure. */
 function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
   if (verdict === 'approve') return outcome === 'written' || outcome === 'observed' ? 5 : 4;
   if (hostile) return 0;
@@ -102,17 +114,16 @@ function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
   return reason === 'EvidenceMissing' ? 3 : 2;
 }
 
-function summary({ counts, ignored }: SweepReport, others: readonly SweepRow[]): string[][] {
+function summary({ counts, ignored, rows }: SweepReport, others: readonly SweepRow[]): string[][] {
   const lines: string[][] = [];
   if (counts.approved > 0 || counts.wouldWrite === 0)
     lines.push([good('✔'), `${counts.approved} approved`, counts.approved > 0 ? 'every name proven' : '']);
-  if (counts.wouldWrite > 0)
-    lines.push([good('◇'), `${counts.wouldWrite} would be written`, 'observe only: nothing was']);
+  if (counts.wouldWrite > 0) lines.push([good('◇'), wouldBe(rows), 'dry run: nothing written']);
   if (counts.denied > 0) lines.push([bad('✖'), `${counts.denied} denied`, 'provably hostile']);
   if (counts.failed > 0) lines.push([bad('✖'), `${counts.failed} not written`, 'see below']);
   const left = others.filter(({ verdict }) => verdict === 'leave');
   const mark = left.some(({ hostile }) => hostile) ? bad('✖') : warn('◌');
-  lines.push([mark, `${counts.left} left`, byReason(left)]);
+  lines.push([mark, `${counts.left} not approved`, byReason(left)]);
   const reasons = Object.entries(ignored).map(([reason, count]) => `${count} ${reason}`);
   lines.push([faint('·'), `${counts.ignored} ignored`, reasons.join(', ')]);
   return lines;
@@ -134,12 +145,12 @@ function cells(row: SweepRow, above: SweepRow | undefined): string[] {
 }
 
 function verdictCell({ verdict, outcome, hostile }: SweepRow): string {
-  if (verdict === 'leave') return hostile ? bad('✖ leave') : warn('◌ leave');
-  if (verdict === 'ignore') return faint('· ignore');
+  if (verdict === 'leave') return hostile ? bad('✖ not approved') : warn('◌ not approved');
+  if (verdict === 'ignore') return faint('· ignored');
   const paint = verdict === 'deny' ? bad : good;
-  if (outcome === 'written') return paint(verdict === 'deny' ? '✖ deny' : '✔ approve');
+  if (outcome === 'written') return paint(verdict === 'deny' ? '✖ denied' : '✔ approved');
   if (outcome === 'observed') return paint(`◇ would ${verdict}`);
-  // Somebody else was faster, or it went wrong: then a problem below says how.
+  // Another writer was faster, or the write failed: then a problem below says how.
   return outcome === 'overtaken' ? faint(`· ${verdict} (overtaken)`) : bad(`✖ ${verdict} (${outcome})`);
 }
 

@@ -1,11 +1,12 @@
+import { Option } from 'commander';
 import { approve } from '../../lambdas/approval/approve.ts';
-import type { SweepTarget } from '../../lambdas/approval/observe.ts';
+import type { Observed, SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
 import { type AllContextsOptions, withAllContexts } from '../all-contexts.ts';
-import { EXIT_HELP, type Register, withTarget } from '../command.ts';
+import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
@@ -13,10 +14,13 @@ import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions } from '..
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { sweepLines } from './sweep-view.ts';
+import { isHostile, sweepLines } from './sweep-view.ts';
 
 export interface SweepOptions {
-  readonly observe?: boolean;
+  /** Approve; without it the sweep only looks. */
+  readonly yes?: boolean;
+  /** Exit status 1 for a request that is provably hostile. */
+  readonly failOn?: 'hostile';
   readonly output: 'table' | 'json';
   readonly every?: string;
   /** How the user starts this program. */
@@ -26,20 +30,28 @@ export interface SweepOptions {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withAllContexts(withTarget(command), 'sweeps, which write nothing')
-    .option('--observe', 'make every decision, write nothing')
+  withAllContexts(withTarget(command), 'sweeps, which only look')
+    .option('--yes', 'approve what is proven; without it nothing is written')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
+    .addOption(
+      new Option('--fail-on <what>', 'exit status 1 for a request that is provably hostile').choices(['hostile']),
+    )
     .addHelpText(
       'after',
       `
 Examples:
-  ${name} sweep --kubeconfig ~/.kube/config --observe
-  ${name} sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
-  ${name} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --observe
-  ${name} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
-  ${name} sweep --kubeconfig berlin.yaml --output json
+  ${name} sweep --kubeconfig ~/.kube/config
+  ${name} sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --yes
+  ${name} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --yes
+  ${name} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s --yes
+  ${name} sweep --kubeconfig berlin.yaml --fail-on hostile --output json --yes
   ${name} sweep --all-contexts
-${EXIT_HELP}`,
+
+Exit status:
+  0  done
+  1  something could not be judged, read or written, or a request is as --fail-on says; or, where the output is not a
+     terminal, --yes is missing and something would be approved; the output says what
+  2  wrong usage or configuration; nothing was done`,
     )
     .action(
       run(async (options: AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
@@ -50,18 +62,20 @@ ${EXIT_HELP}`,
           return sweepAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
         }
         const given = { ...options, program: name, repeat: repeatOptions(options) };
-        return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, interruption(), PROCESS);
+        const signal = options.yes === true ? interruption() : interruption('nothing is written');
+        return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
       }),
     );
 };
 
 /**
- * Sweeps one cluster once, or again and again with `every` until the signal aborts. JSON is one document a sweep, on one line. The target
- * is opened anew for each sweep: credentials of a kubeconfig expire.
+ * Sweeps one cluster once, or again and again with `every` until the signal aborts. Without `yes` it only looks: where that alone kept something from being written and the output
+ * is not a terminal, that is the exit status `incomplete`, because a job that is to approve would not notice. JSON is one document a sweep, on one line. The target is opened
+ * anew for each sweep: credentials of a kubeconfig expire.
  *
  * @returns the exit status of the worst sweep
  */
-async function sweepCommand(
+export async function sweepCommand(
   open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
@@ -69,8 +83,6 @@ async function sweepCommand(
   io: Io,
 ): Promise<number> {
   const pauseMs = options.every === undefined ? undefined : everyMs(options.every);
-  const inForce: readonly ApprovalPolicy[] =
-    options.observe === true ? policies.map((policy) => ({ ...policy, mode: 'observe' as const })) : policies;
   const { stdout, stderr, clock } = io;
   let status: number = EXIT.done;
   for (let round = 1; ; round += 1) {
@@ -79,10 +91,14 @@ async function sweepCommand(
     const target = await open();
     const { cluster, server } = target;
     if (round === 1) stderr.write(otherwiseNotice(cluster.name, server) ?? '');
-    const report = await sweepOnce(target, inForce, signal, io).finally(() => target.close());
+    const report = await sweepOnce(target, policies, options, signal, io).finally(() => target.close());
     if (options.output === 'json') printJson(io, report);
-    else print(io, sweepLines({ ...options, report, server, policies: inForce.filter((one) => isFor(one, cluster)) }));
-    if (!report.complete) status = EXIT.incomplete;
+    else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
+    if (needsYes(report)) {
+      stderr.write('Nothing was written. To approve: add --yes\n');
+      if (stdout.isTTY !== true) status = EXIT.incomplete;
+    }
+    if (!report.complete || (options.failOn !== undefined && isHostile(report))) status = EXIT.incomplete;
     if (pauseMs === undefined || signal.aborted) return status;
     try {
       await io.sleep(pauseMs, signal);
@@ -92,9 +108,15 @@ async function sweepCommand(
   }
 }
 
+/** Whether only the missing `--yes` kept something from being written: a policy in mode `observe` does that too. */
+function needsYes({ rows }: SweepReport): boolean {
+  return rows.some(({ outcome, mode }) => outcome === 'observed' && mode === 'enforce');
+}
+
 async function sweepOnce(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
+  { yes = false }: SweepOptions,
   signal: AbortSignal,
   { stderr, clock }: Io,
 ): Promise<SweepReport> {
@@ -103,15 +125,16 @@ async function sweepOnce(
   progress.say(`${name}: reading requests and evidence`);
   let open = 0;
   let judged = 0;
-  return approve(target, policies, clock, signal, {
-    observed: (observed) => {
+  const told = {
+    observed: (observed: Observed) => {
       open = observed.open.length;
     },
     acted: () => {
       judged += 1;
       progress.say(`${name}: ${judged} of ${open} open requests judged`);
     },
-  }).finally(() => progress.done());
+  };
+  return approve(target, policies, clock, signal, told, { dryRun: !yes }).finally(() => progress.done());
 }
 
 /** `14:03:05`: what the clock on the wall says. */

@@ -39,7 +39,7 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
 function entryAnswer({ groups, madeAt }: AccessEntry, cluster: string, { region }: AwsScope, roles: HubRoles): Answer {
   if (groups.includes(GROUP)) {
     const since = madeAt === undefined ? '' : `, since ${date(madeAt.getTime())}`;
-    return passed(`it has one, in the group ${GROUP}${since}; one that is older than the role lets nobody in`);
+    return passed(`it has one, in the group ${GROUP}${since}; one that is older than the role lets no one in`);
   }
   const text = `Its access entry must have the group ${GROUP}.`;
   const found = `it has one, in ${groups.length === 0 ? 'no group' : `the groups ${printable(groups.join(', '), 200)}`}`;

@@ -84,7 +84,7 @@ export function signerCheck(server: Server, now: () => number): Check {
       if (waiting === 0)
         return passed(signed === 0 ? 'nothing to see yet' : `${counted(signed, 'certificate')} issued`);
       return warning(`${counted(waiting, 'request')} approved over 5 min ago and not signed`, {
-        text: 'kube-controller-manager signs: look at its controller csrsigning and its --cluster-signing flags. On EKS open a case with AWS.',
+        text: 'kube-controller-manager signs: check its controller csrsigning and its --cluster-signing flags. On EKS open a case with AWS.',
         command: 'kubectl -n kube-system logs -l component=kube-controller-manager --tail=200',
       });
     },

@@ -1,4 +1,5 @@
 import { delimiter } from 'node:path';
+import type { ExpiredServer } from '../../lambdas/contracts/order.ts';
 import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
 import {
   FILE_LIMITS,
@@ -10,6 +11,7 @@ import {
 import { UsageError } from '../exit-codes.ts';
 import {
   entryOf,
+  expiredServerOf,
   kubeconfigFiles,
   type Listed,
   load,
@@ -26,6 +28,7 @@ import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 
 /** What is tried with the kubeconfigs of the person at the keyboard. */
 export async function localGroups(options: TargetOptions, group: GroupOptions, fleet: Listed): Promise<CheckGroup[]> {
+  const expiredServer = expiredServerOf(options);
   const files = kubeconfigFiles(options, process.env);
   const file = files.join(delimiter);
   const workload = await tryToLoad(files, options);
@@ -46,7 +49,12 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       subject: name,
       cluster: { name, provider },
       namespaces: [namespaceOf(options, entryOf(fleet, name))],
-      workload: door(file, workload, renew(managementKubeconfig === undefined && provider === 'eks-anywhere')),
+      workload: door(
+        file,
+        workload,
+        renew(managementKubeconfig === undefined && provider === 'eks-anywhere'),
+        expiredServer,
+      ),
       management:
         managementKubeconfig === undefined
           ? undefined
@@ -83,14 +91,14 @@ async function clusterIn(
   }
 }
 
-function door(file: string, loaded: Loaded, renew: Fix): Door {
+function door(file: string, loaded: Loaded, renew: Fix, expiredServer?: ExpiredServer): Door {
   return {
     object: loaded instanceof KubeconfigError ? file : new URL(loaded.server).host,
     renew,
     opening: (server) => [
       kubeconfigCheck(server, { object: file, renew }, () => {
         if (loaded instanceof KubeconfigError) throw loaded;
-        return { ...loaded, addresses: 'local' };
+        return { ...loaded, addresses: 'local', ...(expiredServer === undefined ? {} : { expiredServer }) };
       }),
     ],
   };

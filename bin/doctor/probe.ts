@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { Agent } from 'node:https';
+import { Agent, type AgentOptions } from 'node:https';
 import { checkServerIdentity, createSecureContext } from 'node:tls';
 import { allowedLookup } from '../../lambdas/allowed-addresses.ts';
 import { connectionError } from '../../lambdas/kubernetes/broken-connection.ts';
@@ -7,6 +7,7 @@ import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
 import type { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
+import { type Recovering, RecoveryAgent } from '../../lambdas/kubernetes/expired-server.ts';
 import { type ServerClock, serverClock } from '../../lambdas/kubernetes/server-clock.ts';
 
 /** One answer of an API server to somebody it does not know, or why there is none. */
@@ -18,6 +19,8 @@ export type Probe =
       readonly clock?: ServerClock;
       /** Its serving certificate. */
       readonly certificate?: X509Certificate;
+      /** Set where it has expired, and that is tolerated. */
+      readonly recovering?: Recovering | undefined;
     }
   | { readonly answered: false; readonly timedOut: true }
   | { readonly answered: false; readonly timedOut: false; readonly error: KubernetesError };
@@ -28,7 +31,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** Asks for /version without credentials: what is the matter is then the network's, the name's or the certificate's. */
 export async function probeServer(
-  { server, caPem, tlsServerName, addresses }: Connection,
+  { server, caPem, tlsServerName, addresses, expiredServer: expired }: Connection,
   now: () => number,
   signal: AbortSignal,
 ): Promise<Probe> {
@@ -36,7 +39,7 @@ export async function probeServer(
   const bundle = caPem === undefined ? undefined : parseCaBundle(caPem);
   let certificate: X509Certificate | undefined;
   const hostname = hostOf(url);
-  const agent = new Agent({
+  const options: AgentOptions = {
     rejectUnauthorized: true,
     lookup: allowedLookup(addresses),
     secureContext: createSecureContext({
@@ -48,7 +51,13 @@ export async function probeServer(
       certificate = new X509Certificate(peer.raw);
       return checkServerIdentity(name, peer);
     },
-  });
+  };
+  const serverName = tlsServerName ?? hostname;
+  const recovery =
+    expired === undefined
+      ? undefined
+      : new RecoveryAgent(options, { expired, serverName, authorities: bundle ?? [], timeoutMs: DEADLINE_MS, now });
+  const agent = recovery ?? new Agent(options);
   const startedAt = now();
   try {
     const reply = await exchange(
@@ -71,11 +80,12 @@ export async function probeServer(
       status: reply.status,
       clock,
       certificate,
+      recovering: recovery?.recovering,
     };
   } catch (error) {
     if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
     if (error.failure === 'timeout') return { answered: false, timedOut: true };
-    const context = { object: `get /version on ${server}`, serverName: tlsServerName ?? hostname, bundle, now: now() };
+    const context = { object: `get /version on ${server}`, serverName, bundle, now: now() };
     return { answered: false, timedOut: false, error: connectionError(error, context) };
   } finally {
     agent.destroy();

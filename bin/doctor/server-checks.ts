@@ -198,15 +198,17 @@ function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
     if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
     return failed(probe.error.problem, either(probe.error.remedy, renew));
   }
+  if (probe.recovering !== undefined)
+    return warning(`expired on ${dayOf(probe.recovering.notAfter)}, and tolerated`, RENEW_CERTIFICATE);
   if (probe.certificate === undefined) return passed('trusted');
   const end = probe.certificate.validToDate.getTime();
   const found = `trusted, valid until ${dayOf(end)}`;
-  return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS
-    ? passed(found)
-    : warning(found, {
-        text: 'Renew the serving certificate of the API server, for example: kubeadm certs renew apiserver',
-      });
+  return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS ? passed(found) : warning(found, RENEW_CERTIFICATE);
 }
+
+const RENEW_CERTIFICATE: Fix = {
+  text: 'Renew the serving certificate of the API server, for example: kubeadm certs renew apiserver',
+};
 
 function clockAnswer(probe: Probe): Answer {
   const skew = describeSkew(probe.answered ? probe.clock : undefined);

@@ -79,7 +79,7 @@ async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, sign
     // AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
     if (status === 429)
       return warning('Lambda lets in no more hints at the moment', {
-        text: 'Run this again. If it stays, something floods the URL: look at Invocations and Throttles of the function.',
+        text: 'Run this again. If it stays, something floods the URL: check Invocations and Throttles of the function.',
       });
     if (status !== 200) return failed(`HTTP ${status}`, { text: DEPLOY });
     if (provesAccepted(key, uid, String(headers[PROOF_HEADER]))) return passed('yes');

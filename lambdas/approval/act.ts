@@ -35,7 +35,7 @@ export const CONDITION_REASONS = {
  *
  * - `none`: nothing to write (leave, ignore).
  * - `written`: the condition is on the object.
- * - `observed`: it would have been written; the policy is in mode observe.
+ * - `observed`: it would have been written; the policy is in mode observe, or nothing is to be written.
  * - `overtaken`: somebody else decided, deleted or replaced the object since it was read; nothing was written.
  * - `failed`: the write was not sent, or refused; `error` says why.
  * - `unfinished`: the time was over before the write began.
@@ -65,7 +65,7 @@ interface Context extends WriteContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Asked before each write, also that of a second look: what becomes of the decision instead, where it may not be written. @default each may */
-  readonly instead?: (decision: Decision) => Promise<Outcome | undefined>;
+  readonly instead?: ((decision: Decision) => Promise<Outcome | undefined>) | undefined;
   /** Writes at once. @default as many as the server takes */
   readonly atOnce?: number;
   readonly onActed?: (acted: Acted) => void;

@@ -16,6 +16,13 @@ export interface ApprovalProgress {
   readonly acted?: (acted: Acted) => void;
 }
 
+export interface ApprovalOptions {
+  /** The policies by which requests count as missed, where the others only observe because writes are held. @default the others */
+  readonly promised?: readonly ApprovalPolicy[] | undefined;
+  /** Writes nothing: what a policy in mode `enforce` would have written is `observed`. @default false */
+  readonly dryRun?: boolean;
+}
+
 /** A bug that came after the first decision. What was done stands, and `report` tells it. */
 export class ApprovalBugError extends Error {
   override readonly name = 'ApprovalBugError';
@@ -33,7 +40,6 @@ export class ApprovalBugError extends Error {
  * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
  *
  * @throws ApprovalBugError for a bug after the first decision
- * @param promised the policies by which requests count as missed, where `policies` only observe because writes are held
  */
 export async function approve(
   target: SweepTarget,
@@ -41,7 +47,7 @@ export async function approve(
   clock: Clock,
   signal: AbortSignal,
   progress: ApprovalProgress = {},
-  promised: readonly ApprovalPolicy[] = policies,
+  { promised = policies, dryRun = false }: ApprovalOptions = {},
 ): Promise<SweepReport> {
   const startedAt = clock();
   const before = requestsOf(target);
@@ -62,6 +68,7 @@ export async function approve(
       signal,
       onBug: (bug) => void bugs.push(bug),
       onActed: progress.acted,
+      instead: dryRun ? async () => ({ kind: 'observed' }) : undefined,
     });
     const { asked, cluster, open, evidence } = observed;
     fates = await tellFates(asked, { cluster, open, evidence, acted, policies: promised, signal });

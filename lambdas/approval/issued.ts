@@ -47,6 +47,8 @@ export interface JudgedIssued {
   readonly unproven?: readonly string[];
   /** Nothing tells who had its addresses when it was issued: they may have moved since. */
   readonly mayHaveMoved?: true | undefined;
+  /** It is unknown because evidence could not be read. */
+  readonly evidenceUnread?: true | undefined;
 }
 
 /** What an earlier audit said of the same certificate. */
@@ -214,10 +216,10 @@ function judgeNames(
     unproven,
     mayHaveMoved,
   });
-  const asBefore = ({ verdict, why }: EarlierVerdict): JudgedIssued => ({ verdict, why, unproven, mayHaveMoved });
 
   // What could not be read might have proven it.
-  if (unread !== undefined) return before === undefined ? told('unknown', unread.why) : asBefore(before);
+  if (unread !== undefined)
+    return withoutEvidence(before === undefined ? told('unknown', unread.why) : told(before.verdict, before.why));
   if (before?.wasProven === true) return told('no-longer-proven');
   // A name does not move.
   if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
@@ -234,8 +236,16 @@ function judgeNames(
   return told(isSettled || isPlain ? 'not-proven' : 'unknown');
 }
 
+/** What was known before still holds; only what is unknown waits for evidence. */
+function withoutEvidence(judged: JudgedIssued): JudgedIssued {
+  return { ...judged, evidenceUnread: judged.verdict === 'unknown' ? true : undefined };
+}
+
 /** A machine that took the name of another has a key of its own. A Node tells nothing of that: it can be made anew while its machine stays. */
-function isOfEarlierMachine({ node, notBefore }: IssuedClaim, machines: KnownMachines): boolean {
+export function isOfEarlierMachine(
+  { node, notBefore }: Pick<IssuedClaim, 'node' | 'notBefore'>,
+  machines: KnownMachines,
+): boolean {
   const madeAt = machines.madeAt(node);
   return madeAt !== undefined && madeAt - notBefore >= SETTLED_MS;
 }
@@ -264,7 +274,7 @@ export function judgeShown(
   if (node === meant || (judged.verdict !== 'proven' && judged.verdict !== 'no-longer-proven')) return judged;
   // Who is at the address by now cannot be told.
   if (grounds.evidence.readings.some(({ ok }) => !ok))
-    return before ?? { verdict: 'unknown', why: 'evidence could not be read' };
+    return withoutEvidence(before ?? { verdict: 'unknown', why: 'evidence could not be read' });
   const at = counting(grounds.evidence.holdersOf('ip', address));
   if (at.some(({ nodes }) => nodes.includes(node))) return judged;
   const why = shownElsewhere(node, meant);
@@ -414,8 +424,10 @@ const OF_THE_CLUSTER = /^kubernetes(?:\.default(?:\..*)?)?$|\.svc$|\.svc\.cluste
 /** A machine may be called like a Service, in a domain of its own: no request of it is approved, and it takes no name from a Service. */
 function isOwnName(name: string, node: string, evidence: Evidence): boolean {
   const canonical = canonicalDnsName(name);
-  const { owners } = evidence.holdersOf('dns', canonical);
-  return !OF_THE_CLUSTER.test(canonical) && counting({ owners, more: [] }).some(({ nodes }) => nodes.includes(node));
+  return (
+    !OF_THE_CLUSTER.test(canonical) &&
+    counting(evidence.holdersOf('dns', canonical)).some(({ nodes }) => nodes.includes(node))
+  );
 }
 
 /** @param key as certificates have it: `P-256`, `RSA-2048`, `Ed25519`, `ML-DSA-65` */

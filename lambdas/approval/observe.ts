@@ -70,6 +70,7 @@ export interface Observed extends ListedRequests {
  * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
  * that a policy for this cluster names, and beside Machines one of their Cluster. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
  *
+ * @param wanted an open request whose evidence is read although the list may have no room for it
  * @param now milliseconds since the epoch, by which requests have an age, and certificates that nodes serve are valid or not
  * @throws KubernetesError when the requests cannot be listed
  */
@@ -78,10 +79,14 @@ export async function observe(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
   now: () => number = Date.now,
+  wanted?: OpenRequest,
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
-  let reading: Promise<Believed> | undefined;
+  // Beside the list, which may have no place for it.
+  let reading = wanted && readEvidence(target, selecting, signal);
+  // The list may fail first.
+  reading?.catch(() => undefined);
   const listed = await listRequests(target.workload, {
     signerName: KUBELET_SERVING_SIGNER,
     signal,
@@ -91,7 +96,7 @@ export async function observe(
       reading ??= readEvidence(target, selecting, signal);
     },
   });
-  const requests = listed.open;
+  const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
   const believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
   const renewals = await readRenewals({ ...target, cluster }, requests, selecting, readings, now, signal);

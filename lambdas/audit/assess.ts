@@ -12,7 +12,7 @@ import { coverageFindings } from './rules/coverage.ts';
 import type { Draft } from './rules/draft.ts';
 import { eksAuthorityFindings } from './rules/eks-authority.ts';
 import { findingsOf } from './rules/findings.ts';
-import { issuedFindings } from './rules/issued.ts';
+import { issuedFindings, unjudgedFindings } from './rules/issued.ts';
 import { clockFindings, kubeletFindings } from './rules/kubelet.ts';
 import { requestFindings } from './rules/request.ts';
 import type { Thresholds } from './rules/thresholds.ts';
@@ -71,7 +71,8 @@ export function* assessInSteps(
     () => eksAuthorityFindings(all, now),
     () => kubeletFindings(all, certificates, now),
     () => requestFindings(all, certificates, now),
-    () => issuedFindings(certificates, now),
+    () => issuedFindings(certificates, all, now),
+    () => unjudgedFindings(certificates, now),
     () => clockFindings(all),
     () => unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
     () => coverageFindings({ provider, observations: all, certificates, before, read, now }),

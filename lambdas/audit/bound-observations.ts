@@ -60,8 +60,8 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
   ];
 }
 
-/** The most important first. */
-const TIERS = { cluster: 0, controlPlane: 1, nodes: 2, workloads: 3 } as const;
+/** The most important first. Requesters of kubelet serving certificates that are no nodes can be as many as they like. */
+const TIERS = { cluster: 0, controlPlane: 1, nodes: 2, requesters: 3, workloads: 4 } as const;
 type Tier = (typeof TIERS)[keyof typeof TIERS];
 
 /** Sources whose places workloads make. */
@@ -75,6 +75,8 @@ const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
 ]);
 
 function tierOf(observation: Observation): Tier {
+  if ('issued' in observation && observation.issued !== undefined && observation.member === undefined)
+    return TIERS.requesters;
   switch (observation.kind) {
     case 'certificate':
       if (observation.issued?.verdict === 'names-another') return TIERS.controlPlane;

@@ -28,15 +28,18 @@ export function bundleAt(
   const observations = certificates.map((read, position) =>
     read.ok
       ? certificateObservation({ ...(position === 0 ? sighting : chained), position }, read.certificate, provider)
-      : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
+      : malformed(position === 0 ? sighting : chained, `certificate ${position + 1}: ${read.problem}`),
   );
   return {
-    observations: problem === undefined ? observations : [...observations, malformed(sighting, problem)],
+    observations:
+      problem === undefined
+        ? observations
+        : [...observations, malformed(certificates.length === 0 ? sighting : chained, problem)],
     certificates: readable(certificates),
   };
 }
 
-function malformed({ source, observedAt, where, what, member }: Sighting, problem: string): Observation {
+function malformed({ source, observedAt, where, what, member, issued }: Sighting, problem: string): Observation {
   return {
     kind: 'unread',
     source,
@@ -47,5 +50,6 @@ function malformed({ source, observedAt, where, what, member }: Sighting, proble
     problem: 'malformed',
     message: problem,
     remedy: REMEDY,
+    issued,
   };
 }

@@ -7,6 +7,7 @@ import type { CountedRequest } from '../resources/signing-request.ts';
 import { REMEMBERED_OF_ONE_PLACE } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
+import { counted } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
@@ -26,6 +27,12 @@ const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([
 const MOST = 10_000;
 /** Of each of the two. Twice as much is held while the list is read. */
 const MAX_CHARACTERS = 20 * 1024 * 1024;
+/** What each counts for at least, so that there are never more than {@link MOST}. */
+const LEAST_CHARACTERS = Math.floor(MAX_CHARACTERS / MOST);
+/** One with more has its turn after the others of its requester. */
+const ORDINARY_CHARACTERS = 8 * 1024;
+/** Requesters that are named because certificates of theirs were not looked at. */
+const MOST_CUT = 200;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 120_000;
 
@@ -58,7 +65,7 @@ export function collectIssued(): IssuedCertificates {
       const [serving, rest] = [servers.fairest(), others.fairest()];
       const places = new Map<string, ObservedRequest[]>();
       const newestFirst = [...serving.kept, ...rest.kept].toSorted(byAge);
-      const judge = serving.kept.length > 0 ? await context.issuedJudge() : undefined;
+      const judge = serving.kept.length + serving.cut.length > 0 ? await context.issuedJudge() : undefined;
       for await (const issued of inTurns(newestFirst, (request) => observe(request, context, judge))) {
         const same = places.get(issued.place);
         if (same === undefined) places.set(issued.place, [issued]);
@@ -68,58 +75,100 @@ export function collectIssued(): IssuedCertificates {
       const more = several
         .filter(({ same: [newest] }) => newest?.several === true)
         .reduce((sum, { same, told }) => sum + same.length - told.length, serving.left + rest.left);
-      const observations = several.flatMap(({ told }) => told.flatMap(({ found }) => found));
+      const observations = [
+        ...several.flatMap(({ told }) => told.flatMap(({ found }) => found)),
+        ...serving.cut.map((requester) => notLookedAt(requester, context, judge)),
+      ];
       return more === 0 ? observations : [...observations, tooMany(more, context)];
     },
   };
 }
 
+/** A requester of whom not every certificate was looked at: the newest of these, and how many there are. */
+interface CutRequester {
+  readonly newest: Omit<IssuedRequest, 'certificate'>;
+  readonly count: number;
+}
+
+interface Fairest {
+  readonly kept: readonly IssuedRequest[];
+  readonly left: number;
+  readonly cut: readonly CutRequester[];
+}
+
 /** Those that one audit looks at, in bounded memory, so that no requester hides what another one was issued. */
 function collectFairly() {
-  let kept: IssuedRequest[] = [];
+  let kept: readonly IssuedRequest[] = [];
+  let added: IssuedRequest[] = [];
   let characters = 0;
   let left = 0;
+  const cut = new Map<string, CutRequester>();
   const bound = (): void => {
-    const fit = fairest(kept);
-    left += kept.length - fit.length;
+    const { fit, others } = fairest([...kept, ...added]);
+    left += others.length;
+    for (const { certificate: _, ...request } of others) {
+      const key = requesterOf(request);
+      const { newest = request, count = 0 } = cut.get(key) ?? {};
+      if (count > 0 || cut.size < MOST_CUT)
+        cut.set(key, { newest: byAge(request, newest) < 0 ? request : newest, count: count + 1 });
+    }
     kept = fit;
-    characters = kept.reduce((sum, { certificate }) => sum + certificate.length, 0);
+    added = [];
+    characters = kept.reduce((sum, request) => sum + charactersOf(request), 0);
   };
   return {
     add(request: IssuedRequest): void {
       // What is no certificate is said to be none.
-      const certificate = request.certificate.length > LONGEST ? '' : request.certificate;
-      kept.push({ ...request, certificate });
-      characters += certificate.length;
-      if (kept.length > 2 * MOST || characters > 2 * MAX_CHARACTERS) bound();
+      const one = request.certificate.length > LONGEST ? { ...request, certificate: '' } : request;
+      added.push(one);
+      characters += charactersOf(one);
+      if (characters > 2 * MAX_CHARACTERS) bound();
     },
-    fairest(): { readonly kept: readonly IssuedRequest[]; readonly left: number } {
+    fairest(): Fairest {
       bound();
-      return { kept, left };
+      return { kept, left, cut: [...cut.values()] };
     },
   };
 }
 
-/** Of each requester the newest, then of each the second, and so on. */
-function fairest(requests: readonly IssuedRequest[]): IssuedRequest[] {
-  const turns = new Map<string, number>();
-  const inTurn = requests.toSorted(byAge).map((request) => {
-    const key = `${request.signer} ${request.requester}`;
-    const turn = turns.get(key) ?? 0;
-    turns.set(key, turn + 1);
-    return { request, turn };
-  });
+/** First those of the requesters that have least until then; of one requester the newest of ordinary size first. What does not fit keeps out no smaller one. */
+function fairest(requests: readonly IssuedRequest[]): {
+  readonly fit: readonly IssuedRequest[];
+  readonly others: readonly IssuedRequest[];
+} {
+  const taken = new Map<string, number>();
+  const inTurn = requests
+    .toSorted((a, b) => Number(isLarge(a)) - Number(isLarge(b)) || byAge(a, b))
+    .map((request) => {
+      const key = requesterOf(request);
+      const turn = (taken.get(key) ?? 0) + charactersOf(request);
+      taken.set(key, turn);
+      return { request, turn };
+    })
+    .toSorted((a, b) => a.turn - b.turn || byAge(a.request, b.request));
+  const [fit, others]: [IssuedRequest[], IssuedRequest[]] = [[], []];
   let room = MAX_CHARACTERS;
-  return inTurn
-    .toSorted((a, b) => a.turn - b.turn || byAge(a.request, b.request))
-    .slice(0, MOST)
-    .flatMap(({ request }) => {
-      room -= request.certificate.length;
-      return room < 0 ? [] : [request];
-    });
+  for (const { request } of inTurn) {
+    const fits = charactersOf(request) <= room;
+    if (fits) room -= charactersOf(request);
+    (fits ? fit : others).push(request);
+  }
+  return { fit, others };
 }
 
-function byAge(a: IssuedRequest, b: IssuedRequest): number {
+function charactersOf({ certificate }: IssuedRequest): number {
+  return Math.max(certificate.length, LEAST_CHARACTERS);
+}
+
+function isLarge({ certificate }: IssuedRequest): boolean {
+  return certificate.length > ORDINARY_CHARACTERS;
+}
+
+function requesterOf({ signer, requester, ofNodes }: Pick<IssuedRequest, 'signer' | 'requester' | 'ofNodes'>): string {
+  return `${signer} ${ofNodes} ${requester}`;
+}
+
+function byAge(a: Pick<IssuedRequest, 'createdAt'>, b: Pick<IssuedRequest, 'createdAt'>): number {
   return b.createdAt - a.createdAt;
 }
 
@@ -159,8 +208,13 @@ function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJud
   const [first] = bundle.certificates;
   const leaf = first?.ok ? first.certificate : undefined;
   const { where, member } = placeOf({ what, signer, requester, ofNodes, leaf });
-  const isServing = signer === KUBELET_SERVING_SIGNER && leaf !== undefined;
-  const verdict = isServing ? judge?.ofRequest(leaf, request) : undefined;
+  const isServing = signer === KUBELET_SERVING_SIGNER;
+  const problem = (first?.ok === false ? first.problem : bundle.problem) ?? 'it is empty';
+  const verdict = !isServing
+    ? undefined
+    : leaf === undefined
+      ? judge?.unreadable({ ...unreadOf(request, 'malformed'), where, member, why: unreadableBecause(problem) })
+      : judge?.ofRequest(leaf, request);
   const sighting = {
     source: 'signing-requests' as const,
     observedAt: new Date(context.now()).toISOString(),
@@ -176,6 +230,15 @@ function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJud
     verdict: verdict?.verdict,
     found: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
   };
+}
+
+function unreadOf({ approvedBy, createdAt }: Pick<IssuedRequest, 'approvedBy' | 'createdAt'>, problem: string) {
+  return { source: 'signing-requests' as const, problem, approvedBy, issuedAt: createdAt };
+}
+
+/** Why a certificate that cannot be decoded is not proven. */
+export function unreadableBecause(problem: string): string {
+  return `it cannot be read, so its names are not known: ${problem}`;
 }
 
 interface Issued {
@@ -197,8 +260,32 @@ function placeOf({ what, signer, requester, ofNodes, leaf }: Issued): {
     const member = printable(node, 253);
     return { where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };
   }
+  // Who asks chooses the subject, and would have as many places.
+  if (what === 'kubelet-serving') return { where: `${printable(requester, 253)}, issued by ${printable(signer, 100)}` };
   const subject = leaf?.subject || leaf?.dnsNames[0] || leaf?.addresses[0] || 'a certificate';
   return { where: `${subject}, issued by ${printable(signer, 100)} to ${printable(requester, 253)}` };
+}
+
+/** What one requester was issued beyond what an audit looks at: its names are not known either. */
+function notLookedAt(
+  { newest, count }: CutRequester,
+  context: AuditContext,
+  judge: IssuedJudge | undefined,
+): UnreadObservation {
+  const what = 'kubelet-serving' as const;
+  const place = placeOf({ ...newest, what, leaf: undefined });
+  const message = `${counted(count, 'certificate')} issued to ${printable(newest.requester, 253)} within the hour ${count === 1 ? 'was' : 'were'} not read: an audit has no room for more`;
+  return {
+    kind: 'unread',
+    source: 'signing-requests',
+    observedAt: new Date(context.now()).toISOString(),
+    what,
+    ...place,
+    problem: 'too-large',
+    message,
+    remedy: 'Find out why it asks so often: kubectl get csr.',
+    issued: judge?.unreadable({ ...unreadOf(newest, 'too-large'), ...place, why: message }),
+  };
 }
 
 function tooMany(left: number, { now }: AuditContext): UnreadObservation {

@@ -7,6 +7,7 @@ import {
   type EarlierVerdict,
   type IssuedClaim,
   type IssuedGrounds,
+  isOfEarlierMachine,
   type JudgedIssued,
   judgeIssued,
   judgeShown,
@@ -24,6 +25,7 @@ import {
   MAX_ISSUED_NAMES,
   type MemberObservation,
   type Observation,
+  type UnreadObservation,
 } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
@@ -43,9 +45,23 @@ export interface IssuedJudge {
   ): IssuedObservation;
   /** What a kubelet showed in a handshake. */
   shown(certificate: Certificate, by: ShownBy): IssuedObservation;
+  /** A certificate whose names are not known. Undefined where a newer machine has the name of its node. */
+  unreadable(certificate: UnreadCertificate): IssuedObservation | undefined;
   /** What is remembered of a certificate that is not seen now. */
-  again(observation: CertificateObservation): CertificateObservation;
+  again(observation: OpenObservation): OpenObservation;
 }
+
+/** A kubelet serving certificate that was issued, and cannot be read or was not. */
+export interface UnreadCertificate extends Pick<UnreadObservation, 'source' | 'where' | 'member' | 'problem'> {
+  /** For people, after "the certificate is not proven:". */
+  readonly why: string;
+  readonly approvedBy?: string | undefined;
+  /** When it was issued, where that is known. Milliseconds since the epoch. */
+  readonly issuedAt?: number;
+}
+
+/** What can be judged again: a certificate, or one that could not be read. */
+type OpenObservation = CertificateObservation | UnreadObservation;
 
 export interface IssuedJudgeOptions {
   readonly target: AuditTarget;
@@ -79,6 +95,9 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const evidence = await stepsInTurns(indexInSteps(readings));
   const grounds: IssuedGrounds = { cluster, evidence, policies, machines: knownMachines(members, previous), now };
   const before = verdictsOf(previous);
+  const unreadSince = unreadBefore(previous);
+  const isReplaced = (node: string | undefined, notBefore: number | undefined) =>
+    node !== undefined && notBefore !== undefined && isOfEarlierMachine({ node, notBefore }, grounds.machines);
 
   return {
     ofRequest(certificate, { requester, ofNodes, approvedBy }) {
@@ -95,7 +114,18 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       // Where it is shown cannot be judged without another look.
       return judged.unproven === undefined ? { ...issued, names: undefined } : issued;
     },
+    unreadable(certificate) {
+      const { member, issuedAt, why, approvedBy } = certificate;
+      if (isReplaced(member, issuedAt)) return undefined;
+      const judged = { verdict: 'not-proven', why } as const;
+      const since = unreadSince.get(unreadKeyOf(certificate)) ?? now;
+      return { ...judged, approvedBy: approverOf(approvedBy), since: new Date(since).toISOString() };
+    },
     again(observation) {
+      if (observation.kind === 'unread')
+        return isReplaced(observation.member, timeOf(observation.issued?.since))
+          ? { ...observation, issued: undefined }
+          : observation;
       const { issued, member, notBefore, key, source } = observation;
       if (issued?.names === undefined || member === undefined) return observation;
       const { names, fault, approvedBy } = issued;
@@ -121,8 +151,23 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
 }
 
 /** Whether a remembered certificate can be judged again. */
-export function isOpenVerdict(observation: Observation): observation is CertificateObservation {
+export function isOpenVerdict(observation: Observation): observation is OpenObservation {
+  if (observation.kind === 'unread') return observation.issued !== undefined;
   return observation.kind === 'certificate' && observation.issued?.names !== undefined;
+}
+
+/** Since when each certificate is not proven because its names are not known. */
+function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number> {
+  return new Map(
+    (previous?.observations ?? []).flatMap((seen) => {
+      const since = seen.kind === 'unread' ? timeOf(seen.issued?.since) : undefined;
+      return seen.kind !== 'unread' || since === undefined ? [] : [[unreadKeyOf(seen), since] as const];
+    }),
+  );
+}
+
+function unreadKeyOf({ source, where, member, problem }: Omit<UnreadCertificate, 'why'>): string {
+  return JSON.stringify([source, member ?? where, problem]);
 }
 
 function machinesLast(members: readonly MemberObservation[]): readonly MemberObservation[] {
@@ -163,9 +208,9 @@ function verdictsOf(
   for (const seen of previous?.observations ?? []) {
     if (seen.kind !== 'certificate' || seen.issued === undefined || seen.fingerprint === undefined) continue;
     const { fingerprint, source, member, issued } = seen;
-    const { verdict, why, since, mayHaveMoved } = issued;
+    const { verdict, why, since, mayHaveMoved, evidenceUnread } = issued;
     if (verdict === 'proven' || verdict === 'no-longer-proven') proven.add(fingerprint);
-    const earlier = { verdict, why, since: timeOf(since) ?? at, mayHaveMoved };
+    const earlier = { verdict, why, since: timeOf(since) ?? at, mayHaveMoved, evidenceUnread };
     said.set(`${source} ${member} ${fingerprint}`, earlier).set(fingerprint, earlier);
   }
   return ({ fingerprint = '' }, source, member) => {
@@ -183,19 +228,25 @@ interface Told {
 /** Names are kept while they can change a verdict. */
 function issuedOf(
   { dnsNames, addresses, fault }: IssuedClaim,
-  { verdict, why, unproven = [], mayHaveMoved }: JudgedIssued,
+  { verdict, why, unproven = [], mayHaveMoved, evidenceUnread }: JudgedIssued,
   { approvedBy, earlier, now }: Told,
 ): IssuedObservation {
   const isProven = verdict === 'proven';
   const names = [...new Set([...unproven, ...dnsNames, ...addresses])].slice(0, MAX_ISSUED_NAMES);
-  const since = earlier?.verdict === verdict && earlier.why === why ? earlier.since : now;
+  const isAsBefore = earlier?.verdict === verdict && earlier.why === why && earlier.evidenceUnread === evidenceUnread;
+  const since = isAsBefore ? earlier.since : now;
   return {
     verdict,
     why,
-    approvedBy: approvedBy === undefined ? undefined : printable(approvedBy, 100),
+    approvedBy: approverOf(approvedBy),
     names: isProven || fault?.isAnother === true ? undefined : names,
     fault: fault?.isAnother === false ? fault.why : undefined,
     mayHaveMoved,
     since: isProven ? undefined : new Date(since).toISOString(),
+    evidenceUnread,
   };
+}
+
+function approverOf(approvedBy: string | undefined): string | undefined {
+  return approvedBy === undefined ? undefined : printable(approvedBy, 100);
 }

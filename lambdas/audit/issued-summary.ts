@@ -4,7 +4,9 @@ import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
 
 /** How many of the kubelet serving certificates are proven, in all and by who approved them, those with most first. Undefined where none was judged. Pure. */
 export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
-  const certificates = issuedCertificates(observations.filter((one) => one.kind === 'certificate'));
+  const certificates = issuedCertificates(
+    observations.filter((one) => one.kind === 'certificate' || one.kind === 'unread'),
+  );
   if (certificates.length === 0) return undefined;
   const byApprover = [...Map.groupBy(certificates, ({ approvedBy }) => approvedBy)].toSorted(
     ([a, ofA], [b, ofB]) =>

@@ -36,7 +36,7 @@ const AUTHORITY_SOURCES: readonly SourceId[] = [
  *
  * - its source is off now,
  * - the same thing was seen again at the same place, and what a server of the control plane shows proves no less than before,
- * - its source was read to its end, and neither its place nor its member failed,
+ * - its source was read to its end, and neither its place nor its member failed, unless it is of a source that forgets,
  * - or its member is in no list any more, every list that had it was read to its end, and its place did not fail: a machine that got another name is
  *   gone too.
  */
@@ -69,18 +69,25 @@ export function keepObservations(
     if (!failed && member !== undefined && members.isGone(member)) return false;
     if (state?.read !== true) return true;
     if (failed) return isStillSo(before, state);
-    if (before.kind !== 'certificate') return false;
+    if (before.kind !== 'certificate' && !isUnreadIssued(before)) return false;
     if (REMEMBERED_SOURCES.has(before.source)) return isRemembered(before);
-    return member !== undefined && members.isLost(member) && !state.members.has(`${before.what} ${member}`);
+    return (
+      before.kind === 'certificate' &&
+      member !== undefined &&
+      members.isLost(member) &&
+      !state.members.has(`${before.what} ${member}`)
+    );
   };
 
-  const isRemembered = (before: CertificateObservation): boolean => {
-    const { member, notAfter, issued } = before;
-    const isRecent = at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS;
+  const isRemembered = (before: CertificateObservation | UnreadObservation): boolean => {
+    const { member, issued } = before;
+    // When one that cannot be read expires is not known.
+    const over = before.kind === 'certificate' ? before.notAfter : issued?.since;
+    const isRecent = at - (timeOf(over) ?? at) < FORGET_AFTER_MS;
     if (member === undefined) return isRecent;
     if (!read('nodes') || members.nodes.has(member)) return true;
     // Who never was a node can have a certificate that names one.
-    return issued?.verdict === 'names-another' && isRecent;
+    return (before.kind === 'unread' || issued?.verdict === 'names-another') && isRecent;
   };
 
   const kept = newestRemembered(previous.filter(keeps), now, at);
@@ -329,6 +336,11 @@ function ending({ notAfter }: CertificateObservation): number {
 
 function isCertificate(observation: Observation): observation is CertificateObservation {
   return observation.kind === 'certificate';
+}
+
+/** A certificate was issued whose names are not known: its node has it although its request is gone. */
+function isUnreadIssued(observation: Observation): observation is UnreadObservation {
+  return observation.kind === 'unread' && observation.issued !== undefined;
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {

@@ -34,7 +34,7 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   const read = new Set(observations.flatMap(({ kind, source }) => (kind === 'read' ? [source] : [])));
   return observations.every((observation) => {
     const { kind, source, observedAt } = observation;
-    if (kind === 'unread' && observation.usual !== true) return false;
+    if (kind === 'unread' && observation.usual !== true && observation.issued === undefined) return false;
     const mayBeOlder = REMEMBERED_SOURCES.has(source) || RESTING_SOURCES.has(source);
     return observedAt >= auditedAt || (mayBeOlder && read.has(source));
   });

@@ -70,6 +70,8 @@ const Issued = z.object({
   mayHaveMoved: Flag,
   /** The first audit that said so without a break; absent where every name is proven. */
   since: z.optional(AnyTime),
+  /** It is unknown because evidence could not be read. */
+  evidenceUnread: Flag,
 });
 export type IssuedObservation = Contract<typeof Issued>;
 
@@ -245,6 +247,8 @@ const UnreadObservation = z.object({
   remedy: Sentence,
   /** Many clusters do not show it, so it is told only where it was seen before: kubeadm lets the scheduler listen on loopback, and a Secret need not be there. */
   usual: Flag,
+  /** Of a kubelet serving certificate whose names cannot be read: it is not proven. */
+  issued: z.optional(Issued),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;
 

@@ -14,7 +14,7 @@ export const MAX_MACHINES = 9;
 const name = printed(ROLLOUT_LIMITS.name);
 const object = printed(ROLLOUT_LIMITS.object);
 const sentence = printed(ROLLOUT_LIMITS.text);
-/** A page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+/** A section of `docs/runbooks/rollouts.md`. */
 const PageId = matching(/^[a-z][a-z0-9-]{0,59}$/, 'the id of a page');
 
 /** A check that did not pass. */

@@ -34,10 +34,11 @@ function rankOf({ hostile, outcome }: SweepRow): number {
 }
 
 /**
- * The newest decisions of a week, hostile ones first; of one request the last hostile one and the last other one, so that neither hides the other. Pure.
+ * The newest decisions of a week, hostile ones first; of one request the last hostile one and the last other one, so that neither hides the other. Every
+ * node has a turn before another has its second, so that no node hides another. Pure.
  *
- * A line is only ever replaced by one that comes before it, so what was left out once would be left out again: the order in which lines are told does not
- * matter.
+ * A line is only ever replaced by one that comes before it, and no turn of a node is ever older than before, so what was left out once would be left out
+ * again: the order in which lines are told does not matter.
  *
  * @param now milliseconds since the epoch
  */
@@ -52,9 +53,29 @@ export function foldVerdicts(
     const known = last.get(key);
     if (now - Date.parse(line.at) < KEPT_MS && (known === undefined || line.at > known.at)) last.set(key, line);
   }
-  return [...last.values()].toSorted(byUrgency).slice(0, MAX_VERDICTS);
+  return inTurns([...last.values()].toSorted(byUrgency))
+    .slice(0, MAX_VERDICTS)
+    .toSorted(byUrgency);
+}
+
+/** First the newest of each node, then of each the second, and so on; hostile ones have turns of their own, before all others. */
+function inTurns(sorted: readonly VerdictLine[]): readonly VerdictLine[] {
+  const turns = new Map<string, number>();
+  return sorted
+    .map((line) => {
+      const key = JSON.stringify([line.node, line.hostile]);
+      const turn = turns.get(key) ?? 0;
+      turns.set(key, turn + 1);
+      return { line, turn };
+    })
+    .toSorted((a, b) => hostileFirst(a.line, b.line) || a.turn - b.turn)
+    .map(({ line }) => line);
+}
+
+function hostileFirst(a: VerdictLine, b: VerdictLine): number {
+  return Number(b.hostile ?? false) - Number(a.hostile ?? false);
 }
 
 function byUrgency(a: VerdictLine, b: VerdictLine): number {
-  return Number(b.hostile ?? false) - Number(a.hostile ?? false) || compare(b.at, a.at) || compare(a.uid, b.uid);
+  return hostileFirst(a, b) || compare(b.at, a.at) || compare(a.uid, b.uid);
 }

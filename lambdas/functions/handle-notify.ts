@@ -176,7 +176,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function deliverOld(signal: AbortSignal): Promise<void> {
     const { told } = await readState(signal);
     await deliver(
-      told.unsent.filter((event) => !isSending(event)),
+      told.unsent.filter(({ detail }) => !isFresh(detail.at, clock())),
       signal,
     );
   }
@@ -262,9 +262,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     if (error !== undefined) throw error;
   }
 
-  /** Whether another run may be sending it. */
-  function isSending({ detail }: UnsentEvent): boolean {
-    return isFresh(detail.at, clock());
+  /** Whether another run may be sending it. One that a receiver has already was tried: that run is done with it. */
+  function isSending({ detail, detailType, to }: UnsentEvent): boolean {
+    return to.length === receiversOf(detailType).length && isFresh(detail.at, clock());
   }
 
   /** Tries all receivers of each event, and records who did not get it. @returns why, the first reason */
@@ -482,18 +482,16 @@ function isDigest(event: UnsentEvent): event is UnsentDigest {
 }
 
 function eventsOf({ events, digest }: Notification): readonly UnsentEvent[] {
-  return [
-    ...events.map(
-      (detail): UnsentEvent => ({
-        detailType: `certmarshal alarm ${detail.state}`,
-        detail,
-        to: ['bus', 'pager', 'chat'],
-      }),
-    ),
-    ...(digest === undefined
-      ? []
-      : [{ detailType: 'certmarshal digest' as const, detail: digest, to: ['bus', 'chat'] as const }]),
+  const told = [
+    ...events.map((detail) => ({ detailType: `certmarshal alarm ${detail.state}` as const, detail })),
+    ...(digest === undefined ? [] : [{ detailType: 'certmarshal digest' as const, detail: digest }]),
   ];
+  return told.map((event): UnsentEvent => ({ ...event, to: receiversOf(event.detailType) }));
+}
+
+/** Who gets an event: a digest is no incident, so no pager does. */
+function receiversOf(detailType: BusEvent['detailType']): readonly Receiver[] {
+  return detailType === 'certmarshal digest' ? ['bus', 'chat'] : ['bus', 'pager', 'chat'];
 }
 
 /** @throws Error for what is none of these: somebody has to look at it, and the message reaches people when this fails. */

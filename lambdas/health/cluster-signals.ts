@@ -204,7 +204,7 @@ function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {
       id === 'SloFastBurn'
         ? `requests that could be proven were not approved in time: ${slo.missedLately} in an hour, ${rate}`
         : `requests that could be proven were not approved in time: ${rate}, over three days`,
-    command: commandFor('sweep --observe', known),
+    command: commandFor('sweep', known),
   };
 }
 

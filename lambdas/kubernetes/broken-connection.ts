@@ -74,7 +74,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
             kind: 'certificate',
             problem: 'the certificate of the endpoint, or its CA, has expired',
             remedy:
-              "Renew the API server's serving certificate; the CA bundle is not the cause. To connect until then, if only that certificate has expired: name the cluster under recovery in fleet.yaml (on the command line --tolerate-expired).",
+              "Renew the API server's serving certificate; the CA bundle is not the cause. Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.",
           };
     case OTHER_CERTIFICATE:
       return {

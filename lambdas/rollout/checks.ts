@@ -39,7 +39,7 @@ interface Check {
   readonly waived: boolean;
 }
 
-/** Everything that has to hold before a rollout is begun, in the order in which it is told. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+/** Everything that has to hold before a rollout is begun, in the order in which it is told. Each has a section of `docs/runbooks/rollouts.md`. */
 const CHECKS = {
   'opted-in-by-fleet': { judge: optedInByFleet, waived: true },
   'opted-in-by-owner': { judge: optedInByOwner, waived: true },

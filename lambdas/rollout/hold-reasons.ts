@@ -1,8 +1,8 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 
 /**
- * Why a rollout is held that goes on, or why what a person asked for is not done. What stops one from beginning are its checks, `CHECK_IDS`. Each has a page of the
- * runbooks: `docs/runbooks/rollouts/<id>.md`.
+ * Why a rollout is held that goes on, or why what a person asked for is not done. What stops one from beginning are its checks, `CHECK_IDS`. Each has a section
+ * of `docs/runbooks/rollouts.md`.
  */
 export const HOLD_IDS = {
   stuck: {

@@ -11,7 +11,7 @@ import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 import { hasTurn } from './turn.ts';
 
-/** Everything that has to hold before a node group is updated. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+/** Everything that has to hold before a node group is updated. Each has a section of `docs/runbooks/rollouts.md`. */
 export const NODE_GROUP_CHECK_IDS = [
   'opted-in-by-fleet',
   'opted-in-by-owner',

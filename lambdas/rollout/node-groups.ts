@@ -68,7 +68,7 @@ export interface NodeGroupRequest {
   readonly command: string;
 }
 
-/** Why no node group is updated any more by itself, beside checks. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+/** Why no node group is updated any more by itself, beside checks. Each has a section of `docs/runbooks/rollouts.md`. */
 export const NODE_GROUP_HOLD_IDS = {
   'successor-activated': {
     title: 'The successor of the cluster CA is active, and Nodes may not know it',
@@ -90,7 +90,7 @@ export const NODE_GROUP_HOLD_IDS = {
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
 
-/** Page of the runbooks for what only a person can do: `docs/runbooks/rollouts/nodes-by-hand.md`. */
+/** Section of `docs/runbooks/rollouts.md` for what only a person can do. */
 export const NODES_BY_HAND = 'nodes-by-hand';
 
 /** EKS tells when a successor was made, not when its distribution was complete. Nodes of this time after are replaced too: once too often rather than never. */

@@ -29,8 +29,8 @@ interface Entry extends AlarmSetting {
 /** On one signal of every cluster (`GROUP BY Cluster`): it names the culprit and needs no change when a cluster joins. */
 interface SignalAlarm extends Entry {
   readonly watches: { readonly signal: SignalId };
-  /** What to do first: {@link firstCommand} names the cluster. `sweep --observe` lists what waits, hostile requests first, each with the command that explains it. */
-  readonly first: 'doctor' | 'audit' | 'sweep --observe' | 'rollout status' | 'rollout plan';
+  /** What to do first: {@link firstCommand} names the cluster. `sweep` lists what waits, hostile requests first, each with the command that explains it. */
+  readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
 }
 
 /** On something of the hub: one for each function or queue, whose name is in the first command. */
@@ -222,7 +222,7 @@ export const ALARMS = {
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
-    first: 'sweep --observe',
+    first: 'sweep',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -231,7 +231,7 @@ export const ALARMS = {
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
-    first: 'sweep --observe',
+    first: 'sweep',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -241,7 +241,7 @@ export const ALARMS = {
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
-    first: 'sweep --observe',
+    first: 'sweep',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -259,7 +259,7 @@ export const ALARMS = {
   },
   SloFastBurn: {
     watches: { signal: 'SloFastBurn' },
-    first: 'sweep --observe',
+    first: 'sweep',
     setting: 'burn',
     severity: 'critical',
     threshold: 14.4,
@@ -270,7 +270,7 @@ export const ALARMS = {
   },
   SloSlowBurn: {
     watches: { signal: 'SloSlowBurn' },
-    first: 'sweep --observe',
+    first: 'sweep',
     setting: 'burn',
     severity: 'warning',
     threshold: 1,

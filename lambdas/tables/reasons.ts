@@ -247,7 +247,7 @@ export const REASONS = {
   EvidenceUnreadable: {
     verdict: 'leave',
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'certmarshal sweep --observe shows what the source answered, and the command that fixes it.',
+    next: 'certmarshal sweep shows what the source answered, and the command that fixes it.',
   },
 
   ...RECOVERY_REASONS,

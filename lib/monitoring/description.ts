@@ -30,12 +30,12 @@ export function describeAlarm({ alarm, threshold, first, runbooks }: Description
       ? 'a minute shows'
       : `${datapoints.atLeast} of ${datapoints.of} minutes ${datapoints.atLeast === 1 ? 'shows' : 'show'}`;
   const rollout = first.includes(' rollout ') ? ' Of an EKS cluster run certmarshal audit instead.' : '';
-  const exec = first.includes(' KUBECONFIG ')
-    ? ` Add --allow-exec for EKS, --management-kubeconfig FILE for a workload cluster.${rollout}`
+  const management = first.includes(' KUBECONFIG ')
+    ? ` Add --management-kubeconfig FILE for a workload cluster.${rollout}`
     : '';
   const who =
     'signal' in watches
-      ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${exec}`
+      ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${management}`
       : '';
   const text = `${meaning} Fires when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);

@@ -248,7 +248,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await expect(detail.getByRole('heading', { name: 'Rollout' }).innerText()).resolves.toBe('Rollout');
     const text = await detail.innerText();
     expect(text).toContain('✖ held');
-    expect(text).toContain('Runbook: docs/runbooks/rollouts/stuck.md');
+    expect(text).toContain('Runbook: docs/runbooks/rollouts.md#stuck');
     expect(text).toContain('1 of 3 control plane machines show a new certificate, 2 replaced');
     expect(
       await detail.getByRole('table', { name: 'Machines: control plane machines' }).locator('tbody tr').count(),

@@ -146,7 +146,9 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         for (const example of examples) {
           // Those of a fleet need the clusters that are in its file, and a node has a kubelet.
           if (['--every', '--fleet', '--node'].some((option) => example.includes(option))) continue;
-          await shell(example.replace('berlin-prod=42:9f86d081…', anchor));
+          const given = example.replace('berlin-prod=42:9f86d081…', anchor);
+          // csr-q77zt is hostile.
+          await shell(example.includes('--fail-on hostile') ? `${given} || test $? = 1` : given);
         }
       },
       120_000,
@@ -163,9 +165,15 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       expect(await readFile(join(home, 'report.html'), 'utf8')).toMatch(/^<!doctype html>[^]*berlin-prod/);
     });
 
-    it('runs every command of the README and the runbooks', async () => {
+    it('runs every command of the README and of pages that need one cluster', async () => {
       const ran: string[] = [];
-      for (const page of ['README.md', 'docs/deploy.md', 'docs/doctor.md', 'docs/runbooks/san-not-owned.md']) {
+      for (const page of [
+        'README.md',
+        'docs/command-line.md',
+        'docs/deploy.md',
+        'docs/doctor.md',
+        'docs/runbooks/san-not-owned.md',
+      ]) {
         const text = await readFile(join(REPOSITORY, page), 'utf8');
         // What a page sets, it sets for all that follows.
         let settings = '';
@@ -173,16 +181,17 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
           for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
             if (COVERED_BY_CI.has(command) || command.startsWith('#')) continue;
             // There is no Cluster API here: test/cluster-api/cli.test.ts. Nor is there AWS.
-            if (command.includes('-- rollout ') || /\baws \w+ /.test(command)) continue;
+            if (/\bcertmarshal (?:-- )?rollout /.test(command) || /\baws \w+ /.test(command)) continue;
             if (/^(?:export )?[A-Z]+=\S+$/.test(command)) {
               settings += `${command}\n`;
               continue;
             }
-            await shell(settings + command.replace('npm run -s certmarshal --', 'certmarshal'));
+            await shell(settings + command.replace(/^(?:npm run -s certmarshal --|npx certmarshal)/, 'certmarshal'));
             ran.push(command);
           }
       }
-      expect(ran.length).toBeGreaterThanOrEqual(5);
+      expect(ran).toEqual(expect.arrayContaining(['npx certmarshal audit', 'npx certmarshal sweep']));
+      expect(ran.length).toBeGreaterThanOrEqual(8);
     });
 
     it('deletes, by the command of docs/runbooks/replace-node.md, a worker and nothing else', async () => {
@@ -272,9 +281,23 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       expect(stdout).toMatch(/✖ {2}san-reserved +.*10\.0\.1\.23.*in the service CIDR/);
     });
 
-    it('shows what was approved and what was left, and why', async () => {
+    it('writes nothing without --yes, and tells a job that something waits for it', async () => {
       await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
-      const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml');
+      await expect(shell('certmarshal sweep --kubeconfig berlin.yaml')).rejects.toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/◇ {2}1 would be approved +dry run: nothing written\n[^]* 0 writes\n$/),
+        stderr: 'Nothing was written. To approve: add --yes\n',
+      });
+      // Its policies only observe, so --yes would write nothing either.
+      expect(await shell('certmarshal sweep --kubeconfig berlin.yaml --policy fleet.yaml')).toMatchObject({
+        stdout: expect.stringContaining('1 would be approved'),
+        stderr: '',
+      });
+      expect((await admin.get<Csr>(`${CSRS}/csr-8xk2p`)).status.conditions).toBeUndefined();
+    });
+
+    it('shows what was approved and what was left, and why', async () => {
+      const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml --yes');
       expect(stdout.replaceAll(/\b\d+[sm]\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
         new RegExp(
           [
@@ -282,13 +305,13 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             // Which API server, and by which context.
             '  127\\.0\\.0\\.1:\\d+, context admin',
             '',
-            '  ✔  1 approved  every name proven',
-            '  ✖  1 left      1 SanNotOwned \\(provably hostile\\)',
+            '  ✔  1 approved      every name proven',
+            '  ✖  1 not approved  1 SanNotOwned \\(provably hostile\\)',
             '  ·  \\d+ ignored.*',
             '',
-            '  CSR        NODE      AGE +VERDICT    WHY',
-            '  csr-q77zt  worker-3  Ns +✖ leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
-            '  csr-8xk2p  worker-8  Ns +✔ approve  worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
+            '  CSR        NODE      AGE +VERDICT         WHY',
+            '  csr-q77zt  worker-3  Ns +✖ not approved  IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
+            '  csr-8xk2p  worker-8  Ns +✔ approved      worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
             '',
             '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
             '',
@@ -297,6 +320,11 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         ),
       );
       await signedCertificate(admin, 'csr-8xk2p');
+      await expect(shell('certmarshal sweep --kubeconfig berlin.yaml --fail-on hostile')).rejects.toMatchObject({
+        code: 1,
+        stderr: '',
+      });
+      await shell('certmarshal sweep --kubeconfig berlin.yaml');
     });
 
     it('explains a request it left, and one that is decided', async () => {

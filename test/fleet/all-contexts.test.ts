@@ -160,7 +160,7 @@ describe('--all-contexts', () => {
       .map((line) => JSON.parse(line));
     expect(documents.find(({ cluster }) => cluster === 'berlin')).toMatchObject({
       counts: { approved: 0, wouldWrite: 1 },
-      rows: [{ verdict: 'approve', outcome: 'observed', mode: 'observe' }],
+      rows: [{ verdict: 'approve', outcome: 'observed', mode: 'enforce' }],
     });
     expect(requests()[0]?.status?.conditions ?? []).toEqual([]);
   });

@@ -115,7 +115,7 @@ for (const [cluster, ...sentences] of [
 // Never wrapped: it is to be pasted.
 say([
   '',
-  '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe',
+  '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config',
   '  npm run -s certmarshal -- audit --kubeconfig ~/.kube/config',
 ]);
 

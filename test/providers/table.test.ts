@@ -19,9 +19,9 @@ function factsOf(value: unknown): readonly Found[] {
 
 const FACTS = factsOf([RELEASES, EVERYWHERE, PROVIDERS, WITHOUT_ROW]);
 
-/** Cells of the rows of a table in the README. */
+/** Cells of the rows of a table in docs/works-with.md. */
 function rowsUnder(heading: string): readonly (readonly string[])[] {
-  const [, section = ''] = page('README.md').split(`\n## ${heading}\n`);
+  const [, section = ''] = page('docs/works-with.md').split(`\n## ${heading}\n`);
   const [body = ''] = section.split('\n## ');
   return body
     .split('\n')
@@ -69,12 +69,12 @@ describe('the table of providers', () => {
     expect([...new Set(kinds)].toSorted()).toEqual(MACHINE_TEMPLATES);
   });
 
-  it('is the table of the README', () => {
+  it('is the table of docs/works-with.md', () => {
     const minors = Object.keys(RELEASES);
     const titles = [...new Set(ROWS.map(({ provider }) => provider.title))];
     const mark = (has: boolean) => (has ? 'yes' : 'no');
     const without: Readonly<Record<string, Found & { readonly value: string }>> = WITHOUT_ROW;
-    expect(rowsUnder('Works with EKS Anywhere on')).toEqual([
+    expect(rowsUnder('EKS Anywhere')).toEqual([
       [
         '',
         ...minors,

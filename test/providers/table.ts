@@ -523,7 +523,7 @@ export const PROVIDERS = {
   'Snow, 0.26': SNOW,
 } as const satisfies Record<string, Provider>;
 
-/** What the README says of a minor version that has no row. */
+/** What docs/works-with.md says of a minor version that has no row. */
 export const WITHOUT_ROW = {
   'CloudStack, 0.26': fact('removed', 'aws/eks-anywhere@v0.26.1 docs/content/en/docs/whatsnew/changelog.md:49'),
   // It has it, and nothing here is held to it.

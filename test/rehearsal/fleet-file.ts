@@ -10,6 +10,8 @@ export interface RehearsalFleet {
   readonly spokeAccount: string;
   readonly listed: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
   readonly mode: 'enforce' | 'observe';
+  /** @default false */
+  readonly webhook?: boolean;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface RehearsalFleet {
  * second account, and some that are listed. It judges at once:
  * nobody waits two minutes here for the approver of EKS to be faster.
  */
-export function fleetFile({ accessEntries, spokeAccount, listed, mode }: RehearsalFleet): string {
+export function fleetFile({ accessEntries, spokeAccount, listed, mode, webhook }: RehearsalFleet): string {
   return stringify({
     version: 1,
     discovery: [
@@ -31,7 +33,7 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode }: Rehears
       },
     ],
     audit: { every: `${AUDIT_EVERY_MINUTES}m` },
-    hub: { account: ACCOUNT, region: REGION, webhook: true },
+    hub: { account: ACCOUNT, region: REGION, ...(webhook && { webhook }) },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],
   });

@@ -73,7 +73,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     const file = join(directory, `${output}.yaml`);
     const listed = clusters.simulated.map(({ name, kubeconfigSecret }) => ({ name, kubeconfigSecret }));
     const accessEntries = { hub: [REAL.hub], spoke: [REAL.spoke] };
-    await writeFile(file, fleetFile({ accessEntries, spokeAccount: SPOKE_ACCOUNT, listed, mode }));
+    await writeFile(file, fleetFile({ accessEntries, spokeAccount: SPOKE_ACCOUNT, listed, mode, webhook: true }));
     const assembly = join(directory, output);
     await cdkOk(PROJECT, hub.environment, 'synth', '--quiet', '--context', `fleet=${file}`, '--output', assembly);
     return assembly;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotificationDocument } from '../../lambdas/contracts/event.ts';
 import type { Account } from './account.ts';
+import { logsOf } from './function-logs.ts';
 import { ACCOUNT, REGION } from './ministack.ts';
 
 /** An alarm of one plain metric, which the emulator evaluates; those over all clusters are Metrics Insights, which it does not know. */
@@ -94,7 +95,10 @@ async function received(
   const deadline = Date.now() + TOLD_WITHIN_MS;
   let found: Received = {};
   while (!isEnough(found)) {
-    if (Date.now() > deadline) throw new Error(`not told within ${TOLD_WITHIN_MS} ms, but ${JSON.stringify(found)}`);
+    if (Date.now() > deadline) {
+      const logs = [...(await logsOf(calls))].find(([group]) => group.includes('Notify'))?.[1] ?? '';
+      throw new Error(`not told within ${TOLD_WITHIN_MS} ms, but ${JSON.stringify(found)}; notify logged: ${logs}`);
+    }
     const { Messages } = await calls.json('sqs', 'AmazonSQS.ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
     for (const { Body, ReceiptHandle } of Array.isArray(Messages) ? Messages : []) {
       const body = JSON.parse(String(Body));

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { billOf } from '../../bin/commands/cost.ts';
@@ -151,26 +151,14 @@ describe('fleet.yaml in the pages', () => {
   });
 });
 
+/** Every page that people read. */
+const PAGES = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }).toSorted();
+const wordsOf = (name: string) => page(name).split(/\s+/).filter(Boolean).length;
+
 describe('README.md', () => {
   const readme = page('README.md');
 
-  it('makes certmarshal a command of the shell, which all pages use', () => {
-    const [, section = ''] = readme.split('\n## Use it on one cluster\n');
-    const [, block = ''] = /^```sh\n(CLONE=[^]*?)^```$/m.exec(section.split('\n## ')[0] ?? '') ?? [];
-    const elsewhere = mkdtempSync(join(tmpdir(), 'certmarshal-shell-'));
-    const script = `${block}cd '${elsewhere}' && certmarshal sweep --help`;
-    const { stdout, stderr } = spawnSync('bash', ['--norc', '-euc', script], { cwd: ROOT, encoding: 'utf8' });
-    rmSync(elsewhere, { recursive: true });
-    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal sweep /), stderr: '' });
-    const clones = globSync('docs/**/*.md', { cwd: ROOT }).filter((name) => page(name).includes('n a clone'));
-    expect(clones.length).toBeGreaterThan(7);
-    const unlinked = clones.filter(
-      (name) => !page(name).includes(`${'../'.repeat(name.split('/').length - 1)}README.md#use-it-on-one-cluster`),
-    );
-    expect(unlinked).toEqual([]);
-    for (const name of globSync('docs/**/*.md', { cwd: ROOT }))
-      expect(page(name)).not.toContain('npm run -s certmarshal --`');
-  });
+  it('has 900 words at most', () => expect(wordsOf('README.md')).toBeLessThanOrEqual(900));
 
   it('tells what the first deploy costs, before its commands', () => {
     const { totalUsd } = billOf(10, 0.02);
@@ -178,6 +166,43 @@ describe('README.md', () => {
     expect(cost).toBeGreaterThan(0);
     expect(readme.indexOf('npx cdk deploy')).toBeGreaterThan(cost);
   });
+});
+
+describe('docs/command-line.md', () => {
+  const [, block = ''] = /^```sh\n(CLONE=[^]*?)^```$/m.exec(page('docs/command-line.md')) ?? [];
+
+  it('makes certmarshal a command of the shell, which all pages use', () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'certmarshal-shell-'));
+    const script = `${block}cd '${elsewhere}' && certmarshal sweep --help`;
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-euc', script], { cwd: ROOT, encoding: 'utf8' });
+    rmSync(elsewhere, { recursive: true });
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal sweep /), stderr: '' });
+    const clones = PAGES.filter((name) => name.startsWith('docs/') && page(name).includes('n a clone, `certmarshal`'));
+    expect(clones.length).toBeGreaterThan(4);
+    const unlinked = clones.filter(
+      (name) => !page(name).includes(`(${'../'.repeat(name.split('/').length - 2)}command-line.md#in-a-clone)`),
+    );
+    expect(unlinked).toEqual([]);
+    for (const name of PAGES) expect(page(name)).not.toContain('npm run -s certmarshal --`');
+  });
+
+  it('names every command, and no other', () => {
+    const { stdout } = spawnSync(process.execPath, [join(ROOT, 'bin/certmarshal.ts'), '--help'], { encoding: 'utf8' });
+    const commands = [...stdout.matchAll(/^ {2}(\w+)(?: \[options\])?(?: [<[]\S+)? {2,}[A-Z]/gm)].map(
+      ([, name]) => name,
+    );
+    expect(commands).toContain('rollout');
+    const rows = [...page('docs/command-line.md').matchAll(/^\| (`certmarshal .*?) \|/gm)].map(([, cell = '']) => cell);
+    const named = rows.flatMap((cell) => [...cell.matchAll(/`(?:certmarshal )?([a-z]+)/g)].map(([, name]) => name));
+    expect(commands.filter((name) => !named.includes(name))).toEqual([]);
+  });
+});
+
+it('ARCHITECTURE.md begins with five files, and has 3,000 words at most', () => {
+  const [, first = ''] = page('ARCHITECTURE.md').split('\n## ');
+  expect(first).toMatch(/^Read these five files\n/);
+  expect([...first.matchAll(/^\d\. \[`(lambdas\/\S+\.ts)`\]/gm)]).toHaveLength(5);
+  expect(wordsOf('ARCHITECTURE.md')).toBeLessThanOrEqual(3_000);
 });
 
 /** Kinds of Cluster API, of EKS Anywhere, and how kubectl lets them be shortened. */
@@ -198,36 +223,45 @@ it('no command of kubectl leaves open whose kind it means', () => {
   expect(kinds.filter(({ kind }) => SHARED_KINDS.test(kind))).toEqual([]);
 });
 
+interface Link {
+  /** From the root of the project; a folder where the link is to one. */
+  readonly target: string;
+  readonly anchor: string | undefined;
+}
+
+/** Links of a page to files of the project. */
+function linksOf(name: string): readonly Link[] {
+  const prose = page(name).replaceAll(/^```[^]*?^```$/gm, '');
+  return [...prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([, path = '', anchor]) => ({
+    target: path === '' ? name : posix.join(posix.dirname(name), path),
+    anchor,
+  }));
+}
+
+/** Anchors that GitHub makes of the headings of a page. */
+const anchorsOf = (name: string) =>
+  [...page(name).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
 describe('links between pages', () => {
-  it.each([
-    'README.md',
-    'ARCHITECTURE.md',
-    'CONTRIBUTING.md',
-    'docs/output.md',
-    'docs/deploy.md',
-    'docs/field-test.md',
-    'docs/uninstall.md',
-    'docs/doctor.md',
-    'docs/findings.md',
-    'docs/coverage.md',
-    'docs/security.md',
-    'docs/verdicts.md',
-    'docs/runbooks/san-not-owned.md',
-    'docs/metrics.md',
-    'docs/journal.md',
-    'docs/report.md',
-    'docs/notifications.md',
-    'docs/cost.md',
-    'docs/runbooks/alarms/README.md',
-    'docs/runbooks/README.md',
-  ])('%s points to files that exist', (name) => {
-    const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-    const targets = [...page(name).matchAll(/\]\((?!https?:)(?<path>[^)#]+)/g)].map(
-      ({ groups }) => groups?.['path'] ?? '',
+  it.each(PAGES)('of %s lead to files and headings that exist', (name) => {
+    const broken = linksOf(name).filter(
+      ({ target, anchor }) =>
+        !existsSync(join(ROOT, target)) || (anchor !== undefined && !anchorsOf(target).includes(anchor)),
     );
-    for (const target of targets) {
-      const path = fileURLToPath(new URL(`../../${folder}${target}`, import.meta.url));
-      expect({ target, exists: existsSync(path) }).toEqual({ target, exists: true });
-    }
+    expect(broken).toEqual([]);
+  });
+
+  it('reach every page from docs/README.md', () => {
+    const reached = new Set(['docs/README.md']);
+    // A set is walked with what is added meanwhile.
+    for (const name of reached)
+      for (const { target } of linksOf(name))
+        if (target.endsWith('.md') && existsSync(join(ROOT, target))) reached.add(target);
+    expect(PAGES.filter((name) => !reached.has(name))).toEqual([]);
   });
 });

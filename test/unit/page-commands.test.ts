@@ -10,7 +10,7 @@ import { fastClock } from '../fleet/clock.ts';
 import { recordCommands, shellBlocks } from '../support/page-shell.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGES = ['docs/uninstall.md', 'docs/field-test.md'];
+const PAGES = ['docs/uninstall.md', 'docs/field-test.md', 'docs/forty-clusters.md'];
 const recorded = new Map(PAGES.map((page) => [page, recordCommands(shellBlocks(page))]));
 /** Those of certmarshal, once each. */
 const ours = new Set(
@@ -50,7 +50,8 @@ describe('the commands of pages that are blocks to paste', () => {
       directory = mkdtempSync(join(tmpdir(), 'certmarshal-commands-'));
       server = await startSimulatedApiServer({ clock: fastClock(Date.now(), 1), name: 'dublin' });
       const kubeconfig = kubeconfigYaml(server.server, server.caPem, 'admin', { token: server.adminToken });
-      for (const name of ['berlin', 'dublin', 'management']) writeFileSync(join(directory, `${name}.yaml`), kubeconfig);
+      for (const name of ['berlin', 'dublin', 'forty', 'management'])
+        writeFileSync(join(directory, `${name}.yaml`), kubeconfig);
       cpSync(join(ROOT, 'fleet.yaml'), join(directory, 'fleet.yaml'));
       mkdirSync(join(directory, 'certmarshal-journal/journal'), { recursive: true });
       await Promise.all([...ours].map(async (line) => results.set(line, await run(line.split(' ')))));

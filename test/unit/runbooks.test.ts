@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -15,6 +15,7 @@ import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { REASONS, RECOVERY_REASONS } from '../../lambdas/tables/reasons.ts';
 import type { HandshakeFailureKind } from '../../lambdas/tls/handshake.ts';
+import { recordCommands, shellBlocks } from '../support/page-shell.ts';
 
 /** All kinds, so that a new one does not compile without a row in a runbook. */
 const HANDSHAKE_FAILURES: Readonly<Record<HandshakeFailureKind, true>> = {
@@ -61,11 +62,12 @@ const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
 /** What more than one finding leads to. */
 const PROCEDURES = ['recovery.md', 'renew-in-place.md', 'replace-node.md'];
-/** Of reasons of an approval, and the list of those of alarms; those of findings have sections that a test can hold. */
-const OTHERS = ['alarms/README.md', ...PROCEDURES, 'rollouts/README.md', 'san-not-owned.md'];
+/** A section for each check and hold of a rollout. Its blocks use shell functions of its head. */
+const ROLLOUTS = 'rollouts.md';
+/** Of reasons of an approval, of rollouts, and the list of those of alarms; those of findings have sections that a test can hold. */
+const OTHERS = ['alarms/README.md', ...PROCEDURES, ROLLOUTS, 'san-not-owned.md'];
 const LIST = 'README.md';
 const ALARM_LIST = 'alarms/README.md';
-const ROLLOUT_LIST = 'rollouts/README.md';
 
 const pagesIn = (folder: string) =>
   readdirSync(`${ROOT}${FOLDER}/${folder}`)
@@ -73,9 +75,9 @@ const pagesIn = (folder: string) =>
     .map((page) => `${folder}${page}`)
     .toSorted();
 const ofAlarms = pagesIn('alarms/');
-const ofRollouts = pagesIn('rollouts/');
-const pages = [...pagesIn(''), ...ofAlarms, ...ofRollouts];
-/** Checks of node groups that control planes have too share their page. */
+const ofRollouts = recordCommands(shellBlocks(`${FOLDER}/${ROLLOUTS}`));
+const pages = [...pagesIn(''), ...ofAlarms];
+/** Checks of node groups that control planes have too share their section. */
 const rolloutIds = [
   ...new Set([
     ...CHECK_IDS,
@@ -90,7 +92,7 @@ const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8'
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
 const ofFindings = pagesIn('').filter((page) => !OTHERS.includes(page));
 /** Whose variables are set at the head of a page, and whose commands are known. */
-const pasted = [...ofFindings, ...ofAlarms, ...ofRollouts, ...PROCEDURES];
+const pasted = [...ofFindings, ...ofAlarms, ROLLOUTS, ...PROCEDURES];
 
 /** Quoted parts are one word, and of a pipe each part is a command. Enough for what is written there. */
 function commandsIn(block: string): readonly (readonly string[])[] {
@@ -125,7 +127,8 @@ function splitOutsideQuotes(text: string, separator: RegExp): readonly string[] 
   return parts;
 }
 
-const commandsOf = (page: string) => blocksIn(page).flatMap(commandsIn);
+const commandsOf = (page: string): readonly (readonly string[])[] =>
+  page === ROLLOUTS ? ofRollouts.commands : blocksIn(page).flatMap(commandsIn);
 
 /** What a runbook may run. The first words after options that stand before them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
@@ -217,7 +220,7 @@ function optionsOf(command: string): ReadonlySet<string> {
 
 describe('runbooks', () => {
   it('are there for every code of a finding, and for nothing that there is not', () => {
-    const others = [...PROCEDURES, 'san-not-owned.md'].map((page) => `${FOLDER}/${page}`);
+    const others = [...PROCEDURES, ROLLOUTS, 'san-not-owned.md'].map((page) => `${FOLDER}/${page}`);
     expect(pagesIn('').map((page) => `${FOLDER}/${page}`)).toEqual([...codes.map(runbookOf), ...others].toSorted());
   });
 
@@ -253,47 +256,51 @@ describe('runbooks', () => {
     },
   );
 
-  it('are there for every check and hold of a rollout, and for nothing that there is not', () => {
-    expect(ofRollouts).toEqual(rolloutIds.map((id) => `rollouts/${id}.md`).toSorted());
-    const rows = [...textOf(ROLLOUT_LIST).matchAll(/^\| \[([a-z-]+)\]\(([^)]+)\) \| (.+) \|$/gm)];
-    expect(rows.map(([, id]) => id)).toEqual(rolloutIds);
-    for (const [, id = '', page = '', story] of rows) {
-      expect(page).toBe(`${id}.md`);
-      expect(textOf(`rollouts/${page}`).split('\n')[0]).toBe(`# ${id}: ${story}`);
+  it('have one page for rollouts, with a section for every check and hold in their order, and no other', () => {
+    const [head = '', ...sections] = textOf(ROLLOUTS).split('\n## ');
+    expect(sections.map((section) => section.split('\n')[0])).toEqual(rolloutIds);
+    for (const section of sections) {
+      expect(section).toMatch(/^[a-z-]+\n\n\*\*[^*]+\*\*/);
+      expect(section).toContain('\n```sh\n');
     }
+    for (const word of ['resume', 'abort', 'status --watch', 'plan --verbose'])
+      expect(head).toMatch(new RegExp(`^rollout ${word}\\b`, 'm'));
+    // What is pasted first only sets and defines.
+    for (const block of blocksIn(ROLLOUTS).slice(0, 2))
+      expect(
+        block.split('\n').filter((line) => !/^$|^(?:export )?[A-Z_]+=\S+$|^\w+\(\) \{ .+; \}$/.test(line)),
+      ).toEqual([]);
   });
 
-  it.each(ofRollouts)('%s says what it means, why it stops a rollout, what to look at and how to mend it', (page) => {
-    const why = page === `rollouts/${NODES_BY_HAND}.md` ? 'is told' : 'stops a rollout';
-    const parts = [
-      '\n**What it means.** ',
-      `\n**Why it ${why}.** `,
-      '\n## Look\n',
-      '\n## Mend it\n',
-      '\n## How to see that it is over\n',
-    ];
-    const text = textOf(page);
-    const places = parts.map((part) => text.indexOf(part));
-    expect(places.filter((place) => place === -1)).toEqual([]);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
-    const between = (from: string, to: string) => text.split(from)[1]?.split(to)[0] ?? '';
-    expect(between('\n**What it means.** ', '\n')).toMatch(/\bpass(?:es)? by itself\b|It does not have to pass\./);
-    expect(between('\n## Look\n', '\n## ')).toContain('```sh');
-    expect(between('\n## How to see that it is over\n', '\n## ')).toContain('```sh');
-    for (const section of ['Look', 'How to see that it is over'])
-      expect(between(`\n## ${section}\n`, '\n## ')).not.toContain(' --yes');
-    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
-    const warnings = between('\n## Do not\n', '\n## ').split('\n');
-    expect(warnings.filter((line) => line !== '' && !line.startsWith('- Do not '))).toEqual([]);
+  it('links to sections of the page for rollouts that exist', () => {
+    const places = [...pages, ALARM_LIST, LIST].map((page) => `${FOLDER}/${page}`);
+    const links = ['README.md', 'docs/rollouts.md', ...places].flatMap((place) =>
+      [...readFileSync(`${ROOT}${place}`, 'utf8').matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+        .filter(([, to = '']) => join(dirname(place), to === '' ? basename(place) : to) === `${FOLDER}/${ROLLOUTS}`)
+        .map(([, , section]) => section),
+    );
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((section = '') => !rolloutIds.some((id) => id === section))).toEqual([]);
   });
 
-  it.each(ofRollouts)('%s asks about the management cluster by its kubeconfig, and about the right cluster', (page) => {
-    const calls = commandsOf(page).filter(([tool, group]) => tool === 'certmarshal' && group === 'rollout');
+  it('of rollouts have commands that bash reads with the functions of the head', () => {
+    expect(ofRollouts.problems).toEqual([]);
+    expect(shellBlocks(`${FOLDER}/${ROLLOUTS}`)).toHaveLength(blocksIn(ROLLOUTS).length);
+    const defined = [...textOf(ROLLOUTS).matchAll(/^(\w+)\(\) \{/gm)].map(([, name]) => name);
+    const known = new Set([...defined, 'aws', 'base64', 'certmarshal', 'kubectl', 'openssl']);
+    const lines = blocksIn(ROLLOUTS).flatMap((block) => block.split('\n').filter((line) => !line.includes('() {')));
+    const strange = lines.flatMap(commandsIn).filter(([first = '']) => first !== 'export' && !known.has(first));
+    expect(strange).toEqual([]);
+  });
+
+  it('of rollouts ask about the management cluster by its kubeconfig, and about the right cluster', () => {
+    const calls = ofRollouts.commands.filter(([tool, group]) => tool === 'certmarshal' && group === 'rollout');
     const needed = ['--kubeconfig', '--management-kubeconfig', '--cluster'];
+    expect(calls.length).toBeGreaterThan(30);
     expect(calls.filter((words) => !needed.every((option) => words.includes(option)))).toEqual([]);
     const management = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com|etcdadm|certmarshal-rollout/;
-    const elsewhere = commandsOf(page).filter(
-      (words) => words[0] === 'kubectl' && management.test(words.join(' ')) && !words.includes('"$MANAGEMENT"'),
+    const elsewhere = ofRollouts.commands.filter(
+      (words) => words[0] === 'kubectl' && management.test(words.join(' ')) && !words.includes('management.yaml'),
     );
     expect(elsewhere).toEqual([]);
   });
@@ -452,7 +459,7 @@ describe('runbooks', () => {
 
   it('have one page that renews in place, and one that replaces a node; others point there', () => {
     expect(renewing).toEqual(['recovery.md', 'renew-in-place.md']);
-    for (const page of ['certificate-expired.md', 'certificate-expiring.md', 'recovery.md', 'rollouts/etcd-by-hand.md'])
+    for (const page of ['certificate-expired.md', 'certificate-expiring.md', 'recovery.md', ROLLOUTS])
       expect(textOf(page)).toContain('renew-in-place.md)');
     const replacing = pages.filter((page) =>
       /clusterctl alpha rollout|terminate-instance/.test(blocksIn(page).join('')),
@@ -466,7 +473,7 @@ describe('runbooks', () => {
   it('name the versions that renew Bottlerocket', () => {
     const versions = '0.23.6 or later,? but not 0.24.0';
     expect(textOf('renew-in-place.md')).toMatch(new RegExp(`Bottlerocket ${versions}`));
-    expect(readFileSync(`${ROOT}README.md`, 'utf8')).toMatch(new RegExp(`Bottlerocket ${versions}`));
+    expect(readFileSync(`${ROOT}docs/works-with.md`, 'utf8')).toMatch(new RegExp(`Bottlerocket ${versions}`));
     const others = pages.filter(
       (page) => page !== 'renew-in-place.md' && /Bottlerocket[^.]{0,20} 0\.2\d/.test(textOf(page)),
     );
@@ -520,8 +527,8 @@ describe('runbooks', () => {
     expect(textOf('request-pending.md').split('\n## ')[0]).toContain(sentence);
     for (const page of [LIST, 'kubelet-renewal-overdue.md', 'renewal-errors.md'])
       expect(textOf(page)).toMatch(new RegExp(`${sentence}.*\\(request-pending\\.md\\)`));
-    const readme = readFileSync(`${ROOT}README.md`, 'utf8');
-    expect(readme).toMatch(new RegExp(`${sentence}.*\\(docs/runbooks/request-pending\\.md\\)`));
+    const dailyUse = readFileSync(`${ROOT}docs/daily-use.md`, 'utf8');
+    expect(dailyUse).toMatch(new RegExp(`${sentence}.*\\(runbooks/request-pending\\.md\\)`));
   });
 
   it.each(pages)('%s names the Region of EKS, and asks nothing of one system only', (page) => {
@@ -555,22 +562,13 @@ describe('runbooks', () => {
       const lines = block.split('\n');
       return lines.filter((line, index) => {
         if (!/^certmarshal (?:audit|sweep|explain) /.test(line)) return false;
-        if (EKS.includes(page)) return !line.includes(' --allow-exec');
+        if (EKS.includes(page)) return line.includes(' --management-kubeconfig ');
         if (/^MANAGEMENT=/m.test(textOf(page)) && !line.includes(' --management-kubeconfig "$MANAGEMENT"')) return true;
         const forEks = line.replace(' --management-kubeconfig "$MANAGEMENT"', '');
-        const next = (lines[index + 1] ?? '').replace(' --allow-exec', '');
-        return !CLUSTER_API.includes(page) && (next !== `# EKS: ${forEks}` || next === lines[index + 1]);
+        return !CLUSTER_API.includes(page) && forEks !== line && lines[index + 1] !== `# EKS: ${forEks}`;
       });
     });
     expect(missing).toEqual([]);
-  });
-
-  it.each(ofRollouts)('%s says of a plan that it writes nothing, where it is under what mends', (page) => {
-    const [, mend = ''] = textOf(page).split('\n## Mend it\n');
-    const [section = ''] = mend.split('\n## ');
-    const plans = [...section.matchAll(/\n([^\n]+)\n\n```sh\n(?=certmarshal rollout plan [^\n]* --accept )/g)];
-    expect(plans.filter(([, before = '']) => !before.endsWith('this writes nothing:'))).toEqual([]);
-    expect(section).not.toContain('for once');
   });
 
   it.each(ofAlarms)('%s has blocks that run as they are printed', (page) => {
@@ -585,14 +583,13 @@ describe('runbooks', () => {
       for (const [, first = '', ...words] of ours) {
         const command = GROUPS.has(first) ? `${first} ${words[0]}` : first;
         const needed = [...(NEEDED[command] ?? [])];
-        if (OF_A_CLUSTER.includes(command))
-          needed.push(words.includes('--allow-exec') ? '--allow-exec' : '--management-kubeconfig');
         for (const option of needed)
           if (!words.includes(option)) incomplete.push(`certmarshal ${command} without ${option}`);
       }
       const kinds = ours.filter(([, first = '']) => OF_A_CLUSTER.includes(first));
-      if (kinds.length > 0 && !(kinds.length === 2 && block.includes('\n# EKS: certmarshal ')))
-        incomplete.push('not one line for EKS and one for the others');
+      const managed = kinds.filter((words) => words.includes('--management-kubeconfig'));
+      const isPair = kinds.length === 2 && managed.length === 1 && block.includes('\n# EKS: certmarshal ');
+      if (kinds.length > 0 && !isPair) incomplete.push('not one line for EKS and one for the others');
     }
     expect(incomplete).toEqual([]);
   });
@@ -639,7 +636,7 @@ describe('runbooks', () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each([...pages, LIST, ALARM_LIST, ROLLOUT_LIST])('%s points to pages that exist', (page) => {
+  it.each([...pages, LIST, ALARM_LIST])('%s points to pages that exist', (page) => {
     const targets = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
     const folder = dirname(`${ROOT}${FOLDER}/${page}`);
     expect(targets.filter((target) => !existsSync(`${folder}/${target}`))).toEqual([]);

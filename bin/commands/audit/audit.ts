@@ -50,7 +50,7 @@ export const register: Register = (command, { program: name, interruption, run }
           SEVERITIES,
         ),
       )
-      .option('--verbose', 'every finding by itself; in JSON every observation'),
+      .option('--verbose', 'each finding on its own; in JSON every observation'),
     'table for people, json for programs, csv for a spreadsheet, openmetrics',
     ['json', 'csv', 'openmetrics'],
   )

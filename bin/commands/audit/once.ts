@@ -111,11 +111,11 @@ async function readBefore(
   try {
     const stored = await snapshots.read(id, signal);
     if (stored !== undefined && stored.snapshot === undefined)
-      stderr.write('The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n');
+      stderr.write('The earlier snapshot is damaged; this audit starts without it, and writes a new one.\n');
     return { stored, readable: true };
   } catch (error) {
     stderr.write(
-      `The snapshot of before cannot be read: ${systemErrorWords(error)}. This audit knows nothing of before, and writes none.\n`,
+      `The earlier snapshot cannot be read: ${systemErrorWords(error)}. This audit starts without it, and writes none.\n`,
     );
     return { stored: undefined, readable: false };
   }

@@ -29,7 +29,7 @@ function families(report: AuditReport): readonly Family[] {
     {
       name: 'certmarshal_certificate_not_after_timestamp_seconds',
       unit: 'seconds',
-      help: 'When the certificate ends.',
+      help: 'When the certificate expires.',
       samples: certificates.map(([labels, { notAfter }]) => ({ labels, value: seconds(notAfter) })),
     },
     {

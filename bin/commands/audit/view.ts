@@ -129,7 +129,7 @@ function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGr
   if (worst !== undefined) return worst.message;
   if (first === undefined) return 'none was seen';
   const { notAfter } = first.first;
-  return `all well; ${first.title} ends first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
+  return `all healthy; ${first.title} expires first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
 }
 
 /** One bar a class: how much of its life is used by the certificate that ends first. */
@@ -153,28 +153,28 @@ function timeline({ groups }: AuditView, now: number): Lines {
         joined([renewedBy, ...asides(group, now)], '; '),
       ];
     });
-    const head = ['CLASS', 'LIFE USED', 'LEFT', 'ENDS'].map(faint);
+    const head = ['CLASS', 'LIFE USED', 'LEFT', 'EXPIRES'].map(faint);
     return ['', table([['', ...head, narrow ? '' : faint('RENEWED BY')], ...rows], NARROW)];
   };
 }
 
-/** What could not be looked at now was well when it was. */
+/** What could not be read now was healthy when it was. */
 function standing({ severity, first }: CertificateGroup): readonly [symbol: string, paint: Paint, word: string] {
   if (severity === 'info' && first.lastSeen !== undefined) return ['?', warn, 'not seen'];
-  const word = severity === 'info' ? 'well' : severity;
-  return [...MARKS[word], word];
+  const word = severity === 'info' ? 'healthy' : severity;
+  return [...MARKS[severity === 'info' ? 'well' : severity], word];
 }
 
 const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
   certificate: undefined,
-  status: 'the end is what a status says',
-  annotation: 'the end is what an annotation says',
-  inference: 'the end is inferred from the age of a machine',
+  status: 'expiry as a status says',
+  annotation: 'expiry as an annotation says',
+  inference: 'expiry inferred from the age of a machine',
 };
 
 function asides({ count, ended, first: { basis, lastSeen } }: CertificateGroup, now: number) {
   return [
-    ended > 0 && count > 1 && `${ended} of ${count} have ended`,
+    ended > 0 && count > 1 && `${ended} of ${count} have expired`,
     TOLD_BY[basis],
     lastSeen !== undefined && `last seen ${span(now - Date.parse(lastSeen))} ago`,
   ];

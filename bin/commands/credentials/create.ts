@@ -285,7 +285,7 @@ async function readToken(client: KubernetesClient, secret: Manifest, signal: Abo
         kind: 'timeout',
         object: `${describe(secret)} on ${client.server}`,
         problem: `it has no token after ${PATIENCE_MS / 1000} s`,
-        remedy: `kube-controller-manager fills it for ${String(field(account, 'kubernetes.io/service-account.name'))}: look at its serviceaccount-token controller, then run this again.`,
+        remedy: `kube-controller-manager fills it for ${String(field(account, 'kubernetes.io/service-account.name'))}: check its serviceaccount-token controller, then run this again.`,
       });
     await pause(signal, io);
   }

@@ -99,7 +99,7 @@ function storeError(error: unknown, action: string, name: string): AwsError {
       return failure(
         'unavailable',
         'it cannot be stored',
-        'Name the Region (AWS_REGION) and look at the route to Secrets Manager; running the command again is harmless.',
+        'Name the Region (AWS_REGION) and check the route to Secrets Manager; running the command again is harmless.',
       );
   }
 }

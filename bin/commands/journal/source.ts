@@ -43,7 +43,7 @@ async function openDirectory(directory: string): Promise<JournalStore> {
     const folders = await store.folders('', signal);
     if (!folders.includes('journal') && !folders.includes('heads'))
       throw new UsageError(
-        `${printable(directory)} is no copy of a journal: it has neither journal/ nor heads/. aws s3 sync s3://BUCKET ${printable(directory)}`,
+        `${printable(directory)} is not a copy of a journal: it has neither journal/ nor heads/. aws s3 sync s3://BUCKET ${printable(directory)}`,
       );
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -8,12 +8,13 @@ const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
 /** An endpoint as a person writes it: `10.0.1.31:6443`, `[::1]:443`, `db.example.com`; or what is wrong with it. */
 export function parseEndpoint(text: string): HandshakeTarget | string {
   const quoted = printable(text);
-  if (text.includes('://') || text.includes('/')) return `${quoted} is no HOST:PORT: leave out the scheme and the path`;
+  if (text.includes('://') || text.includes('/'))
+    return `${quoted} is not a HOST:PORT: leave out the scheme and the path`;
   const { host, port, bare = false } = split(text);
   if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535))
     return `${quoted} has no port from 1 to 65535`;
   if (isIP(host) === 0 && !isServerName(host))
-    return `${quoted} is no HOST:PORT, for example 10.0.1.31:6443, [::1]:443`;
+    return `${quoted} is not a HOST:PORT, for example 10.0.1.31:6443, [::1]:443`;
   // Without brackets nobody can tell a port from the end of an address: `::1:9111` is one as a whole, too.
   if (bare && isIP(host) === 6) {
     const whole = isIP(text) === 6 ? `, or [${quoted}] if all of it is the address` : '';

@@ -110,7 +110,7 @@ const RENEW = 'Renew it where the server keeps it, and let the server load it.';
 const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateExpired: RENEW,
   CertificateExpiring: RENEW,
-  CertificateNotYetValid: 'Check the clock here, and that of whoever issued it.',
+  CertificateNotYetValid: 'Check the clock here, and that of its issuer.',
   VeryLongLived: 'Write down who renews it and how, or let something renew it every year.',
   WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
   WeakSignature: 'Issue it again, signed with SHA-256 or better.',
@@ -136,7 +136,7 @@ function outlivesIssuer(
   if (last === undefined || last.notAfter >= certificate.notAfter || isIssuedBy(certificate, last, made) !== true)
     return [];
   const due = new Date(last.notAfter).toISOString();
-  const message = `${name} says that it lives until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, ends on ${dayOf(last.notAfter)}`;
+  const message = `${name} says that it lives until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, expires on ${dayOf(last.notAfter)}`;
   return [finding({ code: 'OutlivesIssuer', severity: 'warning', message, due })];
 }
 

@@ -7,7 +7,7 @@ import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { faint, strong } from '../../terminal/paint.ts';
 import { MARKS } from '../../terminal/phrases.ts';
 import { day, joined, span } from '../../terminal/words.ts';
-import type { ProbedEndpoint, ProbeFinding, ShownNames } from './judgement.ts';
+import type { ProbedEndpoint, ProbeFinding, ProbeRules, ShownNames } from './judgement.ts';
 
 const BAR = 20;
 /** On a terminal narrower than this a bar takes half. */
@@ -22,16 +22,19 @@ const MAX_NAMES = 5;
 export type ShownEndpoint = ProbedEndpoint & ShownNames;
 
 /**
- * What a probe showed as people read it: the whole story, then each endpoint with the lives of its certificates and its findings.
- *
- * @param now milliseconds since the epoch
+ * What a probe showed as people read it: the whole story, then each endpoint with the lives of its certificates and its findings. Without authorities to check
+ * the issuer against, no endpoint is called healthy: anyone can make a certificate.
  */
-export function probeLines(probed: readonly ShownEndpoint[], now: number): Lines {
-  return [hang('', headline(probed, now)), probed.map((each) => ['', endpointLines(each, now)])];
+export function probeLines(probed: readonly ShownEndpoint[], rules: Pick<ProbeRules, 'authorities' | 'now'>): Lines {
+  return [hang('', headline(probed, rules)), probed.map((each) => ['', endpointLines(each, rules.now)])];
 }
 
-/** The whole story: how many are well, and at which something happens first. */
-function headline(probed: readonly ProbedEndpoint[], now: number): string {
+/** The whole story: how many are healthy, and which expires first. */
+function headline(
+  probed: readonly ProbedEndpoint[],
+  { authorities, now }: Pick<ProbeRules, 'authorities' | 'now'>,
+): string {
+  const isChecked = authorities !== undefined;
   const findings = probed.flatMap((each) => each.findings);
   const leaves = probed.flatMap(({ endpoint, observations: [leaf] }) =>
     leaf === undefined ? [] : [{ endpoint, leaf }],
@@ -41,24 +44,36 @@ function headline(probed: readonly ProbedEndpoint[], now: number): string {
   const end = first === undefined ? 'no certificate' : `${left(first.leaf, now)}, ${day(turn(first.leaf, now))}`;
   const story =
     only !== undefined && probed.length === 1
-      ? `${printable(only.endpoint)}: ${countsOf(findings)} · ${end}`
-      : `${fleetOf(probed)} · ${first === undefined ? '' : `${printable(first.endpoint)} first: `}${end}`;
-  return `${mark(worstOf(findings))} ${strong(story)}`;
+      ? `${printable(only.endpoint)}: ${countsOf(findings) || (isChecked ? 'healthy' : unchecked(only))} · ${end}`
+      : `${fleetOf(probed, isChecked)} · ${first === undefined ? '' : `${printable(first.endpoint)} first: `}${end}`;
+  const worst = worstOf(findings);
+  return `${mark(worst === 'well' && !isChecked ? 'info' : worst)} ${strong(story)}`;
 }
 
-/** `1 critical, 2 warnings`. */
+const UNCHECKED = 'not checked against a CA: add --ca';
+
+function unchecked({ observations: [leaf] }: ProbedEndpoint): string {
+  return joined([leaf !== undefined && isSelfIssued(leaf) && 'self-signed', UNCHECKED]);
+}
+
+/** As it says itself; whether it is true is not verified. */
+function isSelfIssued({ subject = '', issuer = '' }: CertificateObservation): boolean {
+  return issuer === subject;
+}
+
+/** `1 critical, 2 warnings`; empty where there is neither. */
 function countsOf(findings: readonly ProbeFinding[]): string {
   const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length;
   const [critical, warnings] = [count('critical'), count('warning')];
-  return joined([critical > 0 && `${critical} critical`, warnings > 0 && counted(warnings, 'warning')]) || 'well';
+  return joined([critical > 0 && `${critical} critical`, warnings > 0 && counted(warnings, 'warning')]);
 }
 
-/** `9 endpoints: 2 critical, 4 with warnings, 3 well · 3 show no certificate`; each endpoint counts as the worst of it. */
-function fleetOf(probed: readonly ProbedEndpoint[]): string {
+/** `9 endpoints: 2 critical, 4 with warnings, 3 healthy · 3 show no certificate`; each endpoint counts as the worst of it. */
+function fleetOf(probed: readonly ProbedEndpoint[], isChecked: boolean): string {
   const worst = probed.map(({ findings }) => worstOf(findings));
   const states = STATES.map(([wanted, name]) => {
     const count = worst.filter((severity) => severity === wanted).length;
-    return count > 0 && `${count} ${name}`;
+    return count > 0 && `${count} ${wanted === 'well' && !isChecked ? UNCHECKED : name}`;
   });
   const silent = probed.filter(({ observations }) => observations.length === 0).length;
   const told = `${counted(probed.length, 'endpoint')}: ${joined(states)}`;
@@ -68,7 +83,7 @@ function fleetOf(probed: readonly ProbedEndpoint[]): string {
 const STATES = [
   ['critical', 'critical'],
   ['warning', 'with warnings'],
-  ['well', 'well'],
+  ['well', 'healthy'],
 ] as const;
 
 function endpointLines(
@@ -103,7 +118,7 @@ function certificateRow(
   const { subject = '', issuer = '', key = '' } = observation;
   const columns = width !== undefined && width < NARROW ? BAR / 2 : BAR;
   const name = subject === '' ? 'no subject' : subject;
-  const by = issuer === subject ? 'by itself' : `by ${printable(issuer, MAX_NAME)}`;
+  const by = isSelfIssued(observation) ? 'self-signed' : `by ${printable(issuer, MAX_NAME)}`;
   return [
     bar(share(observation, now), columns),
     left(observation, now),
@@ -140,7 +155,7 @@ function turn({ notBefore, notAfter }: CertificateObservation, now: number): str
 
 function left({ notBefore, notAfter }: CertificateObservation, now: number): string {
   const end = Date.parse(notAfter);
-  if (end <= now) return `ended ${span(now - end)} ago`;
+  if (end <= now) return `expired ${span(now - end)} ago`;
   const begin = Date.parse(notBefore ?? notAfter);
   return begin > now ? `begins in ${span(begin - now)}` : `${span(end - now)} left`;
 }

@@ -65,7 +65,7 @@ export function recoveryOpenInBucket(
       const changed = withOpened(windows, windowBy(by, now), now);
       if (changed === 'full')
         throw new UsageError(
-          `${MAX_WINDOWS} recovery windows are open in ${place(bucket)}: close those that nobody needs.`,
+          `${MAX_WINDOWS} recovery windows are open in ${place(bucket)}: close those that are not needed.`,
         );
       if ('open' in changed) throw new UsageError(alreadyOpen(changed.open, bucket, program, now));
       return changed;
@@ -189,7 +189,7 @@ function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string,
   const { id, cluster, nodes, approvals, until, by } = window;
   const { namespace, name } = RECOVERY_LEASE;
   return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}.
-The deployed sweep begins ${BY_THEN}, looks every minute and ends by itself. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has ended. In the cluster it needs, as whoever it enters with: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
+The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster it needs, as whoever it enters with: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
 
   What it gave    kubectl -n ${namespace} get lease ${name} -o yaml
   What it decided ${program} journal search --bucket JOURNAL --cluster ${quote(cluster)} --since 1h

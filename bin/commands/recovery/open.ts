@@ -159,7 +159,7 @@ function opening(
 ): string {
   const { nodes, approvals, until, by, id } = window;
   return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) is open for ${span(Date.parse(until) - now)}, until ${until}, by ${by}.
-! Client certificates of kubelets are approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has ended.
+! Client certificates of kubelets are approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has expired.
 ! Ctrl-C closes it.
 `;
 }
@@ -234,6 +234,6 @@ function closing(
       80,
     ),
     '',
-    nextLine(`kubectl get nodes; then ${program} audit shows what else has ended`),
+    nextLine(`kubectl get nodes; then ${program} audit shows what else has expired`),
   ];
 }

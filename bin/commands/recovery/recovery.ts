@@ -46,13 +46,13 @@ const BUCKET_OPTION = [
   '--bucket <name>',
   'state bucket of a hub, with the AWS credentials and Region of the environment',
 ] as const;
-const SEE_LIST = 'look at recovery list whether the window is open';
+const SEE_LIST = 'run recovery list to see whether the window is open';
 
 export const register: Register = (recovery, { program, interruption, run }) => {
   withOutput(
     withCluster(recovery.command('open'))
       .description(
-        'Approves client certificates of control plane kubelets that have ended, for named Nodes, for a while.',
+        'Approves client certificates for named control plane kubelets whose certificates have expired, for a while.',
       )
       .option('--bucket <name>', 'state bucket of a hub, whose sweep then does it; needs AWS credentials only')
       .option('--nodes <list>', 'names of the control plane Nodes, with commas; at most 9')
@@ -72,10 +72,10 @@ export const register: Register = (recovery, { program, interruption, run }) => 
       'after',
       `
 Without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
-kube-apiserver has to answer, with --tolerate-expired also when its certificate has ended. Rights: ${program} rbac --recovery --user YOU
+kube-apiserver has to answer, with --tolerate-expired also when its certificate has expired. Rights: ${program} rbac --recovery --user YOU
 With --bucket the sweep that is deployed does it, within 2 minutes; it needs the same rights, as whoever it enters with:
 ${program} rbac --recovery --service-account kube-system/certmarshal
-Where the certificate of the API server has ended, recovery in fleet.yaml lets it in.
+Where the certificate of the API server has expired, recovery in fleet.yaml lets it in.
 
 Examples:
   ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m

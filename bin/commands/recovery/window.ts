@@ -46,7 +46,7 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
     nodes.length === 0 || nodes.length > MAX_NODES
       ? `--nodes takes 1 to ${MAX_NODES} names of control plane Nodes, with commas; got ${nodes.length}`
       : undefined,
-    ...badNodes.map((node) => `--nodes "${printable(node, 100)}" is no name that a Node can have`),
+    ...badNodes.map((node) => `--nodes "${printable(node, 100)}" is not a name that a Node can have`),
     lengthMs < 1000 || lengthMs > MAX_WINDOW_MS
       ? `--for takes a duration of at most 1h, for example 30m; got ${printable(options.for, 40)}`
       : undefined,
@@ -66,7 +66,7 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
     bootstrapGroups: options.bootstrapGroup ?? DEFAULT_BOOTSTRAP_GROUPS,
   };
   const other = problems.length === 0 ? windowProblem(window) : undefined;
-  if (other !== undefined) problems.push(`This is no recovery window: ${other}`);
+  if (other !== undefined) problems.push(`This is not a recovery window: ${other}`);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return window;
 }

@@ -171,7 +171,7 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   }
   if (head === '') return 'nothing';
   if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
-    throw new UsageError(`${printable(output)} is there, and is no report of certmarshal: it is not overwritten.`);
+    throw new UsageError(`${printable(output)} is there, and is not a report of certmarshal: it is not overwritten.`);
   return 'a report';
 }
 

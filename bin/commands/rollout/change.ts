@@ -94,7 +94,7 @@ function changeLines(
           missing === undefined &&
           step.reasons.map(({ id, remedy }) => [
             hang('  → ', pasteable(safe(remedy), program)),
-            hang('    ', faint(runbook(id))),
+            hang('    ', faint(runbook(id, program))),
           ]),
     problemsLines(observed.unread, program),
     '',

@@ -42,13 +42,13 @@ export function writeLines(what: string, write: RolloutWrite): Lines {
 export function reasonLines(reasons: readonly HoldReason[], program: string): Lines {
   return reasons.map(({ id, object, message, remedy }) => [
     problemLines(about(object, message), pasteable(safe(remedy), program)),
-    hang('    ', faint(runbook(id))),
+    hang('    ', faint(runbook(id, program))),
   ]);
 }
 
-/** The page of a check or a hold. */
-export function runbook(id: string): string {
-  return `docs/runbooks/rollouts/${safe(id)}.md`;
+/** The command that prints the runbook of a check or a hold. */
+export function runbook(id: string, program: string): string {
+  return `${program} runbook ${safe(id)}`;
 }
 
 /** What was found on what; once, where the one begins with the other. */

@@ -18,6 +18,7 @@ import {
   otherReasons,
   problemsLines,
   reasonLines,
+  runbook,
   safe,
   writeLines,
 } from './lines.ts';
@@ -156,13 +157,13 @@ function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
 
 /** What the schedule does, what a person could do, and what would be written. */
 function intentions(view: RolloutPlanView): Lines {
-  const { schedule, person, observed, everyMinutes } = view;
+  const { schedule, person, observed, program, everyMinutes } = view;
   const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
   return [
     table(
       [
         ['schedule', `${scheduleWords(schedule)}${without}`],
-        ['by hand', personWords(person, observed)],
+        ['by hand', personWords(person, observed, program)],
       ],
       60,
     ),
@@ -189,7 +190,7 @@ const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
   aborted: 'leaves it alone for a week: it was aborted',
 };
 
-function personWords(step: RolloutStep, observed: ObservedRollout): string {
+function personWords(step: RolloutStep, observed: ObservedRollout, program: string): string {
   const waived = step.checks.filter((check) => !check.passed && check.waived === true);
   const failing = step.checks.filter((check) => !check.passed && check.waived !== true);
   if (step.kind === 'act') {
@@ -198,7 +199,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout): string {
   }
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
   if (goesOn(step)) return 'nothing to start: it goes on';
-  if (step.state === 'expired') return 'refused: certificates have ended; see docs/runbooks/rollouts/not-expired.md';
+  if (step.state === 'expired') return `refused: certificates have expired; see ${runbook('not-expired', program)}`;
   const refused = failing.filter(({ passing }) => passing !== true);
   if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
   if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;

@@ -37,7 +37,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
       'after',
       `
 --kubeconfig is that of the cluster; alone, of one that manages itself. Else add --management-kubeconfig and --cluster: from
---kubeconfig it is known when the authority of the cluster ends, without which nothing begins. docs/rollouts.md
+--kubeconfig it is known when the authority of the cluster expires, without which nothing begins. docs/rollouts.md
 
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml
@@ -52,7 +52,7 @@ Exit status:
     .action(does(rolloutPlanCommand));
 
   command('start')
-    .description('Begins a rollout now, with one write, after every check that nobody can answer for.')
+    .description('Begins a rollout now, with one write, after every check that no one can answer for.')
     .option('--yes', 'write; without it the plan is shown and nothing is written')
     .option('--watch', 'and carry it on until it is over, as rollout drive does')
     .option('--verbose', 'the checks that passed, too')
@@ -60,7 +60,7 @@ Exit status:
       'after',
       `
 You answer for what only the schedule waits for: both opt-ins, the times, windows, the turn of the fleet; and for spare
-capacity and a backup of etcd. After certificates have ended nothing is begun: docs/rollouts.md
+capacity and a backup of etcd. After certificates have expired nothing is begun: docs/rollouts.md
 What other clusters of the management cluster do holds you too, until you have looked and name it:
 --accept one-of-its-management-cluster also takes the Lease from a rollout that has it.
 
@@ -105,7 +105,7 @@ Exit status:
       `
 Every 15 s it does what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
 Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
-With external etcd everything is checked once more before etcd begins: --kubeconfig tells when the authority ends.
+With external etcd everything is checked once more before etcd begins: --kubeconfig tells when the authority expires.
 
 Examples:
   ${name} rollout drive --kubeconfig berlin.yaml
@@ -124,7 +124,7 @@ Exit status:
       'Stops the rollout of certmarshal: machines that were not replaced stay as they are.',
       '\nA hold is taken away with it. Neither the schedule nor a person begins another rollout for 7 days.',
     ],
-    ['resume', 'Takes a hold off a rollout, after you have mended why it was held.', ''],
+    ['resume', 'Takes a hold off a rollout, after you have fixed why it was held.', ''],
   ] as const)
     command(change)
       .description(description)

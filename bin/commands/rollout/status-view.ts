@@ -99,7 +99,7 @@ function paintOf({ state, unhealthy }: MachineProgress): Paint {
 function served({ served: certificate, state }: MachineProgress): string {
   if (certificate.kind === 'certificate') return `${dayOf(certificate.notBefore)} → ${dayOf(certificate.notAfter)}`;
   if (state === 'new') return 'none yet: it is being made';
-  return certificate.kind === 'none' ? 'nobody tried' : `not seen: ${safe(certificate.problem)}`;
+  return certificate.kind === 'none' ? 'not tried' : `not seen: ${safe(certificate.problem)}`;
 }
 
 /** A machine that is being made or goes is not well, and need not be. */
@@ -112,6 +112,6 @@ function nextCommand({ step, program, repeat }: RolloutStatusView): string {
   if (step.kind === 'ask') return safe(step.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(step)) return run('status --watch');
-  if (step.state === 'held') return `${run('resume')}, when what is above is mended; or ${run('abort')}`;
+  if (step.state === 'held') return `${run('resume')}, when what is above is fixed; or ${run('abort')}`;
   return step.state === 'done' ? `nothing is left to do; ${program} audit shows every certificate` : run('plan');
 }

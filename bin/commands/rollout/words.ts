@@ -51,7 +51,7 @@ function controlPlaneFields(write: Exclude<RolloutWrite, { kind: 'roll-etcd' }>,
 /** What became of a write, without a full stop. */
 export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   written: 'written',
-  overtaken: 'not written: somebody changed the object meanwhile',
+  overtaken: 'not written: another client changed the object meanwhile',
   refused: 'not written: the API server refused it, in its dry run or after',
   locked: 'not written: another rollout of this management cluster goes on',
   failed: 'nothing was written: it was not sent',

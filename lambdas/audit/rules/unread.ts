@@ -102,7 +102,11 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
   };
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
-    .filter((place) => place.where !== undefined && (place.usual !== true || seen(place) !== undefined));
+    // What was issued is told by its verdict.
+    .filter(
+      (place) =>
+        place.where !== undefined && place.issued === undefined && (place.usual !== true || seen(place) !== undefined),
+    );
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(

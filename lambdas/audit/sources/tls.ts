@@ -17,6 +17,7 @@ import {
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
+import { unreadableBecause } from '../issued-certificates.ts';
 import type { IssuedJudge } from '../issued-judge.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
@@ -46,14 +47,13 @@ export const tlsSource: AuditSource = {
     const servers = target.reach.handshakes ? serversOf(members, provider, ports, context.now()) : [];
     const within = servers.slice(0, MAX_SERVERS);
 
-    const [shown, seen] = await Promise.all([
+    const [shown, seen, judge] = await Promise.all([
       shakeAll([endpoint], target.workload.addresses ?? 'cluster', context),
       shakeAll(within, machineAddresses(target.workload), context),
+      // It reads evidence: beside the handshakes, which take most of the time of the source.
+      within.some(({ what }) => what === 'kubelet-serving') ? context.issuedJudge() : undefined,
     ]);
     const observations: Observation[] = [];
-    const judge = seen.some(({ server, result }) => result.ok && server.what === 'kubelet-serving')
-      ? await context.issuedJudge()
-      : undefined;
     let left = VERIFICATIONS.aServer * (within.length + 1) + VERIFICATIONS.more;
     await eachInTurns([...shown, ...seen], (visit) => {
       const made = left < VERIFICATIONS_A_HANDSHAKE ? undefined : verifications();
@@ -167,13 +167,18 @@ function observationsOf(
     const sighting: Sighting =
       position === 0 ? { ...(leaf ?? { ...place, what }), issued } : { ...place, what: 'ca-bundle' };
     if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
+    const problem = 'malformed';
     return {
       kind: 'unread',
       ...place,
       what: sighting.what,
-      problem: 'malformed',
+      problem,
       message: `certificate ${position + 1} that ${where} shows: ${read.problem}`,
       remedy: 'Replace it: a client cannot read it either.',
+      issued:
+        sighting.what === 'kubelet-serving'
+          ? context.judge?.unreadable({ ...place, problem, why: unreadableBecause(read.problem) })
+          : undefined,
     };
   });
 }

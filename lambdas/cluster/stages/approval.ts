@@ -74,7 +74,8 @@ export function createApprovalStage({
       // Connections are kept from order to order; what a lane reaches may change between two.
       const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
       const acted = (one: Acted): void => decisions?.take(one);
-      const { report, bug } = await approve(reached, judging, clock, signal, { acted }, policies).then(whole, untilBug);
+      const promised = { promised: policies };
+      const { report, bug } = await approve(reached, judging, clock, signal, { acted }, promised).then(whole, untilBug);
       const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };

@@ -75,7 +75,7 @@ function checkItem({ id, text, remedy, passing }: Check, tone: string | undefine
     make('b', {}, id),
     ` ${text}`,
     remedy && make('div', {}, remedy),
-    soft(`Runbook: docs/runbooks/rollouts/${id}.md`, 'div'),
+    soft(`Runbook: docs/runbooks/rollouts.md#${id}`, 'div'),
   );
 }
 

@@ -141,7 +141,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     ],
   },
   {
-    // A token is for one cluster only, so the other one lets nobody in, and is not held for it.
+    // A token is for one cluster only, so the other one lets no one in, and is not held for it.
     name: 'the endpoint of an EKS cluster is that of another one',
     concerns: ['oslo'],
     // The discovery finds it in the eleventh minute, a sweep goes there in the twelfth.

@@ -361,7 +361,7 @@ describe('sweep', () => {
       () => NOW,
       idle(),
       {},
-      more[1],
+      { promised: more[1] },
     );
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
   const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };

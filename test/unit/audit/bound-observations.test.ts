@@ -71,6 +71,27 @@ describe('boundObservations', () => {
     expect(left).toMatchObject([{ what: 'kubelet-serving' }]);
   });
 
+  it('leaves out requesters that are no nodes before nodes, and after workloads', () => {
+    const asked = many(MAX_OBSERVATIONS - 1, (n) =>
+      certificate({
+        source: 'signing-requests',
+        what: 'kubelet-serving',
+        where: `mallory-${n}`,
+        issued: { verdict: 'names-another' },
+      }),
+    );
+    const node = certificate({ what: 'kubelet-serving', where: 'n1:10250', member: 'n1', notAfter: days(3_000) });
+    const secret = certificate({
+      source: 'tls-secrets',
+      what: 'tls-secret',
+      where: 'Secret t/s',
+      notAfter: days(0.01),
+    });
+    expect(boundObservations([secret, ...asked, node], NOW).left).toEqual([secret]);
+    const { left } = boundObservations([...asked, node, { ...node, where: 'n2:10250' }], NOW);
+    expect(left).toMatchObject([{ where: expect.stringMatching(/^mallory/) }]);
+  });
+
   it('keeps what fits to the byte, and nothing of what comes after it', () => {
     const empty = certificate({ subject: '' });
     const room = 40 * 1024 * 1024 - 1 - Buffer.byteLength(JSON.stringify(empty));

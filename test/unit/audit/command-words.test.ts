@@ -77,7 +77,7 @@ it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
   (object) => {
     const finding = { code: 'IssuedNamesAnother', what: 'kubelet-serving', cluster: 'berlin', object } as const;
     expect(commandOf(finding, { provider: 'eks' })).toBe(
-      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin --allow-exec',
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin',
     );
     expect(commandOf({ ...finding, object: 'kubelet-serving --policy=x' }, {})).toContain('explain --node NODE ');
   },

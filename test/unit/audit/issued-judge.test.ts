@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/audit/assess.ts';
 import { audit } from '../../../lambdas/audit/audit.ts';
+import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
@@ -145,6 +146,119 @@ describe('what names another’s is not hidden', () => {
   });
 });
 
+const garbageOf = (node: string, at = NOW - 30 * MINUTE) =>
+  issuedRequest({
+    node,
+    addresses: [],
+    at,
+    certificate: '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n',
+  });
+
+describe('a certificate that cannot be read', () => {
+  it('is not proven as long as its node is there, and since when is stored', async () => {
+    const all = await audited(
+      [0, clusterAnswers(FLEET, [garbageOf('node-1')])],
+      [HOUR, clusterAnswers(FLEET)],
+      [2 * HOUR, { ...clusterAnswers(FLEET), [CSRS]: failure('timeout') }],
+      [30 * DAY, clusterAnswers(FLEET, [honest({ at: NOW + 30 * DAY - 30 * MINUTE })])],
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => UNPROVEN));
+    const since = all.map(({ findings }) => findings.find(({ code }) => code === 'IssuedUnproven')?.since);
+    expect(new Set(since)).toEqual(new Set([new Date(NOW).toISOString()]));
+    expect(all[1]?.findings).toContainEqual(
+      expect.objectContaining({
+        object: 'kubelet-serving node-1 malformed',
+        message: expect.stringMatching(
+          /^the certificate of node-1, approved by AutoApproved, is not proven: it cannot be read/,
+        ),
+      }),
+    );
+    expect(all[1] === undefined || issuedSummaryOf(all[1].observations)?.counts['not-proven']).toBe(1);
+  });
+
+  it.each<[string, Fleet]>([
+    ['its node is gone', { 'node-2': { address: '10.0.0.2' } }],
+    ['a newer Machine has its name', { ...FLEET, 'node-1': { address: '10.0.0.9', bornAt: NOW + 30 * MINUTE } }],
+  ])('until %s', async (_, fleet) => {
+    const [, later] = await audited([0, clusterAnswers(FLEET, [garbageOf('node-1')])], [HOUR, clusterAnswers(fleet)]);
+    expect(issuedIn(later)).toEqual([]);
+  });
+
+  it('of a machine that was replaced before anyone looked is only unreadable', async () => {
+    const fleet = { ...FLEET, 'node-1': { address: '10.0.0.9', bornAt: NOW - 5 * MINUTE } };
+    const [snapshot] = await audited([0, clusterAnswers(fleet, [garbageOf('node-1')])]);
+    expect(issuedIn(snapshot)).toEqual([]);
+    expect(snapshot?.findings).toContainEqual(expect.objectContaining({ code: 'CertificateUnreadable' }));
+  });
+
+  it('of a requester that is no node is forgotten after a week', async () => {
+    const request = structuredClone(garbageOf('node-1')) as { spec: { username: string; groups: string[] } };
+    Object.assign(request.spec, { username: 'system:serviceaccount:ops:signer', groups: [] });
+    const all = await audited(
+      [0, clusterAnswers(FLEET, [request])],
+      [6 * DAY, clusterAnswers(FLEET)],
+      [8 * DAY, clusterAnswers(FLEET)],
+    );
+    const told = ['warning IssuedUnproven system:serviceaccount:ops:signer,'];
+    expect(all.map(issuedIn)).toEqual([told, told, []]);
+  });
+});
+
+it('a requester that is no node has one place, whatever subjects it asks for', async () => {
+  const requests = Array.from({ length: 40 }, (_, n) => {
+    const request = structuredClone(issuedRequest({ node: `n${n}`, addresses: [] })) as { spec: object };
+    Object.assign(request.spec, { username: 'mallory', groups: [] });
+    return request;
+  });
+  const [snapshot] = await audited([0, clusterAnswers(FLEET, requests)]);
+  const told = (snapshot?.observations ?? []).filter((one) => one.kind === 'certificate' && one.issued !== undefined);
+  expect(told).toHaveLength(16);
+});
+
+describe('evidence that stays unread', () => {
+  const lasting = (snapshot: Snapshot | undefined) =>
+    (snapshot?.findings ?? []).flatMap(({ code, object, message }) =>
+      code === 'SourceUnread' && object === 'evidence of kubelet-serving' ? [message] : [],
+    );
+  const lost = { ...clusterAnswers(FLEET, [honest()]), [CLUSTERS]: failure('forbidden') };
+  const without = { ...lost, [CSRS]: [] };
+
+  it('is told after a day, and no longer once it is read', async () => {
+    const all = await audited(
+      [0, lost],
+      [HOUR, without],
+      [DAY - HOUR, without],
+      [DAY + HOUR, without],
+      [DAY + 2 * HOUR, clusterAnswers(FLEET)],
+    );
+    expect(all.map((one) => lasting(one).length)).toEqual([0, 0, 0, 1, 0]);
+    expect(lasting(all[3])[0]).toMatch(
+      /^1 kubelet certificate could not be judged for .*: node-1: .*could not be read/,
+    );
+    expect(all.map(issuedIn)).toEqual(all.map(() => []));
+  });
+
+  it('is told where the service CIDRs are not known', async () => {
+    const unknown = {
+      ...clusterAnswers(FLEET),
+      [CLUSTERS]: [{ metadata: { name: 'berlin', namespace: 'eksa-system' }, spec: {} }],
+    };
+    const all = await audited([0, { ...unknown, [CSRS]: [honest()] }], [2 * DAY, unknown]);
+    expect(all.map((one) => lasting(one).length)).toEqual([0, 1]);
+  });
+
+  it('is no word about what no evidence can tell', async () => {
+    const replaced = { ...FLEET, 'node-1': { address: '10.0.0.9', bornAt: NOW - 5 * MINUTE } };
+    const all = await audited(
+      [0, clusterAnswers(replaced, [honest()])],
+      [2 * DAY, clusterAnswers(replaced)],
+      // Not at once either.
+      [2 * DAY + HOUR, { ...clusterAnswers(replaced), [CLUSTERS]: failure('forbidden') }],
+    );
+    expect(all.flatMap(lasting)).toEqual([]);
+  });
+});
+
 describe('what was not proven once', () => {
   it('is judged again while nothing shows it', async () => {
     const moved = { ...FLEET, 'node-1': { address: '10.0.0.7' } };
@@ -226,7 +340,8 @@ describe('bad input', () => {
       certificate: '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n',
     });
     const [snapshot] = await audited([0, clusterAnswers(FLEET, [garbage, ofName()])]);
-    expect(issuedIn(snapshot)).toEqual(ANOTHER);
+    expect(issuedIn(snapshot)).toEqual([...ANOTHER, 'warning IssuedUnproven node-2']);
+    expect(snapshot?.findings.filter(({ code }) => code === 'CertificateUnreadable')).toEqual([]);
     expect(snapshot?.observations).toContainEqual(
       expect.objectContaining({ kind: 'unread', what: 'kubelet-serving', member: 'node-2', problem: 'malformed' }),
     );
@@ -240,7 +355,10 @@ describe('bad input', () => {
       issuedRequest({ node: 'flood', addresses: [], certificate, at: NOW - n }),
     );
     const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, ofName({ at: NOW - 50 * MINUTE })])]);
-    expect(issuedIn(snapshot)).toEqual([...ANOTHER, 'warning IssuedUnproven flood']);
+    expect(issuedIn(snapshot)).toEqual([...ANOTHER, 'warning IssuedUnproven flood', 'warning IssuedUnproven flood']);
+    expect(snapshot?.findings.find(({ object }) => object.endsWith('too-large'))?.message).toMatch(
+      /90001 certificates issued to system:node:flood /,
+    );
     expect(snapshot?.observations).toContainEqual(
       expect.objectContaining({
         kind: 'unread',
@@ -248,6 +366,32 @@ describe('bad input', () => {
         message: expect.stringMatching(/^90001 more than an audit keeps/),
       }),
     );
+  });
+
+  it('large ones hide no ordinary one, of the same requester or of another', async () => {
+    const large = Array.from({ length: 400 }, (_, n) =>
+      issuedRequest({ node: 'flood', addresses: [], certificate: 'A'.repeat(85_000), at: NOW - n }),
+    );
+    const own = issuedRequest({ node: 'flood', dnsNames: ['flood', 'node-2'], addresses: [], at: NOW - HOUR / 2 });
+    const [snapshot] = await audited([0, clusterAnswers(FLEET, [...large, own, ofName({ at: NOW - 50 * MINUTE })])]);
+    expect(issuedIn(snapshot).toSorted()).toEqual([
+      'critical IssuedNamesAnother flood',
+      ...ANOTHER,
+      'warning IssuedUnproven flood',
+      'warning IssuedUnproven flood',
+    ]);
+  });
+
+  it('requesters that are cut are told, not more than a few hundred', async () => {
+    const certificate = 'A'.repeat(80_000);
+    const requests = Array.from({ length: 900 }, (_, n) =>
+      issuedRequest({ node: `node-${n}`, addresses: [], certificate }),
+    );
+    const [snapshot] = await audited([0, clusterAnswers({}, requests)]);
+    const cut = (snapshot?.observations ?? []).filter(
+      (one) => one.kind === 'unread' && one.problem === 'too-large' && one.issued !== undefined,
+    );
+    expect(cut).toHaveLength(200);
   });
 
   it('issued requests take no requests to the API server', async () => {

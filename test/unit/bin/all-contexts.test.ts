@@ -68,12 +68,17 @@ describe('--all-contexts', () => {
     ['sweep', ['--cluster', 'berlin'], '--cluster names one cluster, --all-contexts takes all: leave one out.'],
     ['audit', ['--provider', 'eks'], '--provider names one cluster, --all-contexts takes all: leave one out.'],
     ['sweep', ['--every', '30s'], '--every sweeps one cluster, --all-contexts takes all: leave one out.'],
+    [
+      'sweep',
+      ['--yes'],
+      '--all-contexts only looks: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
+    ],
     ['audit', ['--output', 'csv'], '--all-contexts prints a table or json; csv is of one cluster.'],
     ['audit', ['--report', 'fleet.pdf'], '--report takes a file that ends in .html; got fleet.pdf.'],
     [
       'sweep',
       ['--report', 'DIR/notes.html'],
-      'notes.html is there, and is no report of certmarshal: it is not overwritten.',
+      'notes.html is there, and is not a report of certmarshal: it is not overwritten.',
     ],
     ['audit', ['--kubeconfig', '/nowhere/k'], 'There is no file /nowhere/k, which --kubeconfig names.'],
   ])('%s refuses %j before anything is read', async (command, args, reason) => {

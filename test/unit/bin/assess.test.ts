@@ -76,7 +76,7 @@ describe('certmarshal assess', () => {
 
   it('says that nothing came', async () => {
     const { status, stdout, stderr } = await runCli(['assess'], '\n');
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('certmarshal assess --help');
   });
 });

@@ -201,7 +201,7 @@ describe('certmarshal audit', () => {
       const { status, stderr } = await run([showing(WELL)], { snapshots: directory });
       expect({ status, stderr }).toEqual({
         status: 1,
-        stderr: 'The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n',
+        stderr: 'The earlier snapshot is damaged; this audit starts without it, and writes a new one.\n',
       });
       expect(await run([showing(WELL)], { snapshots: directory })).toMatchObject({ status: 0, stderr: '' });
     });
@@ -223,7 +223,7 @@ describe('certmarshal audit', () => {
       const { status, stderr, stdout } = await run([showing(WELL)], { snapshots: directory });
       expect(status).toBe(1);
       expect(stderr).toBe(
-        'The snapshot of before cannot be read: illegal operation on a directory. This audit knows nothing of before, and writes none.\n',
+        'The earlier snapshot cannot be read: illegal operation on a directory. This audit starts without it, and writes none.\n',
       );
       expect(JSON.parse(stdout).certificates).toEqual([WELL]);
     });

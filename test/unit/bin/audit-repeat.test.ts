@@ -18,7 +18,7 @@ describe('a command as the user has to type it', () => {
   it.each([
     [
       'an audit like the one that found it',
-      'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod --allow-exec',
+      'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
       "npm run -s certmarshal -- audit --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --no-handshakes --secrets --kubelet-metrics --port kubelet=10251 --snapshots snapshots",
     ],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
@@ -44,7 +44,7 @@ describe('a command as the user has to type it', () => {
     ],
     [
       'the explanation of a node',
-      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin-prod --allow-exec',
+      'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin-prod',
       "npm run -s certmarshal -- explain --node worker-3 --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --port kubelet=10251",
     ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],

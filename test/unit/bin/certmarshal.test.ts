@@ -47,7 +47,7 @@ describe('the command line', () => {
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
     expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);
-    expect(stdout).toContain('\n  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe\n');
+    expect(stdout).toContain('\n  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config\n');
   });
 
   it('ends quietly when its reader has seen enough', async () => {
@@ -74,7 +74,7 @@ describe('the command line', () => {
     ],
     [
       ['recovery', 'open', '--nodes', 'A_b', '--for', '2h', '--approvals', '6'],
-      `--nodes "A_b" is no name that a Node can have
+      `--nodes "A_b" is not a name that a Node can have
 --for takes a duration of at most 1h, for example 30m; got 2h
 --approvals takes 1 to 5, for each node; got 6
 `,

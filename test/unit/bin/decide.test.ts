@@ -172,9 +172,10 @@ describe('certmarshal decide', () => {
 
   it.each(['', '\n \n\r\n'])('says that there is no record in %j', async (input) => {
     expect(await runCli(['decide'], input)).toEqual({
-      status: 0,
+      status: 2,
       stdout: '',
-      stderr: 'no record on standard input; certmarshal decide --help shows what one looks like\n',
+      stderr:
+        'There is no record on standard input. Give it a file or a pipe with one JSON object a line. certmarshal decide --help shows what one looks like.\n',
     });
   });
 
@@ -195,7 +196,7 @@ describe('certmarshal decide', () => {
 
   it('says that it reads from a keyboard', async () => {
     const io = { ...recordedIo(), stdin: Object.assign(Readable.from(['\n']), { isTTY: true }) };
-    await decideCommand([DEFAULT_POLICY], io);
+    await expect(decideCommand([DEFAULT_POLICY], io)).rejects.toThrow('There is no record on standard input.');
     expect(io.stderr.text()).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
   });
 

@@ -558,7 +558,7 @@ clusters:
         status: 'passed',
         object: SWEEP_ROLE,
         found:
-          'it has one, in the group certmarshal, since 2026-11-20 09:30 UTC; one that is older than the role lets nobody in',
+          'it has one, in the group certmarshal, since 2026-11-20 09:30 UTC; one that is older than the role lets no one in',
       });
     });
 

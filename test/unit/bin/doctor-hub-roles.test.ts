@@ -46,7 +46,7 @@ describe('a remedy at the keyboard', () => {
 
   it.each([
     ['expired', 'Sign in to AWS'],
-    ['unavailable', 'Look at your own network first: whether the name resolves (DNS)'],
+    ['unavailable', 'Check your own network first: whether the name resolves (DNS)'],
     ['denied', 'Give the function'],
   ] as const)('of %s', (kind, expected) => {
     expect(remedyAtTheKeyboard({ ...error, kind }, {})).toContain(expected);

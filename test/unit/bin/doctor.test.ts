@@ -18,6 +18,7 @@ import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import type { Identity } from '../../../lambdas/kubernetes/self-review.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
 import { createAuthority } from '../../control-plane/pki.ts';
+import { createServing, createAuthority as createTlsAuthority, listen } from '../tls/tls-servers.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
 
@@ -351,6 +352,28 @@ describe('an API server whose clock is wrong', () => {
   });
 });
 
+describe('an API server whose certificate has expired', () => {
+  it.each([
+    ['is tolerated', { expiredServer: { pin: 'authority' } }, 'warning', /^expired on \d{4}-\d\d-\d\d, and tolerated$/],
+    ['is not', {}, 'failed', /has expired/],
+  ] as const)('fails the check of its certificate unless it is tolerated: it %s', async (_, more, status, found) => {
+    const authority = await createTlsAuthority('expired');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
+    const port = await listen(createServer(serving, (_request, response) => response.end('{}')));
+    const connection = {
+      server: `https://127.0.0.1:${port}`,
+      caPem: authority.certificate,
+      credentials: { kind: 'token' as const, token: 'x' },
+      addresses: 'local' as const,
+      ...more,
+    };
+    const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
+    const options = { after: 'kubeconfig', object: 'x', renew: FIX, now: Date.now };
+    const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
+    expect(await certificate?.run(never)).toMatchObject({ status, found: expect.stringMatching(found) });
+  });
+});
+
 describe('certmarshal doctor', () => {
   it.each([
     [
@@ -358,6 +381,8 @@ describe('certmarshal doctor', () => {
       /^--kubeconfig cannot be given with --fleet, which names the clusters and policies itself\.\n$/,
     ],
     [['--fleet', 'x', '--allow-exec', '--context', 'y'], '--context and --allow-exec cannot be given with --fleet'],
+    [['--fleet', 'x', '--tolerate-expired', 'authority'], '--tolerate-expired cannot be given with --fleet'],
+    [['--tolerate-expired', 'sha256:ab'], '--tolerate-expired takes authority, or sha256:'],
     [['--sweep-role', 'arn:aws:iam::111122223333:role/x'], '--sweep-role goes with --fleet'],
     [['--fleet', 'x', '--sweep-role', 'arn:aws:sts::111122223333:assumed-role/x/y'], 'takes the ARN of a role'],
     [

@@ -287,6 +287,6 @@ describe('certmarshal explain --node', () => {
   });
 
   it.each(['worker-8,metadata.namespace=x', 'a b', '', '../x'])('refuses %j before it asks', async (node) => {
-    await expect(explain({}, node)).rejects.toThrow(/is no name that a Node can have$/);
+    await expect(explain({}, node)).rejects.toThrow(/is not a name that a Node can have$/);
   });
 });

@@ -135,7 +135,7 @@ describe('certmarshal journal verify', () => {
     ['two journals', { bucket: 'x-y', directory: '.' }, /either --bucket NAME, or --directory/],
     ['what is no bucket', { bucket: 's3://x' }, /--bucket takes the name/],
     ['what is no directory', { directory: '/no/such' }, /\/no\/such cannot be read: no such file/],
-    ['what is no copy', { directory: tmpdir() }, /is no copy of a journal/],
+    ['what is no copy', { directory: tmpdir() }, /is not a copy of a journal/],
     ['a time', { directory: '.', since: 'yesterday' }, /--since takes a duration/],
     ['no line', { directory: '.', expect: ['berlin=1'] }, /--expect takes CLUSTER=SEQ:HASH/],
   ])('refuses %s', async (_, options, message) => {

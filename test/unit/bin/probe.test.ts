@@ -105,7 +105,7 @@ test('all that is wrong with the usage at once', async () => {
   await expect(wrong).rejects.toThrow(UsageError);
   await expect(wrong).rejects.toThrow(
     [
-      'https://a is no HOST:PORT: leave out the scheme and the path.',
+      'https://a is not a HOST:PORT: leave out the scheme and the path.',
       'b:0 has no port from 1 to 65535.',
       '--sni takes a DNS name; got 10.0.0.1.',
       '--timeout takes a duration from 1s to 10m, for example 5s; got soon.',
@@ -307,7 +307,8 @@ describe('what a person sees', () => {
   });
   const having = (severity: Severity, observations = [leaf()]) =>
     shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
-  const headline = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, NOW)).split('\n')[0];
+  const CHECKED = { authorities: [], now: NOW };
+  const headline = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, CHECKED)).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
   const silent = having('warning', []);
@@ -317,34 +318,49 @@ describe('what a person sees', () => {
     [
       '9',
       [critical, critical, warning, silent, silent, silent, well, well, having('info')],
-      '✖ 9 endpoints: 2 critical, 4 with warnings, 3 well · 3 show no certificate · x:443 first: ',
+      '✖ 9 endpoints: 2 critical, 4 with warnings, 3 healthy · 3 show no certificate · x:443 first: ',
     ],
-    ['well ones', [well, well], '✔ 2 endpoints: 2 well · x:443 first: '],
-    ['critical ones', [critical, well], '✖ 2 endpoints: 1 critical, 1 well · x:443 first: '],
+    ['healthy ones', [well, well], '✔ 2 endpoints: 2 healthy · x:443 first: '],
+    ['critical ones', [critical, well], '✖ 2 endpoints: 1 critical, 1 healthy · x:443 first: '],
     ['unwell ones', [warning, warning], '! 2 endpoints: 2 with warnings · x:443 first: '],
     ['silent ones', [silent, silent], '! 2 endpoints: 2 with warnings · 2 show no certificate · no certificate'],
-    ['one silent', [silent, well], '! 2 endpoints: 1 with warnings, 1 well · 1 shows no certificate · x:443 first: '],
+    [
+      'one silent',
+      [silent, well],
+      '! 2 endpoints: 1 with warnings, 1 healthy · 1 shows no certificate · x:443 first: ',
+    ],
   ])('endpoints count as the worst of them: %s', (_name, probed, expected) => {
     expect(headline(...probed)?.slice(0, expected.length)).toBe(expected);
   });
 
+  test('nothing is healthy whose issuer is not checked', () => {
+    const line = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, { now: NOW })).split('\n')[0];
+    const selfSigned = shown({ observations: [leaf({ issuer: leaf().subject })] });
+    const issued = shown({ observations: [leaf({ issuer: 'CN=some CA' })] });
+    expect(line(issued)).toMatch(/^· x:443: not checked against a CA: add --ca · /);
+    expect(line(selfSigned)).toMatch(/^· x:443: self-signed, not checked against a CA: add --ca · /);
+    expect(line(issued, selfSigned)).toMatch(/^· 2 endpoints: 2 not checked against a CA: add --ca · x:443 first: /);
+    expect(line(warning)).toMatch(/^! x:443: 1 warning · /);
+    expect(headline(selfSigned)).toMatch(/^✔ x:443: healthy · /);
+  });
+
   test('a life that is still to come is told with the date it begins on', () => {
     const future = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2027-09-17T00:00:00.000Z' });
-    const lines = draw(probeLines([shown({ observations: [future] })], NOW)).split('\n');
-    expect(lines[0]).toBe('✔ x:443: well · begins in 47 h, 2026-11-23');
+    const lines = draw(probeLines([shown({ observations: [future] })], CHECKED)).split('\n');
+    expect(lines[0]).toBe('✔ x:443: healthy · begins in 47 h, 2026-11-23');
     expect(lines[3]).toContain('begins in 47 h  2026-11-23  CN=x');
     expect(headline(well, shown({ endpoint: 'next:443', observations: [future] }))).toMatch(
       / · next:443 first: begins in 47 h, 2026-11-23$/,
     );
     const never = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2026-11-20T10:00:00.000Z' });
-    expect(headline(shown({ observations: [never] }))).toBe('✔ x:443: well · ended 24 h ago, 2026-11-20');
+    expect(headline(shown({ observations: [never] }))).toBe('✔ x:443: healthy · expired 24 h ago, 2026-11-20');
   });
 
   test('names are printable, few and short', () => {
     const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
-    const text = draw(probeLines([shown({ names, nameChecked: true })], NOW));
+    const text = draw(probeLines([shown({ names, nameChecked: true })], CHECKED));
     expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
-    expect(draw(probeLines([shown({ names: [], nameChecked: true })], NOW))).toMatch(
+    expect(draw(probeLines([shown({ names: [], nameChecked: true })], CHECKED))).toMatch(
       /\n {2}no DNS names and no addresses$/,
     );
   });
@@ -368,7 +384,7 @@ test('the names of a certificate, and whether the one that was asked for is amon
   expect(text).toContain(
     '\n  for other.example, *.other.example, 192.0.2.7\n  name not checked: asked by address; --sni NAME checks it\n',
   );
-  expect((await probe([`127.0.0.1:${own}`], { output: 'table' })).text).not.toContain('not checked');
+  expect((await probe([`127.0.0.1:${own}`], { output: 'table', ca })).text).not.toContain('not checked');
   const refused = await listenRaw((socket) => socket.destroy());
   const [line] = (await probeJson([`127.0.0.1:${refused}`])).lines;
   expect(Object.keys(line ?? {})).toEqual(['endpoint', 'observations', 'findings']);

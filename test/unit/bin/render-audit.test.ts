@@ -64,7 +64,7 @@ describe('the table of an audit', () => {
       'berlin · EKS Anywhere · 5 certificates: the etcd server certificate ends in 11 days, and nothing renews it by itself',
     );
     expect(render({ report: reportOf([], [NOT_VISIBLE]), groups: [WELL] }).split('\n')[0]).toBe(
-      'berlin · EKS Anywhere · 1 certificate: all well; cluster CA ends first, in 8.7 y (2035-08-14)',
+      'berlin · EKS Anywhere · 1 certificate: all healthy; cluster CA expires first, in 8.7 y (2035-08-14)',
     );
     expect(render({ report: reportOf(), groups: [] }).split('\n')[0]).toBe(
       'berlin · EKS Anywhere · 0 certificates: none was seen',
@@ -123,17 +123,17 @@ describe('the table of an audit', () => {
   it('has a bar for each class, with symbol and word', () => {
     const lines = render({}, { width: 120 }).split('\n');
     expect(lines.slice(2, 6)).toEqual([
-      '              CLASS           LIFE USED                LEFT        ENDS        RENEWED BY',
+      '              CLASS           LIFE USED                LEFT        EXPIRES     RENEWED BY',
       '  ✖ critical  etcd server     ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
       '  ! warning   etcd server ×3  ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
-      '  ✔ well      cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  not automatic: renew by hand',
+      '  ✔ healthy   cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  not automatic: renew by hand',
     ]);
   });
 
   it.each([
-    [{ first: { ...FIRST, basis: 'inference' as const } }, /; the end is inferred from the age of a machine$/],
+    [{ first: { ...FIRST, basis: 'inference' as const } }, /; expiry inferred from the age of a machine$/],
     [{ first: { ...FIRST, lastSeen: '2026-11-21T07:00:00.000Z' } }, /; last seen 3 h ago$/],
-    [{ count: 3, ended: 2 }, /; 2 of 3 have ended$/],
+    [{ count: 3, ended: 2 }, /; 2 of 3 have expired$/],
     [{ first: { ...FIRST, notAfter: '2026-11-18T10:00:00.000Z' } }, / █+ {2}3 d ago /],
   ])('says of %j how it is known', (changes, expected) => {
     expect(render({ groups: [groupOf(changes)] }).split('\n')[3]).toMatch(expected);
@@ -222,7 +222,7 @@ describe('the table of an audit on a terminal', () => {
   it('has a line of its own for what renews a certificate where it is narrow', () => {
     const lines = render({}, { width: 80 }).split('\n');
     const head = lines.findIndex((line) => line.includes('LIFE USED'));
-    expect(lines[head]).toMatch(/ENDS$/);
+    expect(lines[head]).toMatch(/EXPIRES$/);
     expect(lines[head + 2]).toBe('    a rollout of the etcd machines');
   });
 

@@ -29,21 +29,21 @@ const COUNTS = { approved: 1, denied: 0, wouldWrite: 0, left: 4, ignored: 0, fai
 const REPORT = reportOf({ rows: ROWS, counts: COUNTS, requests: { sent: 3, writes: 2, retries: 1 } });
 
 describe('the table of a sweep', () => {
-  it('shows what bites first, and recommends to explain that', () => {
+  it('shows what is most urgent first, and recommends to explain that', () => {
     const lines = render({ report: REPORT }).split('\n');
     expect(lines.filter((line) => /^ {2}[a-z]+ +worker-1 /.test(line)).map((line) => line.replace(/ +/g, ' '))).toEqual(
       [
-        ' thief worker-1 5s ✖ leave IP 10.0.0.2 belongs to w2 SanNotOwned',
-        ' moved worker-1 5s ◌ leave IP 10.0.0.1 is not among the names of Machine m SanNotOwned',
-        ' odd worker-1 5s ◌ leave key: RSA 1024 KeyNotAllowed',
-        ' waiting worker-1 5s ◌ leave no Machine (4 looked at) names node w yet EvidenceMissing',
+        ' thief worker-1 5s ✖ not approved IP 10.0.0.2 belongs to w2 SanNotOwned',
+        ' moved worker-1 5s ◌ not approved IP 10.0.0.1 is not among the names of Machine m SanNotOwned',
+        ' odd worker-1 5s ◌ not approved key: RSA 1024 KeyNotAllowed',
+        ' waiting worker-1 5s ◌ not approved no Machine (4 looked at) names node w yet EvidenceMissing',
         ' unwritten worker-1 5s ✖ approve (failed) every name is proven',
-        ' approved worker-1 5s ✔ approve every name is proven',
+        ' approved worker-1 5s ✔ approved every name is proven',
       ],
     );
     expect(lines).toContain('  → certmarshal explain thief --kubeconfig k');
     expect(lines).toContain(
-      '  ✖  4 left         1 SanNotOwned (provably hostile), 1 SanNotOwned, 1 KeyNotAllowed, 1 EvidenceMissing',
+      '  ✖  4 not approved  1 SanNotOwned (provably hostile), 1 SanNotOwned, 1 KeyNotAllowed, 1 EvidenceMissing',
     );
     expect(lines.at(-1)).toBe('12 ms, 1 read, 2 writes, 1 retry');
   });
@@ -60,7 +60,7 @@ describe('the table of a sweep', () => {
   });
 
   it('paints the hostile red', () => {
-    expect(render({ report: REPORT }, { colours: true })).toContain('\u001b[31m✖ leave\u001b[39m');
+    expect(render({ report: REPORT }, { colours: true })).toContain('\u001b[31m✖ not approved\u001b[39m');
   });
 
   it('says nothing but why of a cluster that could not be read', () => {
@@ -92,7 +92,7 @@ describe('the table of a sweep', () => {
 
   it.each(['NoPolicySelected', 'EvidenceUnreadable'] as const)('does not repeat what %s says', (reason) => {
     const rows = [1, 2, 3].map((index) => rowOf({ ...left, csr: `csr-${index}`, reason, message: 'a long story' }));
-    const why = render({ report: reportOf({ rows }) }).match(/(?<=◌ leave {2})\S.*/g);
+    const why = render({ report: reportOf({ rows }) }).match(/(?<=◌ not approved {2})\S.*/g);
     expect(why).toEqual([`a long story  ${reason}`, `as above  ${reason}`, `as above  ${reason}`]);
   });
 
@@ -101,7 +101,7 @@ describe('the table of a sweep', () => {
       rows: [rowOf({ mode: 'observe', outcome: 'observed' })],
       counts: { ...COUNTS, approved: 0, wouldWrite: 1, left: 0, failed: 0 },
     });
-    expect(render({ report })).toMatch(/◇ {2}1 would be written {2}observe only: nothing was\n[^]*◇ would approve/);
+    expect(render({ report })).toMatch(/◇ {2}1 would be approved {2}dry run: nothing written\n[^]*◇ would approve/);
   });
 });
 
@@ -117,9 +117,9 @@ describe('the table of a sweep on a terminal', () => {
     const head = lines.findIndex((line) => line.includes('WHY'));
     expect(lines.slice(head, head + 5)).toEqual([
       '  CSR        NODE      AGE  VERDICT             WHY',
-      '  thief      worker-1  5s   ✖ leave             IP 10.0.0.2 belongs to w2',
+      '  thief      worker-1  5s   ✖ not approved      IP 10.0.0.2 belongs to w2',
       '                                                SanNotOwned',
-      '  moved      worker-1  5s   ◌ leave             IP 10.0.0.1 is not among the',
+      '  moved      worker-1  5s   ◌ not approved      IP 10.0.0.1 is not among the',
       '                                                names of Machine m  SanNotOwned',
     ]);
   });
@@ -130,7 +130,7 @@ describe('the table of a sweep on a terminal', () => {
     expect(lines.slice(head, head + 4)).toEqual([
       '  CSR        NODE      AGE  VERDICT',
       '    WHY',
-      '  thief      worker-1  5s   ✖ leave',
+      '  thief      worker-1  5s   ✖ not approved',
       '    IP 10.0.0.2 belongs to w2  SanNotOwned',
     ]);
   });

@@ -165,7 +165,7 @@ describe('certmarshal report', () => {
       'fleet-index.v2.json.gz': INDEX,
       'out.html': '<!doctype html><p>mine',
     });
-    await expect(run({ state: directory })).rejects.toThrow('is no report of certmarshal');
+    await expect(run({ state: directory })).rejects.toThrow('is not a report of certmarshal');
     expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
     await rm(file());
     expect(await run({ state: directory })).toBe(0);

@@ -68,7 +68,7 @@ describe('certmarshal rollout plan', () => {
   █ lived  ░ left  ▒ time to begin  · that of berlin-prod-1 ends first of 3 certificates seen
 
   First end 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
-  Next  certmarshal rollout plan --kubeconfig berlin.yaml, when what is above is mended
+  Next  certmarshal rollout plan --kubeconfig berlin.yaml, when what is above is fixed
 `);
   });
 
@@ -285,7 +285,7 @@ describe('certmarshal rollout status', () => {
     const { status, stdout } = await statusOf({ schedule: [held()] }, { watch: true });
     expect(status).toBe(1);
     expect(stdout).toContain(
-      '✖ Machine eksa-system/berlin-prod-4: in Provisioning\n    → Look at it\n    docs/runbooks/rollouts/stuck.md\n',
+      '✖ Machine eksa-system/berlin-prod-4: in Provisioning\n    → Look at it\n    certmarshal runbook stuck\n',
     );
     expect(stdout).toContain('rollout resume');
   });
@@ -577,14 +577,14 @@ describe('certmarshal rollout abort and resume', () => {
     const given = rolloutChangeCommand('abort')(SUBJECT, { ...OPTIONS, yes: true }, signal, never);
     const { status, stdout } = await outcomeOf(busy, given);
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^✖ berlin-prod: not written: somebody changed the object meanwhile\.\n/);
+    expect(stdout).toMatch(/^✖ berlin-prod: not written: another client changed the object meanwhile\.\n/);
   });
 
   it.each(['abort', 'resume'] as const)('%s says that there is nothing to do it to', async (verb) => {
     const { status, acts, stdout } = await change(verb, controlPlane(), true);
     expect({ status, acts }).toEqual({ status: 1, acts: [] });
     expect(stdout).toMatch(/^✖ berlin-prod: nothing was written: there is no (?:rollout|hold)/);
-    expect(stdout).toContain(`docs/runbooks/rollouts/nothing-to-${verb}.md`);
+    expect(stdout).toContain(`certmarshal runbook nothing-to-${verb}`);
   });
 
   it('is one document as JSON', async () => {

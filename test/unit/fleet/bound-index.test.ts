@@ -147,7 +147,7 @@ describe('boundIndex', () => {
         .filter((finding) => finding.object !== object)
         .map((finding) => commandOf(finding, { provider: 'eks' })),
     );
-    expect(commands).toEqual(new Set(['certmarshal audit --kubeconfig KUBECONFIG --cluster dublin --allow-exec']));
+    expect(commands).toEqual(new Set(['certmarshal audit --kubeconfig KUBECONFIG --cluster dublin']));
   });
 
   it('cuts those that say the most, as little as is needed, and says so', () => {

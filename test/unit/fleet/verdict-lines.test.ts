@@ -49,16 +49,25 @@ describe('verdictLines', () => {
   });
 });
 
+/** The first half of all requests is of one node. */
+const nodeOf = (uid: string) => (Number(uid) < 7 ? 'worker-1' : `worker-${Number(uid) % 3}`);
+
 const anyLine = fc
   .record({
-    uid: fc.nat({ max: 12 }).map(String),
+    uid: fc.nat({ max: 15 }).map(String),
     isHostile: fc.boolean(),
     // A time says everything of a line: two sweeps that began in the same millisecond are the same.
     minutes: fc.integer({ min: -8 * 24 * 60, max: 10 }),
   })
   .map(
     ({ uid, isHostile, minutes }): VerdictLine =>
-      verdictLine({ uid, at: at(minutes * MINUTE), message: `${minutes}`, hostile: isHostile ? true : undefined }),
+      verdictLine({
+        uid,
+        node: nodeOf(uid),
+        at: at(minutes * MINUTE),
+        message: `${minutes}`,
+        hostile: isHostile ? true : undefined,
+      }),
   );
 
 describe('foldVerdicts', () => {
@@ -79,6 +88,19 @@ describe('foldVerdicts', () => {
     const line = verdictLine({ hostile: true });
     expect(foldVerdicts([line], [], NOW + 7 * DAY - 1)).toEqual([line]);
     expect(foldVerdicts([line], [], NOW + 7 * DAY)).toEqual([]);
+  });
+
+  it('shows every node before the second request of another', () => {
+    const flood = Array.from({ length: 40 }, (_, n) =>
+      verdictLine({ uid: `${n}`, node: 'flood', at: at(-n), hostile: true }),
+    );
+    const other = verdictLine({ uid: 'other', node: 'worker-2', at: at(-DAY), hostile: true });
+    const told = foldVerdicts(foldVerdicts([], [other], NOW), flood, NOW);
+    expect(told).toHaveLength(MAX_VERDICTS);
+    expect(told).toContainEqual(other);
+    // Whatever else happened, what was hostile comes first.
+    const approved = verdictLine({ uid: 'approved', node: 'worker-3' });
+    expect(foldVerdicts(told, [approved], NOW)).toEqual(told);
   });
 
   it('is the first twelve of all, in whatever order and how often they are told', () => {
@@ -106,6 +128,13 @@ describe('foldVerdicts', () => {
   });
 });
 
+function byTurns(lines: readonly VerdictLine[]): readonly VerdictLine[] {
+  const ofNodes = [...Map.groupBy(lines, ({ node }) => node).values()];
+  return lines.flatMap((_, turn) =>
+    ofNodes.flatMap((same) => same[turn] ?? []).toSorted((a, b) => lines.indexOf(a) - lines.indexOf(b)),
+  );
+}
+
 /** What is expected, said in another way. */
 function firstOf(lines: readonly VerdictLine[]): readonly VerdictLine[] {
   const week = lines.filter((line) => Date.parse(line.at) > NOW - 7 * DAY);
@@ -115,5 +144,6 @@ function firstOf(lines: readonly VerdictLine[]): readonly VerdictLine[] {
       .toSorted((a, b) => b.at.localeCompare(a.at) || (a.uid < b.uid ? -1 : Number(a.uid > b.uid)));
     return sorted.filter(({ uid }, index) => sorted.findIndex((line) => line.uid === uid) === index);
   };
-  return [...newest(true), ...newest(false)].slice(0, 12);
+  const first = new Set([true, false].flatMap((hostile) => byTurns(newest(hostile))).slice(0, 12));
+  return [...newest(true), ...newest(false)].filter((line) => first.has(line));
 }

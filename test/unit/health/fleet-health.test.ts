@@ -498,7 +498,7 @@ describe('the signals of a cluster', () => {
       'of EKS',
       { id: '111122223333/eu-central-1/paris', target: { ...DUBLIN, id: '111122223333/eu-central-1/paris' } },
       {},
-      '--kubeconfig KUBECONFIG --cluster dublin --allow-exec',
+      '--kubeconfig KUBECONFIG --cluster dublin',
     ],
     [
       'of a management cluster',
@@ -528,7 +528,7 @@ describe('the signals of a cluster', () => {
       'that cannot be entered any more, by its last sweep,',
       { id: 'c-1', target: undefined },
       { name: 'dublin', provider: 'eks' },
-      '--kubeconfig KUBECONFIG --cluster dublin --allow-exec',
+      '--kubeconfig KUBECONFIG --cluster dublin',
     ],
   ])('name a cluster %s as a kubeconfig needs it', (_, changed, known, options) => {
     const found = registered(changed.id ?? 'paris', { ...WELL, ...changed });

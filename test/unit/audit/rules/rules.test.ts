@@ -1056,7 +1056,7 @@ describe('commands', () => {
   it.each([
     ['10.0.1.31:6443', 'certmarshal probe 10.0.1.31:6443'],
     ['[fd00::1]:6443', "certmarshal probe '[fd00::1]:6443'"],
-    ['[fd00::1]:6443; reboot', 'certmarshal audit --kubeconfig KUBECONFIG --cluster c --allow-exec'],
+    ['[fd00::1]:6443; reboot', 'certmarshal audit --kubeconfig KUBECONFIG --cluster c'],
     ['ConfigMap kube-system/kube-root-ca.crt ca.crt', 'kubectl -n kube-system get configmap kube-root-ca.crt -o yaml'],
     [
       'Secret ns/x tls.crt',

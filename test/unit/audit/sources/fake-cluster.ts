@@ -63,6 +63,7 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
 export const NO_EVIDENCE: IssuedJudge = {
   ofRequest: () => ({ verdict: 'unknown' }),
   shown: () => ({ verdict: 'unknown' }),
+  unreadable: ({ why }) => ({ verdict: 'not-proven', why }),
   again: (observation) => observation,
 };
 

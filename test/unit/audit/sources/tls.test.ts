@@ -7,6 +7,7 @@ import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
+import type { handshakes } from '../../../../lambdas/tls/handshakes.ts';
 import { type Certificate, readable } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts';
@@ -14,6 +15,24 @@ import type { CertificateAuthority } from '../../../peculiar.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
 import { NO_EVIDENCE } from './fake-cluster.ts';
+
+/** Instead of real handshakes, where a test says so. */
+const answers = vi.hoisted(() => ({
+  chain: undefined as ReturnType<typeof decodeBundle>['certificates'] | undefined,
+  until: undefined as Promise<void> | undefined,
+}));
+vi.mock('../../../../lambdas/tls/handshakes.ts', async (original) => {
+  const real = await original<{ handshakes: typeof handshakes }>();
+  return {
+    handshakes: (async (targets, options) => {
+      await answers.until;
+      const { chain } = answers;
+      return chain === undefined
+        ? real.handshakes(targets, options)
+        : targets.map(() => ({ ok: true, chain, keyProven: true }));
+    }) satisfies typeof handshakes,
+  };
+});
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -95,6 +114,54 @@ test.each<[string, (own: CertificateAuthority) => Promise<CertificateAuthority>,
   expect(shown).toHaveBeenCalledTimes(times);
   const judged = observations.filter((one) => one.kind === 'certificate' && one.issued !== undefined);
   expect(judged).toHaveLength(times);
+});
+
+test('the certificate of a kubelet that cannot be decoded is not proven', async () => {
+  const der = Buffer.from('3003020101', 'hex');
+  answers.chain = decodeBundle(
+    `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  ).certificates;
+  onTestFinished(() => {
+    answers.chain = undefined;
+  });
+  const context = contextOf({
+    server: 'https://127.0.0.1:1',
+    members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
+  });
+  const { observations } = await tlsSource.observe(context);
+  expect(observations).toContainEqual(
+    expect.objectContaining({
+      kind: 'unread',
+      what: 'kubelet-serving',
+      member: 'w',
+      problem: 'malformed',
+      issued: { verdict: 'not-proven', why: expect.stringMatching(/^it cannot be read, so its names are not known: /) },
+    }),
+  );
+});
+
+test('evidence is read beside the handshakes', async () => {
+  let isAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    isAsked = resolve;
+  });
+  // No handshake ends before the judge was asked.
+  answers.until = asked;
+  answers.chain = [];
+  onTestFinished(() => {
+    answers.until = undefined;
+    answers.chain = undefined;
+  });
+  const context = contextOf({
+    server: 'https://127.0.0.1:1',
+    members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
+  });
+  const issuedJudge = vi.fn<AuditContext['issuedJudge']>(async () => {
+    isAsked();
+    return NO_EVIDENCE;
+  });
+  await tlsSource.observe({ ...context, issuedJudge });
+  expect(issuedJudge).toHaveBeenCalledOnce();
 });
 
 describe('which servers', () => {
