@@ -60,9 +60,11 @@ export function issuedFindings(
 ): readonly Draft[] {
   const read = certificates.flatMap(({ object, member, said }) =>
     issuedCertificates(said).flatMap((certificate) => {
-      const { notBefore, notAfter, fingerprint = '' } = certificate.worst;
+      const { notBefore, notAfter, commonName, fingerprint = '' } = certificate.worst;
+      // Who asked is no node: only the certificate names one.
+      const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
       const since = timeOf(notBefore) === undefined ? '' : `, issued ${notBefore?.slice(0, 10)}`;
-      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since };
+      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since: `${named}${since}` };
       return draftOf(certificate, called, now - (timeOf(notAfter) ?? now));
     }),
   );
