@@ -1,4 +1,9 @@
-import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
+import {
+  type CertificateObservation,
+  NOT_ISSUED,
+  type Observation,
+  type UnreadObservation,
+} from '../../contracts/observation.ts';
 import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../tables/issued-verdicts.ts';
 import { DAY_MS } from '../../time.ts';
@@ -70,7 +75,15 @@ export function issuedFindings(
   );
   const unread = issuedCertificates(observations.filter((one) => one.kind === 'unread')).flatMap((certificate) => {
     const { what, where, member, problem } = certificate.worst;
-    return draftOf(certificate, { object: `${what} ${member ?? where} ${problem}`, member, since: '' }, 0);
+    return draftOf(
+      certificate,
+      {
+        object: `${what} ${member ?? where} ${problem}`,
+        member,
+        since: problem === NOT_ISSUED ? ', not issued yet' : '',
+      },
+      0,
+    );
   });
   return [...read, ...unread];
 }
