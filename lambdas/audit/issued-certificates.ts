@@ -309,11 +309,14 @@ function notIssuedYet(
   };
 }
 
+function rankOfUnread({ issued }: UnreadObservation): number {
+  return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
+}
+
 /** One for each place, the worst. */
 function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
-  const rank = ({ issued }: UnreadObservation) => ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
   return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
-    same.reduce((worst, next) => (rank(next) < rank(worst) ? next : worst)),
+    same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),
   );
 }
 

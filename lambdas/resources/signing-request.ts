@@ -190,7 +190,13 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
   const state = stateOf(request, certificate !== '');
   const asked = state.state === 'approved' ? text(request, 'spec', 'request') : undefined;
   return {
-    ...{ name, signer, requester, ofNodes, createdAt, certificate, ...state },
+    name,
+    signer,
+    requester,
+    ofNodes,
+    createdAt,
+    certificate,
+    ...state,
     request: (asked?.length ?? 0) > MAX_REQUEST_TEXT ? undefined : asked,
   };
 }
