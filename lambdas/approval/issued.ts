@@ -1,11 +1,12 @@
 import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
+import type { CountedRequest } from '../resources/signing-request.ts';
 import { isIndependent } from '../tables/evidence-sources.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import type { GeneralName } from '../x509/certificate-request.ts';
+import type { CertificateRequest, GeneralName } from '../x509/certificate-request.ts';
 import { type Evidence, isLive, type Owner, type Owners } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type KeyPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
@@ -108,6 +109,28 @@ export function claimOf(certificate: Certificate, node: string): IssuedClaim {
 }
 
 /**
+ * What a request asks for that was approved and is not issued yet: its names. All else its signer refuses, or is judged when it is issued. Pure.
+ *
+ * @param createdAt milliseconds since the epoch
+ */
+export function claimOfApproved(
+  { subjectAltNames }: CertificateRequest,
+  { requester, ofNodes, createdAt }: Pick<CountedRequest, 'requester' | 'ofNodes' | 'createdAt'>,
+): IssuedClaim {
+  const own = requester.startsWith(NODE_PREFIX) ? requester.slice(NODE_PREFIX.length) : '';
+  const named = (wanted: 'dNSName' | 'iPAddress') =>
+    subjectAltNames.flatMap((name) => (name.kind === wanted ? [name.value] : []));
+  const claim = {
+    node: own,
+    dnsNames: named('dNSName'),
+    addresses: named('iPAddress'),
+    notBefore: createdAt,
+    ofRequest: true as const,
+  };
+  return ofNodes && own !== '' ? claim : { ...claim, fault: askedByNoNode(requester) };
+}
+
+/**
  * The same of what a request was issued. Who asked has the key: only the node itself may ask. Pure.
  *
  * @param isNode whether the requester is in the group of nodes too
@@ -116,7 +139,11 @@ export function claimOfRequest(certificate: Certificate, requester: string, isNo
   const own = requester.startsWith(NODE_PREFIX) ? requester.slice(NODE_PREFIX.length) : '';
   const claim = claimOf(certificate, own === '' ? (nodeOfCertificate(certificate) ?? '') : own);
   if (isNode && own !== '') return { ...claim, ofRequest: true };
-  return { ...claim, fault: { why: `${printable(requester, 253)} asked for it, and is no node`, isAnother: true } };
+  return { ...claim, fault: askedByNoNode(requester) };
+}
+
+function askedByNoNode(requester: string): IssuedFault {
+  return { why: `${printable(requester, 253)} asked for it, and is no node`, isAnother: true };
 }
 
 /** The node that a serving certificate names; undefined when it names none. */

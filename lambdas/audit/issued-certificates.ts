@@ -1,6 +1,6 @@
 import { KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules/rules.ts';
-import type { Observation, UnreadObservation } from '../contracts/observation.ts';
+import { NOT_ISSUED, type Observation, type UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
@@ -10,6 +10,7 @@ import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.t
 import { counted } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
+import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import type { AuditContext } from './audit-source.ts';
 import { bundleAt } from './certificates-at.ts';
 import type { IssuedJudge } from './issued-judge.ts';
@@ -42,8 +43,13 @@ export type IssuedRequest = Pick<
   'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
 >;
 
+/** A request of a server of a kubelet that waits for its certificate. */
+export type ApprovedRequest = Omit<IssuedRequest, 'certificate'> & Pick<CountedRequest, 'request'>;
+
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
+  /** A request that is approved and not issued: its names are known before anyone has them. */
+  addApproved(request: ApprovedRequest): void;
   /**
    * Of clients of kubelets the newest one of each; of other classes, of which one place can have several, the newest few; of servers of kubelets first those
    * with the worst verdict.
@@ -56,16 +62,21 @@ export interface IssuedCertificates {
  * certificate it is: the next one of the same kubelet takes its place, unless it is not proven that every name in it is its own.
  */
 export function collectIssued(): IssuedCertificates {
-  const [servers, others] = [collectFairly(), collectFairly()];
+  const [servers, others, waiting] = [collectFairly(), collectFairly(), collectFairly()];
   return {
     add(request) {
       (request.signer === KUBELET_SERVING_SIGNER ? servers : others).add(request);
     },
+    addApproved({ request = '', ...approved }) {
+      // What it asks for stands where its certificate will be.
+      if (approved.signer === KUBELET_SERVING_SIGNER) waiting.add({ ...approved, certificate: request });
+    },
     async observations(context) {
-      const [serving, rest] = [servers.fairest(), others.fairest()];
+      const [serving, rest, approved] = [servers.fairest(), others.fairest(), waiting.fairest()];
       const places = new Map<string, ObservedRequest[]>();
       const newestFirst = [...serving.kept, ...rest.kept].toSorted(byAge);
-      const judge = serving.kept.length + serving.cut.length > 0 ? await context.issuedJudge() : undefined;
+      const judge =
+        serving.kept.length + serving.cut.length + approved.kept.length > 0 ? await context.issuedJudge() : undefined;
       for await (const issued of inTurns(newestFirst, (request) => observe(request, context, judge))) {
         const same = places.get(issued.place);
         if (same === undefined) places.set(issued.place, [issued]);
@@ -74,10 +85,14 @@ export function collectIssued(): IssuedCertificates {
       const several = [...places.values()].map((same) => ({ same, told: toldOfPlace(same) }));
       const more = several
         .filter(({ same: [newest] }) => newest?.several === true)
-        .reduce((sum, { same, told }) => sum + same.length - told.length, serving.left + rest.left);
+        .reduce((sum, { same, told }) => sum + same.length - told.length, serving.left + rest.left + approved.left);
+      const notIssued: UnreadObservation[] = [];
+      for await (const told of inTurns(approved.kept, (request) => notIssuedYet(request, context, judge)))
+        if (told !== undefined) notIssued.push(told);
       const observations = [
         ...several.flatMap(({ told }) => told.flatMap(({ found }) => found)),
         ...serving.cut.map((requester) => notLookedAt(requester, context, judge)),
+        ...worstOfPlaces(notIssued),
       ];
       return more === 0 ? observations : [...observations, tooMany(more, context)];
     },
@@ -264,6 +279,45 @@ function placeOf({ what, signer, requester, ofNodes, leaf }: Issued): {
   if (what === 'kubelet-serving') return { where: `${printable(requester, 253)}, issued by ${printable(signer, 100)}` };
   const subject = leaf?.subject || leaf?.dnsNames[0] || leaf?.addresses[0] || 'a certificate';
   return { where: `${subject}, issued by ${printable(signer, 100)} to ${printable(requester, 253)}` };
+}
+
+/** What was approved of a server of a kubelet, where its names speak against it. A signer issues nothing for what cannot be decoded. */
+function notIssuedYet(
+  request: IssuedRequest,
+  context: AuditContext,
+  judge: IssuedJudge | undefined,
+): UnreadObservation | undefined {
+  const text = decodedText(request.certificate);
+  const decoded = 'problem' in text ? undefined : decodeCertificateRequest(Buffer.from(text.pem));
+  if (decoded?.ok !== true) return undefined;
+  const what = 'kubelet-serving' as const;
+  const { where, member } = placeOf({ ...request, what, leaf: undefined });
+  const place = { ...unreadOf(request, NOT_ISSUED), where: `${where}, not issued yet`, member };
+  const issued = judge?.ofApproved(decoded.request, request, place);
+  if (issued === undefined) return undefined;
+  return {
+    kind: 'unread',
+    source: place.source,
+    observedAt: new Date(context.now()).toISOString(),
+    what,
+    where: place.where,
+    member,
+    problem: NOT_ISSUED,
+    message: `approved, and not issued yet: ${issued.why ?? issued.verdict}`,
+    remedy: 'Delete the request before its signer issues it: kubectl get csr.',
+    issued,
+  };
+}
+
+function rankOfUnread({ issued }: UnreadObservation): number {
+  return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
+}
+
+/** One for each place, the worst. */
+function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
+  return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
+    same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),
+  );
 }
 
 /** What one requester was issued beyond what an audit looks at: its names are not known either. */

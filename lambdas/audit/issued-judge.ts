@@ -3,6 +3,7 @@ import { believe, wantedSources } from '../approval/evidence/believed.ts';
 import { indexInSteps, type SourceReading } from '../approval/evidence/evidence.ts';
 import {
   claimOf,
+  claimOfApproved,
   claimOfRequest,
   type EarlierVerdict,
   type IssuedClaim,
@@ -34,6 +35,7 @@ import type { CountedRequest } from '../resources/signing-request.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { timeOf } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
+import type { CertificateRequest } from '../x509/certificate-request.ts';
 import type { AuditTarget } from './audit-target.ts';
 
 /** Judges the kubelet serving certificates that one audit sees. It writes nothing, and no verdict of it approves or denies anything. */
@@ -43,6 +45,12 @@ export interface IssuedJudge {
     certificate: Certificate,
     request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy'>,
   ): IssuedObservation;
+  /** What a request was approved for, and is not issued yet. Undefined where nothing speaks against it. */
+  ofApproved(
+    asked: CertificateRequest,
+    request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy' | 'createdAt'>,
+    place: Omit<UnreadCertificate, 'why'>,
+  ): IssuedObservation | undefined;
   /** What a kubelet showed in a handshake. */
   shown(certificate: Certificate, by: ShownBy): IssuedObservation;
   /** A certificate whose names are not known. Undefined where a newer machine has the name of its node. */
@@ -96,6 +104,8 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const grounds: IssuedGrounds = { cluster, evidence, policies, machines: knownMachines(members, previous), now };
   const before = verdictsOf(previous);
   const unreadSince = unreadBefore(previous);
+  const sinceOf = (certificate: Omit<UnreadCertificate, 'why'>) =>
+    new Date(unreadSince.get(unreadKeyOf(certificate)) ?? now).toISOString();
   const isReplaced = (node: string | undefined, notBefore: number | undefined) =>
     node !== undefined && notBefore !== undefined && isOfEarlierMachine({ node, notBefore }, grounds.machines);
 
@@ -118,8 +128,12 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       const { member, issuedAt, why, approvedBy } = certificate;
       if (isReplaced(member, issuedAt)) return undefined;
       const judged = { verdict: 'not-proven', why } as const;
-      const since = unreadSince.get(unreadKeyOf(certificate)) ?? now;
-      return { ...judged, approvedBy: approverOf(approvedBy), since: new Date(since).toISOString() };
+      return { ...judged, approvedBy: approverOf(approvedBy), since: sinceOf(certificate) };
+    },
+    ofApproved(asked, request, place) {
+      const { verdict, why } = judgeIssued(claimOfApproved(asked, request), grounds);
+      if (verdict !== 'names-another' && verdict !== 'not-proven') return undefined;
+      return { verdict, why, approvedBy: approverOf(request.approvedBy), since: sinceOf(place) };
     },
     again(observation) {
       if (observation.kind === 'unread')

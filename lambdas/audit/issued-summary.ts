@@ -1,11 +1,13 @@
 import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contracts/audit-summary.ts';
-import type { Observation } from '../contracts/observation.ts';
+import { NOT_ISSUED, type Observation } from '../contracts/observation.ts';
 import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
 
 /** How many of the kubelet serving certificates are proven, in all and by who approved them, those with most first. Undefined where none was judged. Pure. */
 export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
   const certificates = issuedCertificates(
-    observations.filter((one) => one.kind === 'certificate' || one.kind === 'unread'),
+    observations
+      .filter((one) => one.kind === 'certificate' || one.kind === 'unread')
+      .filter((one) => one.kind === 'certificate' || one.problem !== NOT_ISSUED),
   );
   if (certificates.length === 0) return undefined;
   const byApprover = [...Map.groupBy(certificates, ({ approvedBy }) => approvedBy)].toSorted(

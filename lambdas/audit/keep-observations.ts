@@ -1,8 +1,9 @@
-import type {
-  CertificateObservation,
-  MemberObservation,
-  Observation,
-  UnreadObservation,
+import {
+  type CertificateObservation,
+  type MemberObservation,
+  NOT_ISSUED,
+  type Observation,
+  type UnreadObservation,
 } from '../contracts/observation.ts';
 import { REMEMBERED_OF_ONE_PLACE, REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
@@ -340,7 +341,7 @@ function isCertificate(observation: Observation): observation is CertificateObse
 
 /** A certificate was issued whose names are not known: its node has it although its request is gone. */
 function isUnreadIssued(observation: Observation): observation is UnreadObservation {
-  return observation.kind === 'unread' && observation.issued !== undefined;
+  return observation.kind === 'unread' && observation.issued !== undefined && observation.problem !== NOT_ISSUED;
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {

@@ -230,6 +230,9 @@ const ReadObservation = z.object({
 });
 export type ReadObservation = Contract<typeof ReadObservation>;
 
+/** `problem` of a place where a certificate was approved that is not issued yet. */
+export const NOT_ISSUED = 'not-issued';
+
 /** A source, or one place of it, could not be read: what it said before still holds. */
 const UnreadObservation = z.object({
   kind: z.literal('unread'),
@@ -247,7 +250,7 @@ const UnreadObservation = z.object({
   remedy: Sentence,
   /** Many clusters do not show it, so it is told only where it was seen before: kubeadm lets the scheduler listen on loopback, and a Secret need not be there. */
   usual: Flag,
-  /** Of a kubelet serving certificate whose names cannot be read: it is not proven. */
+  /** Of a kubelet serving certificate whose names cannot be read: it is not proven. Of one that is not issued yet: what is said of the names that were asked for. */
   issued: z.optional(Issued),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;

@@ -163,10 +163,12 @@ export interface CountedRequest {
   readonly state: RequestState;
   /** What a Failed or Denied condition says. */
   readonly message: string | undefined;
-  /** Reason of its Approved condition, which approvers choose: `AutoApproved`, `KubectlApprove`, …. Only of one that is issued. */
+  /** Reason of its Approved condition, which approvers choose: `AutoApproved`, `KubectlApprove`, …. Only of one that is approved or issued. */
   readonly approvedBy?: string | undefined;
   /** Base64 of PEM; empty while it has none. */
   readonly certificate: string;
+  /** `spec.request`, base64 of PEM; only of one that is approved and not issued, and not where it is larger than any. */
+  readonly request?: string | undefined;
 }
 
 /**
@@ -185,7 +187,18 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
   if ([name, signer, requester].some(({ length }) => length > MAX_REQUEST_NAME)) return 'long';
   const certificate = text(request, 'status', 'certificate') ?? '';
   const ofNodes = list(request, 'spec', 'groups').slice(0, MAX_ENTRIES).includes(NODES_GROUP);
-  return { name, signer, requester, ofNodes, createdAt, certificate, ...stateOf(request, certificate !== '') };
+  const state = stateOf(request, certificate !== '');
+  const asked = state.state === 'approved' ? text(request, 'spec', 'request') : undefined;
+  return {
+    name,
+    signer,
+    requester,
+    ofNodes,
+    createdAt,
+    certificate,
+    ...state,
+    request: (asked?.length ?? 0) > MAX_REQUEST_TEXT ? undefined : asked,
+  };
 }
 
 function stateOf(
@@ -205,5 +218,7 @@ function stateOf(
     const said = [text(condition, 'reason'), text(condition, 'message')].filter((part) => part);
     return { state, message: said.length === 0 ? undefined : said.join(': ') };
   }
-  return { state: having('Approved') === undefined ? 'pending' : 'approved', message: undefined };
+  const approved = having('Approved');
+  if (approved === undefined) return { state: 'pending', message: undefined };
+  return { state: 'approved', message: undefined, approvedBy: text(approved, 'reason') };
 }

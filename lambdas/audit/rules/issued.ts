@@ -1,4 +1,9 @@
-import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
+import {
+  type CertificateObservation,
+  NOT_ISSUED,
+  type Observation,
+  type UnreadObservation,
+} from '../../contracts/observation.ts';
 import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../tables/issued-verdicts.ts';
 import { DAY_MS } from '../../time.ts';
@@ -60,15 +65,25 @@ export function issuedFindings(
 ): readonly Draft[] {
   const read = certificates.flatMap(({ object, member, said }) =>
     issuedCertificates(said).flatMap((certificate) => {
-      const { notBefore, notAfter, fingerprint = '' } = certificate.worst;
+      const { notBefore, notAfter, commonName, fingerprint = '' } = certificate.worst;
+      // Who asked is no node: only the certificate names one.
+      const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
       const since = timeOf(notBefore) === undefined ? '' : `, issued ${notBefore?.slice(0, 10)}`;
-      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since };
+      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since: `${named}${since}` };
       return draftOf(certificate, called, now - (timeOf(notAfter) ?? now));
     }),
   );
   const unread = issuedCertificates(observations.filter((one) => one.kind === 'unread')).flatMap((certificate) => {
     const { what, where, member, problem } = certificate.worst;
-    return draftOf(certificate, { object: `${what} ${member ?? where} ${problem}`, member, since: '' }, 0);
+    return draftOf(
+      certificate,
+      {
+        object: `${what} ${member ?? where} ${problem}`,
+        member,
+        since: problem === NOT_ISSUED ? ', not issued yet' : '',
+      },
+      0,
+    );
   });
   return [...read, ...unread];
 }

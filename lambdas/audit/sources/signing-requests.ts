@@ -26,6 +26,7 @@ export const signingRequests: AuditSource = {
       else {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
+        if (request.state === 'approved') issued.addApproved(request);
       }
       return 'more';
     });

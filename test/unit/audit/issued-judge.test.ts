@@ -11,6 +11,7 @@ import { signingRequests } from '../../../lambdas/audit/sources/signing-requests
 import { worthWriting } from '../../../lambdas/audit/worth-writing.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { makeRequest } from '../x509/request-factory.ts';
 import { assess, found, member, certificate as observed, read, unread } from './fixtures.ts';
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
@@ -201,6 +202,39 @@ describe('a certificate that cannot be read', () => {
     );
     const told = ['warning IssuedUnproven system:serviceaccount:ops:signer,'];
     expect(all.map(issuedIn)).toEqual([told, told, []]);
+  });
+});
+
+describe('what is approved and not issued', () => {
+  const approved = (
+    names: readonly string[],
+    change: { readonly username?: string; readonly groups?: string[] } = {},
+  ) => {
+    const { pem } = makeRequest({ sans: names.map((value) => ({ kind: 'dNSName' as const, value })) });
+    const { metadata, spec, status } = structuredClone(honest()) as { metadata: object; spec: object; status: object };
+    return {
+      metadata,
+      spec: { ...spec, request: Buffer.from(pem).toString('base64'), ...change },
+      status: { ...status, certificate: undefined },
+    };
+  };
+
+  it.each<[string, object, readonly string[]]>([
+    ['its own name', approved(['node-1']), []],
+    ['the name of another node', approved(['node-1', 'node-2']), ANOTHER],
+    ['a name that no one has', approved(['node-1', 'auth.evil.io']), UNPROVEN],
+    [
+      'asked for by no node',
+      approved(['node-1'], { username: 'mallory', groups: [] }),
+      ['critical IssuedNamesAnother mallory,'],
+    ],
+    ['no request at all', { ...approved([]), spec: { ...approved([]).spec, request: 'AAAA' } }, []],
+  ])('is judged by its names: %s', async (_, request, expected) => {
+    const [now, later] = await audited([0, clusterAnswers(FLEET, [request])], [HOUR, clusterAnswers(FLEET)]);
+    expect(issuedIn(now)).toEqual(expected);
+    // It was never issued, or what was issued is judged itself.
+    expect(issuedIn(later)).toEqual([]);
+    expect(now && issuedSummaryOf(now.observations)).toBeUndefined();
   });
 });
 
