@@ -23,7 +23,7 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
         return entryAnswer(await aws.accessEntry(scope, cluster, roles.sweepRole, signal), cluster, scope, roles);
       } catch (error) {
         if (!(error instanceof AwsError)) throw error;
-        if (error.kind === 'not-found') return failed('there is none', make);
+        if (error.kind === 'not-found') return failed('there is no access entry', make);
         if (error.kind === 'denied')
           return warning(`it cannot be looked up as ${aws.caller.arn}: ${error.problem}`, make);
         if (error.kind === 'invalid')

@@ -175,7 +175,7 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
     id: 'RequestsHostile',
     value: hostile.length,
     parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'unknown', 253)))].slice(0, 30),
-    story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
+    story: `${hostileStory(newest)}; not approved${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
     since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),
   };

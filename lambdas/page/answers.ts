@@ -32,7 +32,7 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map
     ...(knowsSweeps(known)
       ? [refusedTile(health), unseenTile(clusters), sloTile(health), dayTile(health)]
       : [
-          unknownTile('requests refused', 'not known from snapshots'),
+          unknownTile('hostile requests', 'not known from snapshots'),
           unlistedTile(clusters),
           unknownTile('of provable requests approved in time', 'not known from snapshots'),
           unknownTile('of all requests of a day accepted', 'not known from snapshots'),
@@ -42,7 +42,7 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map
 
 /** Nothing is well of which nothing could be read. */
 function unreadState({ clusters }: FleetHealth, { unread }: Known): Html {
-  const tiles = ['clusters are healthy', 'certificates need a person', 'requests refused', 'clusters are not seen'];
+  const tiles = ['clusters are healthy', 'certificates need a person', 'hostile requests', 'clusters are not seen'];
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="critical" aria-hidden="true">✖</b> The state could not be read. <small>${unread.join(' and ')}: <a href="#discovery">what to do</a>.</small></h2>
 <p>${clusters.length === 0 ? 'Which clusters there are is not known.' : `${counted(clusters.length, 'cluster')} ${clusters.length === 1 ? 'is' : 'are'} registered; whether they are healthy is not known.`}</p>
 <dl class="tiles">${tiles.map((label) => unknownTile(label, 'not known: the state could not be read'))}</dl></section>`;
@@ -157,7 +157,7 @@ function refusedTile({ slo, clusters }: FleetHealth): Html {
   return tile(
     hostile.length > 0 ? 'critical' : 'well',
     html`${number(slo.counts.refused)}`,
-    `${slo.counts.refused === 1 ? 'request' : 'requests'} refused in 30 days`,
+    `hostile ${slo.counts.refused === 1 ? 'request' : 'requests'} in 30 days`,
     hostile.length > 0
       ? html`In the last 25 minutes a node claimed what is not its own: ${names(hostile)}.`
       : 'None in the last 25 minutes claimed what another node owns.',

@@ -28,14 +28,14 @@ b.warning,td.warning{color:var(--warning)}b.new{color:var(--new)}b.well,td.well{
 .two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px;margin-bottom:26px}
 .two>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .expiring{list-style:none;margin:0;padding:0}
-.expiring li,.axis{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr) 9.8em;gap:12px;align-items:center}
+.expiring li,.axis{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr) 11em;gap:12px;align-items:center}
 .expiring li{height:25px}.expiring a{color:inherit;text-decoration:none;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.expiring a:hover{text-decoration:underline}.expiring a span{color:var(--soft)}
 .expiring b{display:inline-block;width:1.1em;text-align:center}.expiring .warning b{color:var(--warning)}.expiring .well b{color:var(--well)}
 .expiring .when{font-size:13px;white-space:nowrap}.expiring .critical .when{color:var(--critical);font-weight:650}.expiring .warning .when{color:var(--warning)}
 svg{display:block;width:100%;overflow:visible}.track{height:18px}
 .rail{fill:var(--rail)}.critical .fill,rect.critical{fill:var(--critical)}.warning .fill,rect.warning{fill:var(--warning)}.well .fill,rect.well{fill:var(--mark)}rect.gap{fill:var(--card)}
 .axis{margin:26px 0 0}.axis svg{grid-column:2}.axis figcaption{grid-column:1;grid-row:1;font-size:12px;color:var(--soft);align-self:start}
-.zones rect{fill:var(--rail);opacity:.55}.ticks line{stroke:var(--line)}.labels text{fill:var(--soft);font-size:11.5px;text-anchor:middle}.labels .from{text-anchor:start}.labels .to{text-anchor:end}.labels .count{font-weight:600}
+.zones rect{fill:var(--rail);opacity:.55}.ticks line{stroke:var(--line)}.labels text{fill:var(--soft);font-size:11.5px;text-anchor:middle}.labels .to{text-anchor:end}.labels .count{font-weight:600}
 .more,.calm,.ages{color:var(--soft);margin:4px 0}.ages{font-size:12px;border-top:1px solid var(--line);padding-top:8px;margin:8px 0 0}
 .unknown ul{list-style:none;margin:0;padding:0}.unknown li{line-height:1.62}.unknown li i{font-style:normal;display:inline-block;width:1.3em;text-align:center}
 .unknown .bad i,.unknown .bad b{color:var(--critical)}.unknown .odd i,.unknown .odd b{color:var(--warning)}.unknown .none,.unknown .quiet,.names{color:var(--soft)}.none b{font-weight:400}
@@ -75,7 +75,7 @@ code{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 #discovery{margin-top:26px}
 footer{color:var(--soft);font-size:12px;margin-top:24px}
 @media(max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}}
-@media(max-width:640px){body{padding:12px}.proofs{grid-template-columns:minmax(0,1fr)}.expiring li,.axis{grid-template-columns:minmax(0,1fr) auto}.expiring .track,.labels .from{display:none}.axis svg{grid-column:1/-1}.axis figcaption{grid-column:1/-1;grid-row:auto}.stories li{white-space:normal}}
+@media(max-width:640px){body{padding:12px}.proofs{grid-template-columns:minmax(0,1fr)}.expiring li,.axis{grid-template-columns:minmax(0,1fr) auto}.expiring .track{display:none}.axis svg{grid-column:1/-1}.axis figcaption{grid-column:1/-1;grid-row:auto}.stories li{white-space:normal}}
 @media screen and (max-width:900px){.scroll{overflow:visible;background:none;border:0}#table{display:block;min-width:0}#table>thead{display:block;margin-bottom:8px}#table>thead>tr{display:flex;flex-wrap:wrap;gap:6px}#table>thead th:nth-child(n+5){display:none}#table>thead>tr>th{border:1px solid var(--line);border-radius:99px;padding:0;width:auto!important}#table>thead button{padding:8px 12px;min-height:36px}#table>tbody{display:block}
 #table>tbody>tr:not([hidden]){display:grid;grid-template-columns:minmax(0,1fr) auto;gap:2px 10px;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 12px;margin-bottom:8px}#table>tbody>tr>*{padding:0!important;border:0!important}#table>tbody>tr>td:nth-child(3),#table>tbody>tr>td:nth-child(4){grid-column:1/-1}#table>tbody>tr>td:nth-child(4)>small{display:inline}#table>tbody>tr>td:nth-child(4)::before{content:"First end: ";color:var(--soft)}#table>tbody>tr>td:nth-child(n+5){display:none}#table>tbody>tr>th{box-shadow:none}#table>tbody>tr.critical{border-left:4px solid var(--critical)}#table>tbody>tr.warning{border-left:4px solid var(--warning)}
 #table>tbody>tr>th button,.names a,.expiring a,.facts a,#empty button,.skip,#discovery a,h2 a,.unknown li>a{display:inline-block;min-height:28px;line-height:28px}.tile a,.stories a{padding:7px 0}.proofs a{display:inline-block;min-height:28px;line-height:28px}.tile dd.detail{line-height:1.7}.stories li{overflow-wrap:anywhere}.expiring li{min-height:32px;height:auto}fieldset button{min-height:36px}input{min-height:38px;width:100%}#tools label{flex:none}#tools>input{flex:1 1 12em}#shown{margin:0}

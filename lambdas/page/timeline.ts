@@ -63,7 +63,7 @@ function histogram(ends: readonly CertificateEnd[], now: number): Html {
 <g class="zones"><rect x="0" width="${share(ZONES.ended.until)}" height="${HEIGHT}" rx="3"/><rect x="${share(ZONES.later.from)}" width="${share(ZONES.later.until - ZONES.later.from)}" height="${HEIGHT}" rx="3"/></g>
 <g class="ticks">${TICKS.map((days) => tick(days))}</g>
 ${[...stacks].toSorted(([a], [b]) => a - b).map(([column, stack]) => bar(column, stack, unit))}
-<g class="labels"><text x="${share(ZONES.ended.until / 2)}" y="${HEIGHT + 16}">expired</text><text class="from" x="${share(ZONES.ahead.from)}" y="${HEIGHT + 16}">now</text>${TICKS.map((days) => tickLabel(days))}<text x="${share((ZONES.later.from + ZONES.later.until) / 2)}" y="${HEIGHT + 16}">later</text>${edgeCount(ZONES.ended, ended)}${edgeCount(ZONES.later, later)}</g>
+<g class="labels"><text x="${share(ZONES.ended.until / 2)}" y="${HEIGHT + 16}">expired</text>${TICKS.map((days) => tickLabel(days))}<text x="${share((ZONES.later.from + ZONES.later.until) / 2)}" y="${HEIGHT + 16}">later</text>${edgeCount(ZONES.ended, ended)}${edgeCount(ZONES.later, later)}</g>
 </svg><figcaption>${told}</figcaption></figure>`;
 }
 

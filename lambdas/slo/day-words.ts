@@ -5,7 +5,7 @@ export interface DayWords {
   readonly requests: number;
   /** `97.16 %`; absent when there was none. */
   readonly accepted?: string;
-  /** `6 without proof, 0 missed, 2 refused; half approved within 15 s, 95 % within 3 minutes` */
+  /** `6 without proof, 0 missed, 2 hostile; half approved within 15 s, 95 % within 3 minutes` */
   readonly details: string;
 }
 
@@ -20,7 +20,7 @@ export function dayWords({ counts, p50Seconds, p95Seconds }: Omit<DayState, 'acc
   return {
     requests,
     accepted: requests === 0 ? undefined : percent((us + others) / requests),
-    details: `${unprovable} without proof, ${missed} missed, ${refused} refused${waits}`,
+    details: `${unprovable} without proof, ${missed} missed, ${refused} hostile${waits}`,
   };
 }
 

@@ -285,9 +285,9 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.getByRole('button', { name: 'berlin-prod' }).click();
     const text = await page.locator('tr.detail').innerText();
     expect(text).toContain(
-      '80 % of 10 accepted; 2 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes',
+      '80 % of 10 accepted; 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes',
     );
-    expect(text).toContain('1209 approved by certmarshal, 3 by others, 1 missed, 2 refused, 3 without proof');
+    expect(text).toContain('1209 approved by certmarshal, 3 by others, 1 missed, 2 hostile, 3 without proof');
     expect(incidents).toEqual([]);
     await page.context().close();
   });

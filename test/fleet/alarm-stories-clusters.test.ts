@@ -27,7 +27,8 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
 
 const UNREADABLE =
   'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection was lost (ECONNRESET)';
-const HOSTILE = 'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); refused';
+const HOSTILE =
+  'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); not approved';
 
 describe('a cluster that cannot be reached', () => {
   it('rings after ten minutes, and is told once, and that it is over', async () => {

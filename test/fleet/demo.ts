@@ -71,7 +71,7 @@ try {
   );
   for (const instance of dublinNodes()) dublin.start(instance);
   stopEks = playEks(dublin);
-  screen.event('oslo', 'plain', 'a cluster that nobody has looked at for a year');
+  screen.event('oslo', 'plain', 'a cluster that no one has checked for a year');
 
   const ticker = setInterval(() => screen.standing(clusters.map(standingOf)), 250);
   for (let tick = 1; tick <= TICKS; tick += 1) {
@@ -81,7 +81,7 @@ try {
   clearInterval(ticker);
   screen.standing(clusters.map(standingOf));
   screen.close();
-  say(['', 'What ends when: an audit of each, 15 minutes apart in production']);
+  say(['', 'What expires when: an audit of each, 15 minutes apart in production']);
   for (const cluster of clusters) await auditCluster(cluster);
 } finally {
   screen.close();
@@ -93,8 +93,8 @@ say(['', 'What you would do next']);
 for (const [cluster, ...sentences] of [
   [
     'berlin',
-    `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If nobody moved that address on purpose,`,
-    'treat the node as compromised: docs/runbooks/san-not-owned.md',
+    `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If no one moved that address on purpose,`,
+    'treat the node as compromised: npx certmarshal runbook san-not-owned',
   ],
   [
     'dublin',
@@ -108,16 +108,12 @@ for (const [cluster, ...sentences] of [
   ],
   [
     'yours',
-    'look at a cluster of your own; the first says what it would approve, the second what ends when. Neither writes:',
+    'check a cluster of your own: the first says what it would approve, the second what expires when. Neither writes:',
   ],
 ] as const)
   say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
 // Never wrapped: it is to be pasted.
-say([
-  '',
-  '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config',
-  '  npm run -s certmarshal -- audit --kubeconfig ~/.kube/config',
-]);
+say(['', '  npx certmarshal sweep', '  npx certmarshal audit']);
 
 function say(lines: Lines): void {
   process.stdout.write(`${draw(lines, terminal)}\n`);
@@ -137,7 +133,7 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
         : `${approved.length} approved in ${report.durationMs / SPEED < 1000 ? `${Math.round(report.durationMs / SPEED)} ms` : 'one sweep'}, every name proven by its Machine`,
     );
   for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
-    tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} left undecided: ${row.message}  ${row.reason}`);
+    tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} not approved: ${row.message}  ${row.reason}`);
   for (const { message, remedy } of report.problems) tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${remedy}`);
 }
 

@@ -6,7 +6,19 @@ import { parseAst } from 'vitest/node';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** What is read: files, and folders with all that is in them. */
-const ROOTS = ['lambdas', 'lib', 'fleet.yaml', 'examples', 'CONTRIBUTING.md'];
+const ROOTS = [
+  'bin',
+  'lambdas',
+  'lib',
+  'docs',
+  'fleet.yaml',
+  'examples',
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+];
 
 const TABLE = '\n## Words\n';
 const contributing = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');

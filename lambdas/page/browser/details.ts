@@ -197,7 +197,7 @@ function sloFacts(slo: ClusterDetails['slo']): readonly Fact[] {
   return [
     [
       'Requests in 30 days',
-      `${us} approved by certmarshal, ${others} by others, ${missed} missed, ${refused} refused, ${unprovable} without proof`,
+      `${us} approved by certmarshal, ${others} by others, ${missed} missed, ${refused} hostile, ${unprovable} without proof`,
     ],
     [
       'Objective',

@@ -563,7 +563,11 @@ clusters:
     });
 
     it.each<[string, Examination, object]>([
-      ['is missing', {}, { status: 'failed', found: 'there is none', fix: { command: makeEntry(SWEEP_ROLE) } }],
+      [
+        'is missing',
+        {},
+        { status: 'failed', found: 'there is no access entry', fix: { command: makeEntry(SWEEP_ROLE) } },
+      ],
       [
         'has other groups',
         { entry: ['viewers'] },

@@ -205,7 +205,7 @@ describe('certmarshal rbac', () => {
   it('grants a recovery in roles of its own, and says what that means', () => {
     const printed = rbacManifests({ audit: false, recovery: true }, [DEFAULT_POLICY]);
     expect(printed).toMatch(
-      /# Whoever has this can make anybody a Node .*\n# certmarshal rbac --recovery, with the same subject, \| kubectl delete -f -\n/,
+      /# Anyone with this can make any user a Node .*\n# certmarshal rbac --recovery, with the same subject, \| kubectl delete -f -\n/,
     );
     const roles = rolesOf({ recovery: true, serviceAccount: 'kube-system/certmarshal' });
     // It is deleted with the same command: nothing else may be in it.

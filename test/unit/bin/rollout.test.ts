@@ -381,7 +381,7 @@ describe('certmarshal rollout status', () => {
       rolloutStatusCommand(SUBJECT, { ...OPTIONS, watch: true }, controller.signal, ports),
     );
     expect(outcome.status).toBe(1);
-    expect(outcome.stderr).toContain('its rollout goes on, nothing was undone');
+    expect(outcome.stderr).toContain('its rollout continues, nothing was undone');
   });
 
   it('is one document a look as JSON', async () => {

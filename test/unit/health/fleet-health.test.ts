@@ -457,7 +457,7 @@ describe('the signals of a cluster', () => {
         id: 'RequestsHostile',
         value: 2,
         parts: ['worker-3', 'worker-1'],
-        story: 'worker-3 asked for 10.0.1.24, which belongs to worker-8; refused, and 1 more',
+        story: 'worker-3 asked for 10.0.1.24, which belongs to worker-8; not approved, and 1 more',
         since: at(-5 * MINUTE),
         command: 'certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster paris',
       },
@@ -486,9 +486,9 @@ describe('the signals of a cluster', () => {
   it.each([
     [
       'DNS name worker-8.internal belongs to worker-8 (Machine a/b)',
-      'worker-3 asked for worker-8.internal, which belongs to worker-8 (Machine a/b); refused',
+      'worker-3 asked for worker-8.internal, which belongs to worker-8 (Machine a/b); not approved',
     ],
-    ['usages: client auth', 'a request of worker-3 is hostile: usages: client auth; refused'],
+    ['usages: client auth', 'a request of worker-3 is hostile: usages: client auth; not approved'],
   ])('say what a hostile node asked for: %s', (message, story) => {
     expect(clusterOf({ indexed: { verdicts: [hostile({ message })] } }).signals[0]?.story).toBe(story);
   });

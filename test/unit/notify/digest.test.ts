@@ -84,7 +84,7 @@ describe('digestOf', () => {
       'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: 100 % of 99.9 % in 30 days, 0 requests missed, 100 % of the error budget left',
-      'Requests of a day: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes',
+      'Requests of a day: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes',
     ]);
     expect(made.message?.digest?.requests).toEqual({ counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 });
   });
@@ -95,7 +95,7 @@ describe('digestOf', () => {
       'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: no request counted in 30 days',
-      'Requests of a day: 0 % of 96 accepted; 96 without proof, 0 missed, 0 refused',
+      'Requests of a day: 0 % of 96 accepted; 96 without proof, 0 missed, 0 hostile',
     ]);
   });
 

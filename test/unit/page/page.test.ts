@@ -158,7 +158,7 @@ describe('what it tells', () => {
   });
 
   it('names whoever claims what is not its own', () => {
-    const tile = /requests? refused in 30 days(.*?)<\/div>/s.exec(render(threeClusters()))?.[1];
+    const tile = /hostile requests? in 30 days(.*?)<\/div>/s.exec(render(threeClusters()))?.[1];
     expect(tile).toContain('<a href="#cluster=berlin-prod">berlin-prod</a>');
   });
 
@@ -182,7 +182,7 @@ describe('what it tells', () => {
   it('tells of all requests of a day how many were accepted, how many nobody could prove, and how long they waited', () => {
     const health = threeClusters();
     expect(tileOf(health, 'requests of a day')).toBe(
-      'of all 10 requests of a day accepted 80 % ! 2 without proof, 0 missed, 0 refused; half approved within 15 s, 95 % within 3 minutes.',
+      'of all 10 requests of a day accepted 80 % ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
     );
     expect(tileOf(health, 'of provable')).toContain('99.9');
     expect(dataOf(render(health)).clusters[0]?.day).toEqual([5, 3, 0, 0, 2, 15, 180]);
@@ -198,7 +198,7 @@ describe('what it tells', () => {
     const health = healthOf([{ registered, indexed: { ...indexed, slo } }]);
     expect(tileOf(health, 'of provable')).toContain('–');
     expect(tileOf(health, 'requests of a day')).toBe(
-      'of all 96 requests of a day accepted 0 % ! 96 without proof, 0 missed, 0 refused.',
+      'of all 96 requests of a day accepted 0 % ! 96 without proof, 0 missed, 0 hostile.',
     );
   });
 

@@ -238,20 +238,20 @@ describe('the requests of a day', () => {
   });
 
   it.each([
-    ['none', dayOf(NOTHING), 0, undefined, '0 without proof, 0 missed, 0 refused'],
+    ['none', dayOf(NOTHING), 0, undefined, '0 without proof, 0 missed, 0 hostile'],
     [
       'some that waited',
       { counts: { us: 4, others: 2, missed: 1, refused: 2, unprovable: 3 }, p50Seconds: 30, p95Seconds: 900 },
       12,
       '50 %',
-      '3 without proof, 1 missed, 2 refused; half approved within 30 s, 95 % within 15 minutes',
+      '3 without proof, 1 missed, 2 hostile; half approved within 30 s, 95 % within 15 minutes',
     ],
     [
       'some that waited for long',
       { counts: { us: 0, others: 1, missed: 0, refused: 0, unprovable: 0 }, p50Seconds: 60, p95Seconds: 3_600 },
       1,
       '100 %',
-      '0 without proof, 0 missed, 0 refused; half approved within 1 minute, 95 % within 60 minutes',
+      '0 without proof, 0 missed, 0 hostile; half approved within 1 minute, 95 % within 60 minutes',
     ],
   ])('are told: %s', (_, state, requests, accepted, details) => {
     expect(dayWords(state)).toEqual({ requests, accepted, details });
