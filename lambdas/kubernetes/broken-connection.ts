@@ -165,7 +165,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
       }
       return {
         kind: 'unreachable',
-        problem: code === '' ? 'the connection was lost' : `the connection was lost (${code})`,
+        problem: code === '' ? 'the connection broke' : `the connection broke (${code})`,
         remedy: 'Check the route, security groups and firewalls between here and the API server.',
       };
   }

@@ -233,7 +233,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const { status, stdout, stderr } = await run(`rollout start --yes ${ofParis}`);
     expect(status).toBe(1);
     // The authority of these tests ends in a week.
-    expect(stdout).toMatch(/✖ CN=certmarshal test cluster ends at .*, within a year {2}\(authority-outlives\)/);
+    expect(stdout).toMatch(/✖ CN=certmarshal test cluster expires at .*, within a year {2}\(authority-outlives\)/);
     expect(stdout).toContain('by hand   refused: authority-outlives');
     expect(stderr).toContain('Nothing was written: would roll 3 control plane machines');
     expect(await annotationsOf(paris)).not.toHaveProperty(ROLLOUT_ANNOTATION);
@@ -278,7 +278,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(begun.status).toBe(0);
     expect(begun.stdout).toContain(`Next  certmarshal rollout status --watch ${managed}\n`);
     const other = await run(`rollout start --yes ${managed}`);
-    expect(other).toMatchObject({ status: 1, stderr: 'Nothing was written: a rollout goes on.\n' });
+    expect(other).toMatchObject({ status: 1, stderr: 'Nothing was written: a rollout is running.\n' });
 
     const status = await run(`rollout status ${ofParis}`);
     expect(status.status).toBe(0);

@@ -35,8 +35,8 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   // Every fifth minute is audited: the audits in the 57th and the 72nd minute of the story are the first that see less than a fifth, and less than a
   // twentieth. CloudWatch wants two minutes of that.
   expect(story.rang()).toEqual({ 'certificate-warning': 59, warning: 59, 'certificate-critical': 74, critical: 74 });
-  const said = 'berlin: the kube-apiserver certificate at SERVER ends in';
-  const over = 'berlin: over: the kube-apiserver certificate at SERVER ends in';
+  const said = 'berlin: the kube-apiserver certificate at SERVER expires in';
+  const over = 'berlin: over: the kube-apiserver certificate at SERVER expires in';
   // What is away for a quarter of an hour is over, as a look every fifth minute sees it.
   expect(story.told()).toEqual([
     `59 [warning] ${said} 19 minutes`,
@@ -60,7 +60,7 @@ it('tells that a certificate has ended, and what that means', async () => {
   expect(story.rang()).toEqual({ 'certificate-critical': 3, 'cluster-unreadable': 11, critical: 3 });
   await server.serveUntil(lastsLong().certificateNotAfter);
   await story.until(() => story.isOver(), 45);
-  const ended = 'the kube-apiserver certificate at SERVER ended 35 minutes ago';
+  const ended = 'the kube-apiserver certificate at SERVER expired 35 minutes ago';
   const unreadable =
     'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or its CA, has expired';
   expect(story.told()).toEqual([
@@ -94,7 +94,7 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
   const restarted = startKubelet({ api, node, random: seededRandom(1) });
   await story.until(() => story.isOver(), 42);
   const said =
-    'the kubelet serving certificate of berlin-1 ends in 8 minutes; the kubelet should have renewed it before 90 % of its lifetime';
+    'the kubelet serving certificate of berlin-1 expires in 8 minutes; the kubelet should have renewed it before 90 % of its lifetime';
   // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 94, warning: 94 });
   expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [recovered] berlin: over: ${said}`]);

@@ -26,7 +26,7 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
 }
 
 const UNREADABLE =
-  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection was lost (ECONNRESET)';
+  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
 const HOSTILE =
   'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); not approved';
 
@@ -108,7 +108,7 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   for (const { metadata } of api.csrs.all()) api.csrs.remove(metadata.name);
   await story.until(() => story.isOver(), 42);
   const said =
-    '5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving wait undecided, the oldest for 17 minutes; a kubelet gives up after 15 minutes';
+    '5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving are pending, the oldest for 17 minutes; a kubelet gives up after 15 minutes';
   // They wait after 15 minutes; the audit that says so is in the seventeenth.
   expect(story.rang()).toEqual({ 'requests-waiting': 19, warning: 19 });
   expect(story.told()).toEqual([

@@ -8,7 +8,7 @@ const start = async (): Promise<Story<TwoClusters>> =>
 
 const KEY = 'ClusterUnreadable berlin';
 const UNREADABLE =
-  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection was lost (ECONNRESET)';
+  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
 
 describe('one incident, opened and closed', () => {
   it('has the same key and the same words on the pager, while CloudWatch tells the fallback topic', async () => {

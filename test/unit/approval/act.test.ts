@@ -118,8 +118,8 @@ const throwing = (thrown: unknown) => () => {
 
 describe('a decision that was sent', () => {
   it.each<[string, Partial<KubernetesErrorDetails>]>([
-    ['the connection was lost', { kind: 'unreachable', code: 'ECONNRESET' }],
-    ['the connection was lost without a code', { kind: 'unreachable' }],
+    ['the connection broke', { kind: 'unreachable', code: 'ECONNRESET' }],
+    ['the connection broke without a code', { kind: 'unreachable' }],
     ['no answer came in time', { kind: 'timeout' }],
     ['the client was closed', { kind: 'aborted' }],
     ['the server failed', { kind: 'server', status: 500 }],

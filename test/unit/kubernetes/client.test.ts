@@ -219,14 +219,14 @@ describe('answers', () => {
         response.write('{"items":', () => response.destroy());
       },
       kind: 'unreachable',
-      says: /the connection was lost \(ECONNRESET\)/,
+      says: /the connection broke \(ECONNRESET\)/,
       requests: 4,
     },
     {
       name: 'a connection that ends without an answer',
       handler: (_, response) => response.destroy(),
       kind: 'unreachable',
-      says: /the connection was lost \(ECONNRESET\)/,
+      says: /the connection broke \(ECONNRESET\)/,
       requests: 4,
     },
   ];

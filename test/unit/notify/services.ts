@@ -133,7 +133,7 @@ export function fiveStories(): readonly Incidents[] {
             {
               kind: 'network',
               object: 'list certificatesigningrequests',
-              message: 'the connection was lost (ECONNRESET)',
+              message: 'the connection broke (ECONNRESET)',
               remedy: 'Check the route.',
               since: at(-11 * MINUTE),
             },
