@@ -158,6 +158,6 @@ describe('a Machine without an address of a type that is known', () => {
     const findings = await audited(strange(etcd), machines, tlsSource);
     const message = findings.find(({ object }) => object === 'tls etcd-server')?.message;
     expect(message).toContain(`${server}:2379`);
-    expect(message).toContain('look at status.addresses of the Node, kubectl get nodes -o wide, and of its Machine');
+    expect(message).toContain('check status.addresses of the Node, kubectl get nodes -o wide, and of its Machine');
   });
 });
