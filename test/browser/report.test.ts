@@ -410,7 +410,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     const { page } = await open(fleetOf(30, 5));
     await page.locator('.tile a', { hasText: 'with a warning' }).click();
     await expect.poll(() => visibleRows(page).count()).toBe(2);
-    await page.locator('.tile', { hasText: 'refused' }).locator('a').first().click();
+    await page.locator('.tile', { hasText: 'hostile request' }).locator('a').first().click();
     expect(await opened(page).textContent()).toBe('berlin-prod');
     await page.context().close();
   });
