@@ -111,7 +111,11 @@ function jitter(random: Random): Random {
 }
 
 /** Adds the Machine of a node, as Cluster API would show it. */
-export function addMachine({ name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
+export function addMachine(
+  { name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>,
+  node: SimulatedNode,
+  machineOf = workerMachine,
+): void {
   const now = kubernetesTime(server.api.clock.now());
   const of = { provider: PROVIDERS['Nutanix, 0.26'], name: cluster };
   // Cluster API has no Machine without its Cluster.
@@ -123,7 +127,7 @@ export function addMachine({ name: cluster, server }: Pick<DemoCluster, 'name' |
     });
   }
   const name = `${cluster}-${node.name}`;
-  const made = workerMachine(of, { name, address: '' });
+  const made = machineOf(of, { name, address: '' });
   server.api.machines?.put({
     ...made,
     metadata: { ...made.metadata, uid: `machine-${name}`, creationTimestamp: now },

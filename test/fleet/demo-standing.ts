@@ -1,12 +1,12 @@
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import type { Standing } from './demo-screen.ts';
 
-/** How a cluster stands after its latest sweep; before the first one nobody knows. */
+/** How a cluster stands after its latest sweep; unknown before the first one. */
 export function standingAfter(
   report: SweepReport | undefined,
   counts: Pick<Standing, 'cluster' | 'served' | 'nodes'>,
 ): Standing {
-  if (report === undefined) return { ...counts, mood: 'plain', note: 'not looked at yet' };
+  if (report === undefined) return { ...counts, mood: 'plain', note: 'not checked yet' };
   if (!report.readable) return { ...counts, mood: 'bad', note: 'not readable: its API certificate has expired' };
   const refused = report.rows.find(({ hostile }) => hostile);
   if (refused !== undefined) return { ...counts, mood: 'bad', note: `${refused.node} asks for what it does not own` };

@@ -10,7 +10,7 @@ describe('the standing of a cluster of the demo', () => {
   const thief = rowOf({ node: 'worker-17', verdict: 'leave', reason: 'SanNotOwned', hostile: true });
 
   it.each([
-    ['before its first sweep', undefined, counts, 'plain', 'not looked at yet'],
+    ['before its first sweep', undefined, counts, 'plain', 'not checked yet'],
     ['with one node left', reportOf({}), counts, 'warn', '1 node waits for a certificate'],
     ['with two', reportOf({}), { ...counts, served: 5 }, 'warn', '2 nodes wait for a certificate'],
     ['with none', reportOf({}), { ...counts, served: 7 }, 'good', 'every node serves with a certificate'],
@@ -41,7 +41,7 @@ describe('the screen of the demo', () => {
     served: 59,
     nodes: 60,
     mood: 'plain',
-    note: 'not looked at yet '.repeat(4),
+    note: 'not checked yet '.repeat(4),
   };
 
   it.each([120, 80, 64])('fits into %i columns, and erases as many lines as it drew', (columns) => {

@@ -6,6 +6,7 @@ import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
+import { controlPlaneMachine } from '../providers/objects.ts';
 import { fastClock } from './clock.ts';
 import { addMachine, type DemoCluster, startDemoCluster } from './demo-cluster.ts';
 import { openScreen, type Standing } from './demo-screen.ts';
@@ -57,6 +58,11 @@ const reports = new Map<string, SweepReport>();
 let stopEks: () => void = () => {};
 
 try {
+  addMachine(
+    berlin,
+    { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['10.20.1.1'] },
+    controlPlaneMachine,
+  );
   for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index));
   screen.event('berlin', 'plain', `${WORKERS} nodes restart at once; each asks for a serving certificate`);
   for (let index = 1; index <= WORKERS; index += 1)
@@ -104,7 +110,7 @@ for (const [cluster, ...sentences] of [
   [
     'oslo',
     'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
-    'Renew the control plane certificates by hand: eksctl anywhere renew certificates',
+    'Renew the control plane certificates by hand: npx certmarshal runbook certificate-expired',
   ],
   [
     'yours',
