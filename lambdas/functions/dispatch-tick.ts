@@ -29,7 +29,10 @@ export interface DispatchOptions extends Telemetry {
   readonly fleet: Fleet;
   readonly hub: HubIdentity;
   readonly state: JsonObjects;
-  /** Reads those of the sources that have EKS clusters, each result as it comes; those it has no time for are `unfinished`. */
+  /**
+   * Lists the EKS clusters of each source and yields each result as it arrives; sources without time left are
+   * `unfinished`.
+   */
   readonly discover: (
     sources: readonly string[],
     previous: Registry | undefined,
@@ -45,45 +48,49 @@ export interface DispatchOptions extends Telemetry {
   readonly clock: () => number;
 }
 
-/** Kinds of problems that ring nothing: a cluster is made, deleted, or gone, of which the registry tells for two weeks; names of clusters were chosen long ago. */
+/**
+ * Problems that fire no alarm: the cluster is being created or deleted, is gone (the registry says so for two weeks),
+ * or shares its name, and so its token, with another one.
+ */
 const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing', SHARED_TOKEN]);
 
 interface Sent {
   /** Clusters whose orders are in their queues. */
   readonly count: number;
-  /** One for each lane in which some are not. */
+  /** One for each lane with unsent orders. */
   readonly errors: readonly Error[];
   readonly assigned: TickPlan['assigned'];
 }
 
-/** Of the problems of a tick; the outcome has them all. */
+/** In the log; the outcome has all problems. */
 const LOGGED_PROBLEMS = 20;
 
 export interface TickSignals {
-  /** Ends the discovery: what follows it takes time too. */
+  /** Ends the discovery, early enough for what follows it. */
   readonly discovery: AbortSignal;
   /** Ends everything. */
   readonly all: AbortSignal;
 }
 
 /**
- * One tick: orders for every cluster that is known, then a look for others in the time that is left.
+ * One tick: sends orders for every known cluster, then discovers clusters in the time left.
  *
  * @param tick the minute, in milliseconds since the epoch
- * @throws Error when an order is not in its queue. Anything else that fails is a problem of the outcome.
+ * @throws Error when an order is not in its queue. Any other failure is a problem of the outcome.
  */
 export type DispatchTick = (tick: number, signals: TickSignals) => Promise<void>;
 
 interface Read<T> {
   readonly value?: T;
   readonly etag?: string;
-  /** S3 did not answer: nothing is known of the object, and it must not be written. */
+  /** S3 failed: the object is unknown and must not be written. */
   readonly unknown?: true;
 }
 
 /**
- * Clusters come from the registry as the last ticks left it. What costs nothing to look at is looked at in every tick: the clusters
- * that `fleet.yaml` lists and those that sweeps of management clusters found. So a listed cluster is swept although S3 fails.
+ * Clusters come from the registry of earlier ticks. Sources that cost nothing are read at every tick: the clusters
+ * listed in `fleet.yaml` and those that sweeps of management clusters found. So a listed cluster is swept even when S3
+ * fails.
  */
 export function createDispatchTick(options: DispatchOptions): DispatchTick {
   const { fleet, hub, state, clock, logger, metrics } = options;
@@ -127,14 +134,14 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     let sent: Sent;
     if (stored.unknown) sent = await sendAll(known);
     else if (stored.value === undefined) {
-      // Nothing was ever found: there is nothing to send before.
+      // The first discovery: without a registry there are no orders to send first.
       registry = await look();
       sent = await sendAll(registry);
     } else {
       sent = await sendAll(known);
       registry = await look();
     }
-    // What was not read must not be written: it would forget every cluster.
+    // Writing a registry that was not read would forget every cluster.
     if (!stored.unknown) await write(withShards(registry, sent.assigned), stored.etag, problems, signals.all);
 
     await started;
@@ -188,13 +195,13 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     try {
       await state.write(STATE_KEYS.registry, registry, etag, signal);
     } catch (error) {
-      // Another dispatch was faster. What it found is as good, and what only we found is found again.
+      // Another dispatch wrote first. Its registry is as good; the next tick finds again what only this run found.
       if (error instanceof AwsError && error.kind === 'conflict') logger.info('another dispatch wrote the registry');
       else problems.push(awsProblem(STATE_KEYS.registry, error));
     }
   }
 
-  /** Sources that are not due are left alone. */
+  /** Skips sources that are not due. */
   async function discover(
     previous: Registry | undefined,
     now: number,
@@ -235,7 +242,10 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     return { count: sent, errors };
   }
 
-  /** Lets report run when the sweeps of the tick have had their time. Never fails the tick: the report of the next one folds as much. */
+  /**
+   * Starts report once the sweeps of the tick have had their time. Never fails the tick: the next report folds the same
+   * outcomes.
+   */
   async function startReport(tick: number, problems: Problem[], signal: AbortSignal): Promise<void> {
     const { delaySeconds } = HUB_SIZES.report;
     try {
@@ -245,7 +255,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     }
   }
 
-  /** Never fails the tick: the next one tells as much. Without outcomes for some minutes an alarm rings. */
+  /** Never fails the tick: the next tick sends the same. An alarm fires after some minutes without outcomes. */
   async function tell(outcome: DispatchOutcome, signal: AbortSignal): Promise<void> {
     try {
       await options.sendOutcome(encodeOutcomes([encodeOutcome(outcome)]), signal);
@@ -255,7 +265,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   }
 }
 
-/** A cluster that was not ordered in this tick waits for no outcome. */
+/** No outcome is expected from a cluster without an order in this tick. */
 function withShards(registry: Registry, assigned: TickPlan['assigned']): Registry {
   const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [
     id,

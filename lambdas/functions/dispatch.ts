@@ -12,7 +12,7 @@ import { createDispatchTick } from './dispatch-tick.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
 
-/** The discovery ends this long before Lambda ends the function: the registry and the outcome are still to be written. */
+/** Reserved at the end of the invocation for writing the registry and the outcome. */
 const WRAP_UP_MS = 10_000;
 
 const telemetry = createTelemetry('dispatch');
@@ -35,7 +35,7 @@ const dispatchTick = createDispatchTick({
   ...telemetry,
 });
 
-/** Once a minute: one order for each cluster of the fleet. Fails when any of them is not in its queue. */
+/** Sends one order for each cluster of the fleet, once a minute. Fails when an order is not in its queue. */
 export const handler = createHandler(telemetry, async (event, signal, context) => {
   const discoveryMs = Math.max(0, context.getRemainingTimeInMillis() - WRAP_UP_MS);
   const discovery = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);

@@ -1,14 +1,14 @@
 import { MAX_MESSAGES, type ReceivedMessage } from '../aws/queues.ts';
 
-/** Requests at once. */
+/** Concurrent requests. */
 const MAX_WIDTH = 8;
 
 export interface DrainOptions {
-  /** One request. @returns none when none is there. @throws AwsError */
+  /** One request. @returns an empty list when the queue is empty. @throws AwsError */
   readonly receive: (signal: AbortSignal) => Promise<readonly ReceivedMessage[]>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** No round of requests begins when one of them is reached: what is left waits for the next time. */
+  /** No round of requests starts beyond these; the rest stays for the next run. */
   readonly most: { readonly messages: number; readonly bytes: number; readonly ms: number };
 }
 
@@ -18,7 +18,10 @@ export interface Drained {
   readonly error?: unknown;
 }
 
-/** Receives what is in a queue, in rounds of requests, each twice as wide as the last one was full, until one finds nothing, one fails, or enough is there. Never rejects. */
+/**
+ * Receives the messages of a queue in rounds of concurrent requests. A full round doubles the next one. Stops when a
+ * round is empty, fails, or reaches the bounds. Never rejects.
+ */
 export async function drainQueue({ receive, clock, most }: DrainOptions, signal: AbortSignal): Promise<Drained> {
   const messages: ReceivedMessage[] = [];
   const endsAt = clock() + most.ms;

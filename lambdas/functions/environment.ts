@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { HubIdentity } from '../fleet/sources.ts';
 
 /**
- * A JSON file that was deployed beside the bundle. Synthesis validated the content before it wrote it: nobody checks it again.
+ * A JSON file deployed beside the bundle. Synthesis validated its content, so it is not checked again.
  *
  * @param bundleUrl `import.meta.url` of the bundle
  */
@@ -12,7 +12,7 @@ export function readBesideBundle<T>(bundleUrl: string, fileName: string): T {
   return value;
 }
 
-/** @throws Error that names the variable when the function was deployed without it */
+/** @throws Error that names the missing variable */
 export function requiredVariable(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === '')
@@ -29,7 +29,7 @@ export function hubIdentity(): HubIdentity {
   };
 }
 
-/** Something for the queue of each lane, from the variable LANE_QUEUE_URLS: URLs by name of the lane. */
+/** Makes something for the queue of each lane, from the variable LANE_QUEUE_URLS: URLs by name of the lane. */
 export function queueByLane<T>(make: (queueUrl: string) => T): ReadonlyMap<string, T> {
   const urls: Readonly<Record<string, string>> = JSON.parse(requiredVariable('LANE_QUEUE_URLS'));
   return new Map(Object.entries(urls).map(([lane, url]) => [lane, make(url)]));

@@ -18,11 +18,11 @@ import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type HintEvent, readHintEvent } from './hint-event.ts';
 import { messagesByLane } from './lane-queues.ts';
 
-/** From the launch of an instance to the request of its kubelet, roughly: it has to boot first. Milliseconds. */
+/** From the launch of an instance to the request of its kubelet, roughly: the time to boot. Milliseconds. */
 const BOOT_MS = 45_000;
 /**
- * A launch does not say for which cluster it is. Where there are more clusters than this, it says too little: sweeping some of them would be
- * arbitrary, and all of them more work than waiting for the tick.
+ * A launch does not name its cluster. Above this number of candidates it is ignored: sweeping some would be arbitrary,
+ * and sweeping all costs more than waiting for the tick.
  */
 const MAX_CLUSTERS = 50;
 /** Amazon SQS API Reference, SendMessage, DelaySeconds. */
@@ -33,9 +33,9 @@ export interface HintOptions extends Telemetry {
   readonly policies: readonly ApprovalPolicy[];
   /** What targets of the registry are fitted to. */
   readonly fleet: FleetOfTargets;
-  /** Where this runs, and whose audit logs and launches it gets. */
+  /** The account and Region of this function, whose audit logs and launches it receives. */
   readonly hub: HubIdentity;
-  /** Puts a hint where it waits. */
+  /** Queues a hint with a delay. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
   /** By lane. */
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
@@ -44,10 +44,11 @@ export interface HintOptions extends Telemetry {
 }
 
 /**
- * A hint waits until the request that it is about may be judged, and then becomes an order like that of a tick. A cluster is swept by
- * hints once in three seconds at most, because orders for one interval are one; it is idle work for the cluster, one LIST a sweep.
+ * Delays a hint until the policies allow its request to be judged, then turns it into an order like that of a tick.
+ * Orders of one interval are deduplicated, so hints sweep a cluster at most once in three seconds; a sweep without
+ * requests costs the cluster one LIST.
  *
- * @throws AwsError, UnsentOrdersError when a hint is lost, or comes again
+ * @throws AwsError, UnsentOrdersError when a hint could not be queued; the hint is delivered again
  */
 export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
 
@@ -93,7 +94,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     return [];
   }
 
-  /** @param asked when the request was or will be made, in milliseconds since the epoch */
+  /** @param asked when the request was made or will be made, in milliseconds since the epoch */
   async function waitFor(clusters: readonly RegisteredCluster[], asked: number, signal: AbortSignal): Promise<void> {
     await Promise.all(
       clusters.map(async (cluster) => {
@@ -123,9 +124,9 @@ export function createHintHandler(options: HintOptions): HandleHint {
       if (await isRipe(hint, registry, signal)) ripe.push(hint);
     if (ripe.length === 0) return;
     const index = indexOf(await state.read(STATE_KEYS.index, signal));
-    // Where the ticks have it swept: in another message group a hint would be a second sweep at the same time.
+    // The message group of the ticks: another group would allow a second sweep at the same time.
     const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
-    // Audits, rollouts and recovery windows are for ticks.
+    // Only ticks order audits, rollouts and recovery.
     const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
     const orders = new Map(placed.map((one) => [one.order.target.id, one]));
     for (const { id, due } of ripe) {
@@ -139,7 +140,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     }
   }
 
-  /** One that is fresh waits again where the requests of its cluster are judged later. */
+  /** A fresh hint waits again where the policies judge the requests of its cluster later. */
   async function isRipe({ id, due, fresh }: WaitingHint, registry: Registry, signal: AbortSignal): Promise<boolean> {
     if (fresh === undefined) return true;
     const cluster = entryOf(registry.clusters, id);
@@ -161,15 +162,15 @@ export function createHintHandler(options: HintOptions): HandleHint {
     return undefined;
   }
 
-  /** Before the first discovery there is none, and nothing to hint. */
+  /** No registry before the first discovery, so nothing to hint at. */
   async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
     return registryOf(await state.read(STATE_KEYS.registry, signal));
   }
 }
 
 /**
- * Makes it once of each version: hints come every three seconds, and to check an object of 10,000 clusters takes a processor several times as long as to read it. The registry changes
- * every few minutes, and the index once a minute.
+ * Parses each version of an object once. Hints arrive every three seconds, and validating an object of 10,000 clusters
+ * takes several times as long as downloading it. The registry changes every few minutes, the index every minute.
  */
 function ofEachVersion<T>(make: (value: unknown) => T | undefined): (stored: JsonObject | undefined) => T | undefined {
   let last: { readonly etag: string | undefined; readonly made: T | undefined } | undefined;

@@ -45,35 +45,35 @@ import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { DAY_MS } from '../time.ts';
 
-/** Hundreds of messages may come at once: all but one find that somebody tells it already. */
+/** Hundreds of messages can arrive at once: conditional writes let one of them win, and the others try again. */
 const TRIES = 8;
 const MAX_WAIT_MS = 500;
-/** Who gets single events may not take the time in which is written what people were told. Milliseconds. */
+/** Sending single events must leave time to record what was sent. Milliseconds. */
 const EVENTS_MS = 8_000;
-/** For another run that sends events of the same incident: as long as it may take. */
+/** How long to wait for another run that sends events of the same incident. */
 const WAIT_MS = 1_000;
 const WAITS = EVENTS_MS / WAIT_MS;
-/** What nobody took for so long is dropped. Milliseconds. */
+/** Undelivered events are dropped after this. Milliseconds. */
 const KEPT_MS = 7 * DAY_MS;
 /** Calls of SNS at a time. */
 const LANES = 10;
-/** Messages that a chat gets at once; what is more is one. Source: Slack, "Rate limits": one a second, short bursts. */
+/** Above this, the rest becomes one message. Source: Slack, "Rate limits": one message a second, short bursts. */
 const MAX_CHAT = 10;
 
 export interface NotifyOptions extends Telemetry {
   readonly state: JsonObjects;
-  /** The name of its bucket, for people. */
+  /** For texts. */
   readonly bucket?: string;
   readonly monitoring: Monitoring & {
     /** The URL at which the runbooks are published. */
     readonly runbooks?: string;
   };
-  /** To the topic of the severity, and to those of single incidents. @throws AwsError */
+  /** Publishes to the topic of the severity, or to the topic of single incidents. @throws AwsError */
   readonly publish: Publish<AlarmSeverity | Exclude<Receiver, 'bus'>>;
   /** Where the topics are. */
   readonly place: TopicPlace;
   readonly putEvents: (events: readonly BusEvent[], signal: AbortSignal) => Promise<UnsentEvents<BusEvent>>;
-  /** To the report page; undefined where messages carry none. */
+  /** To the report page. */
   readonly link: Link | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -83,38 +83,41 @@ export interface NotifyOptions extends Telemetry {
 }
 
 /**
- * Tells people what an alarm means, every few minutes what else rings by now or is over, and once a day how the fleet is.
+ * Turns alarms of CloudWatch into messages, looks every few minutes for what opened or closed since, and sends the
+ * daily digest.
  *
- * What will be told is claimed first, with a conditional write, so that of many messages about one thing one tells it. Then come the people, the record of it with an
- * event for each incident, and then who gets these one by one: pager, chat and EventBridge. A claim that nobody confirmed is told again: who ends in between has told it
- * perhaps, and twice is better than never. An event stays in the record until everybody has it.
+ * A run claims what it is about to send with a conditional write, so concurrent messages about one incident are sent
+ * once. It then publishes the messages, records them with one event for each incident, and last delivers these events
+ * to pager, chat and EventBridge. An unconfirmed claim is sent again: a run that died may have sent it, and twice is
+ * better than never. An event stays recorded until every receiver has it.
  *
- * @throws Error when people could not be told, when what came is no message of CloudWatch or cannot be used yet, or when pager, chat or EventBridge did not take an event of it.
- * Lambda then comes again, and in the end hands the message itself to people.
+ * @throws Error when people could not be notified, when the input is not a message of CloudWatch or cannot be used yet,
+ * or when a receiver did not accept an event. Lambda then retries, and after the last try publishes the original
+ * message.
  */
 export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void>;
 
 interface Stored {
   readonly told: NotificationState;
   readonly etag?: string;
-  /** S3 did not answer: it must not be written over. */
+  /** S3 failed: the stored state must not be overwritten. */
   readonly unknown?: true;
 }
 
 interface Seen {
   readonly health: FleetHealth | undefined;
-  /** Why there is none. */
+  /** Why the health is unknown. */
   readonly problem?: string;
 }
 
-/** What one of the receivers did not take. */
+/** What one receiver did not accept. */
 interface Undelivered {
   readonly unsent: readonly UnsentEvent[];
-  /** Why; the first reason of them. */
+  /** The first failure. */
   readonly error?: AwsError;
 }
 
-/** A message to a topic, and the events that it tells: one, or many of which no other message of the same call tells. */
+/** A message to a topic, and the events it contains. */
 interface Outgoing {
   readonly of: readonly UnsentEvent[];
   readonly message: TopicMessage;
@@ -139,7 +142,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const planOf = ({ told, unknown }: Stored): Plan => {
       const common = { message, told, now: clock(), bucket: options.bucket, runbooks: monitoring.runbooks, link };
       if (named === undefined) return planUnknown(common);
-      // An end that is not remembered would hide the next beginning.
+      // Closing an incident without recording it would hide the next one.
       if (unknown && message.state === 'OK')
         return { messages: [], change: {}, again: 'what people were told cannot be read' };
       return planNotifications({ ...common, named, health, settings: monitoring.alarms });
@@ -153,7 +156,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     });
   }
 
-  /** Nothing but people who could not be told is worth a second run: the next look is near. */
+  /** Fails only when people could not be notified: the next look is soon. */
   async function look(signal: AbortSignal): Promise<void> {
     const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
     const planOf = ({ told, unknown }: Stored): Plan =>
@@ -172,7 +175,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     logger.info('look', { messages, problem });
   }
 
-  /** What an earlier run recorded and did not send. Of a fresh one somebody is sending it. */
+  /** Delivers what an earlier run recorded and did not send. Fresh events are left to the run that recorded them. */
   async function deliverOld(signal: AbortSignal): Promise<void> {
     const { told } = await readState(signal);
     await deliver(
@@ -190,10 +193,10 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 
   /**
-   * Plans, claims and tells; where somebody else wrote meanwhile, from the beginning.
+   * Plans, claims and sends; starts again where another run wrote in between.
    *
-   * @param isNeeded what is to be remembered must be, else Lambda has to come again
-   * @returns how many messages people got
+   * @param isNeeded throws where the change cannot be recorded, so that Lambda retries
+   * @returns the number of messages sent to people
    */
   async function settle(planOf: (stored: Stored) => Plan, signal: AbortSignal, isNeeded: boolean): Promise<number> {
     for (let turn = 1; ; turn += 1) {
@@ -203,7 +206,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       if (again !== undefined) throw new Error(`The message of CloudWatch cannot be used yet: ${again}.`);
       if (messages.length === 0 && changesNothing(stored.told, change)) return 0;
       const isClaimed = (change.opened ?? []).length + (change.closed ?? []).length > 0;
-      // Of what nothing is open there is no claim, but only that it was told.
+      // Without an open incident nothing is claimed: only the time of the message is recorded.
       if (messages.length > 0 && !isClaimed) {
         await tell(plan, signal);
         return messages.length;
@@ -240,14 +243,14 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     count(metrics, { [METRIC.notified]: messages.length });
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;
-    // With its events: who ends now has told people all the same, and the next look sends them.
+    // The events are recorded too: if this run dies now, the next look sends them.
     let before: readonly UnsentEvent[] = [];
     const incidents = new Set(events.map(incidentOf));
     await update((told) => {
       before = told.unsent.filter((event) => incidents.has(incidentOf(event)));
       return markNotified(told, change, kept([...told.unsent, ...events]));
     }, signal);
-    // What another run sends right now must arrive first. Of one that died the next look sends all.
+    // Events of another run must arrive first. If that run died, the next look sends all.
     const mine = new Set(events.map(nameOf));
     for (let turn = 0; turn < WAITS && before.some(isSending); turn += 1) {
       await options.wait(WAIT_MS, signal);
@@ -262,12 +265,15 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     if (error !== undefined) throw error;
   }
 
-  /** Whether another run may be sending it. One that a receiver has already was tried: that run is done with it. */
+  /**
+   * Whether another run may be sending it now. An event that some receiver already has was tried, so that run is done
+   * with it.
+   */
   function isSending({ detail, detailType, to }: UnsentEvent): boolean {
     return to.length === receiversOf(detailType).length && isFresh(detail.at, clock());
   }
 
-  /** Tries all receivers of each event, and records who did not get it. @returns why, the first reason */
+  /** Tries all receivers of each event and records which of them still lack it. @returns the first failure */
   async function deliver(tried: readonly UnsentEvent[], signal: AbortSignal): Promise<AwsError | undefined> {
     if (tried.length === 0) return undefined;
     const brief = AbortSignal.any([signal, AbortSignal.timeout(EVENTS_MS)]);
@@ -316,14 +322,14 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     );
   }
 
-  /** First the single messages, then one of all others: those may end what the first ones began. */
+  /** Single messages go before the summary of the rest, which may contain the closing of an incident that they open. */
   async function chatOf(
     events: readonly UnsentEvent[],
     link: string | undefined,
     signal: AbortSignal,
   ): Promise<Undelivered> {
     const context = { link, runbooks: monitoring.runbooks };
-    // Digests come alone, and are never summed up.
+    // A digest is never summarised.
     const [digests, incidents] = [events.filter(isDigest), events.filter((event) => !isDigest(event))];
     const room = events.length > MAX_CHAT ? Math.max(0, MAX_CHAT - 1 - digests.length) : MAX_CHAT;
     const [single, more] = [incidents.slice(0, room), incidents.slice(room)];
@@ -348,7 +354,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     return { unsent: [...first.unsent, ...held, ...last.unsent], ...(error !== undefined && { error }) };
   }
 
-  /** All are tried, whatever becomes of the others; but of one incident nothing after what failed: its end must not come before its beginning. */
+  /**
+   * Tries all, except later messages of an incident whose message failed: a closing must not arrive before the opening.
+   */
   async function publishAll(
     topic: Exclude<Receiver, 'bus'>,
     all: readonly Outgoing[],
@@ -378,7 +386,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     return events.slice(-MAX_UNSENT);
   }
 
-  /** Never fails: people were told, and a second time is better than an error that tells them again for certain. */
+  /** Never fails: people have the message, and an error would send it again. */
   async function update(next: (told: NotificationState) => NotificationState, signal: AbortSignal): Promise<void> {
     for (let turn = 1; turn <= TRIES; turn += 1) {
       const stored = await readState(signal);
@@ -424,7 +432,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     }
   }
 
-  /** An index that is not there is not an empty one: a fleet of which nothing is known is not well. */
+  /** A missing index is not an empty one: a fleet without data is not healthy. */
   async function seeFleet(signal: AbortSignal): Promise<Seen> {
     const now = clock();
     try {
@@ -465,12 +473,12 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 }
 
-/** The incident that an event is of; a digest is of none. */
+/** The incident of an event; a digest has none. */
 function incidentOf(event: UnsentEvent): string {
   return isDigest(event) ? '' : incidentKey(event.detail);
 }
 
-/** Events are the same when all of them is, in whatever order. */
+/** Compares content, not the order of receivers. */
 function nameOf({ detailType, detail }: BusEvent): string {
   return canonicalJson([detailType, detail]);
 }
@@ -489,12 +497,12 @@ function eventsOf({ events, digest }: Notification): readonly UnsentEvent[] {
   return told.map((event): UnsentEvent => ({ ...event, to: receiversOf(event.detailType) }));
 }
 
-/** Who gets an event: a digest is no incident, so no pager does. */
+/** The receivers of an event. A digest is not an incident, so it goes to no pager. */
 function receiversOf(detailType: BusEvent['detailType']): readonly Receiver[] {
   return detailType === 'certmarshal digest' ? ['bus', 'chat'] : ['bus', 'pager', 'chat'];
 }
 
-/** @throws Error for what is none of these: somebody has to look at it, and the message reaches people when this fails. */
+/** @throws Error for any other input; the failed invocation then publishes it to people */
 function readEvent(event: unknown, now: number): 'digest' | 'look' | readonly AlarmMessage[] {
   if (field(event, 'digest') === true) return 'digest';
   if (field(event, 'look') === true) return 'look';

@@ -5,19 +5,19 @@ import { hintedBy, PROOF_HEADER, proofOf } from '../fleet/webhook-token.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { text } from '../resources/fields.ts';
 
-/** A new key counts within this time. Milliseconds. */
+/** A new key is used within this time. Milliseconds. */
 const KEY_MS = HUB_SIZES.webhook.keyEverySeconds * 1_000;
-/** After a failure nobody asks for the key for so long, however many hints come. Milliseconds. */
+/** After a failure the key is not read again for this long, however many hints arrive. Milliseconds. */
 const KEY_AGAIN_MS = 10_000;
-/** Clusters whose last hint is remembered. Each has a token, so that a flood does not fill it. */
+/** Clusters whose last hint is remembered. Only a valid token adds one, so a flood cannot fill it. */
 const MAX_REMEMBERED = 1_000;
 
 export interface WebhookOptions {
   /** @throws AwsError */
   readonly readKey: (signal: AbortSignal) => Promise<string>;
-  /** Puts a hint where it waits. */
+  /** Queues a hint with a delay. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
-  /** A random text, another one at each call. */
+  /** A new random text at each call. */
   readonly salt: () => string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -31,11 +31,12 @@ export interface WebhookAnswer {
 }
 
 /**
- * Answers the admission webhook of a cluster: allowed, always and to everyone. The token in the path is all that is believed, and only that this cluster may be looked at now; of the body
- * the uid alone is read, because the answer has to repeat it. Hints of a cluster within three seconds are one.
+ * Answers the admission webhook of a cluster. The answer is always "allowed". The token in the path proves only that
+ * this cluster may be swept now; of the body only the uid is read, because the answer must repeat it. Hints of one
+ * cluster within three seconds are one.
  *
  * @param event of a function URL
- * @throws AwsError when the key could not be read now, or a hint not be sent
+ * @throws AwsError when the key could not be read or a hint could not be sent
  */
 export type HandleWebhook = (event: unknown, signal: AbortSignal) => Promise<WebhookAnswer>;
 
@@ -67,7 +68,7 @@ export function createWebhookHandler({ readKey, wait, salt, clock }: WebhookOpti
   }
 }
 
-/** Undefined where it could not be read a moment ago: a flood must not become one of calls, or of errors. */
+/** Undefined shortly after a failed read: a flood must not become a flood of calls or errors. */
 function remembered(
   readKey: WebhookOptions['readKey'],
   clock: () => number,

@@ -6,9 +6,10 @@ import type { Context } from 'aws-lambda';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /**
- * The handler of a function. Its log names the request, its metrics are published when it ends, and its signal aborts a second before Lambda ends it.
+ * The handler of a Lambda function: its log names the request, its metrics are published at the end, and its signal
+ * aborts one second before Lambda's timeout.
  *
- * @param options of middy, where it is to be told otherwise
+ * @param options overrides of middy's options
  */
 export function createHandler<Event, Result = void>(
   { logger, metrics }: Telemetry,

@@ -1,16 +1,16 @@
 import { gunzipSync } from 'node:zlib';
 import { field, text } from '../resources/fields.ts';
 
-/** Something that may be a new node. Nothing of it is believed but where it may be, and that only as far as the registry knows the place. */
+/** A possible new node. Only its place is used, and only if the registry knows that place. */
 export type HintEvent =
   | { readonly kind: 'audit-log'; readonly owner: string; readonly logGroup: string }
   | { readonly kind: 'launch'; readonly account: string; readonly region: string }
   | { readonly kind: 'due'; readonly bodies: readonly string[] };
 
-/** Many times what CloudWatch Logs sends; more is not unpacked. Bytes. */
+/** Larger payloads are not unpacked; CloudWatch Logs sends far less. Bytes. */
 const MAX_LOGS = 16 * 1024 * 1024;
 
-/** Undefined when it is nothing that hint is invoked with, or a message that only keeps a subscription alive. Never throws. */
+/** Undefined for an unknown event, and for control messages that keep a subscription alive. Never throws. */
 export function readHintEvent(event: unknown): HintEvent | undefined {
   const logs = field(event, 'awslogs', 'data');
   if (typeof logs === 'string') return auditLog(logs);
@@ -32,7 +32,7 @@ function auditLog(data: string): HintEvent | undefined {
     if (text(logs, 'messageType') !== 'DATA_MESSAGE' || owner === undefined || logGroup === undefined) return undefined;
     return { kind: 'audit-log', owner, logGroup };
   } catch {
-    // Not gzip, too large or not JSON: no hint. The next tick sweeps the cluster anyway.
+    // Not gzip, too large or not JSON: the hint is dropped. The next tick sweeps the cluster anyway.
     return undefined;
   }
 }

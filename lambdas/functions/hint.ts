@@ -25,5 +25,5 @@ const handleHint = createHintHandler({
   ...telemetry,
 });
 
-/** Invoked by audit logs, by launches of Auto Scaling, and by the queue in which hints wait. */
+/** Invoked by audit logs, by Auto Scaling launches, and by the queue of delayed hints. */
 export const handler = createHandler(telemetry, handleHint);

@@ -3,9 +3,9 @@ import { deduplicationIdOf, encodeOrders, MAX_MESSAGE_SIZE, type SweepOrder } fr
 import type { ShardOrders } from '../fleet/plan-tick.ts';
 
 /**
- * The messages of a plan, by lane: one for each shard, or a few where its orders are too large for one.
+ * The messages of a plan, by lane: one for each shard, or several where its orders exceed the size of a message.
  *
- * @param occasion what the sweeps are for: two messages of a shard for one occasion are one
+ * @param occasion why the clusters are swept; messages of one shard and one occasion are deduplicated
  */
 export function messagesByLane(
   shards: readonly ShardOrders[],

@@ -34,5 +34,7 @@ const handleNotify = createNotifyHandler({
   ...telemetry,
 });
 
-/** Invoked by alarms of CloudWatch through SNS, and once a day for the digest. */
+/**
+ * Invoked by CloudWatch alarms through SNS, every few minutes for a look at the fleet, and once a day for the digest.
+ */
 export const handler = createHandler(telemetry, handleNotify);

@@ -5,10 +5,13 @@ import { encodeOutcome, encodeOutcomes, MAX_MESSAGE_SIZE } from '../fleet/outcom
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
-/** How long an outcome waits for others, and so how much a process that is killed loses. Report looks half a minute after the tick. Milliseconds. */
+/**
+ * How long an outcome waits for others, and how much a killed process loses. Report runs half a minute after the tick.
+ * Milliseconds.
+ */
 export const MAX_WAIT_MS = 5_000;
 
-/** Bytes of a message for outcomes and the commas after them. */
+/** Bytes of a message available to outcomes and the commas between them. */
 const ROOM = MAX_MESSAGE_SIZE - Buffer.byteLength(encodeOutcomes([]));
 
 export interface OutcomeSenderOptions extends Telemetry {
@@ -19,20 +22,21 @@ export interface OutcomeSenderOptions extends Telemetry {
 }
 
 export interface SenderSignals {
-  /** No time is left to wait for other outcomes. */
+  /** Send now instead of waiting for more outcomes. */
   readonly hurry: AbortSignal;
   /** Ends everything. */
   readonly last: AbortSignal;
 }
 
 /**
- * Sends the outcomes of one batch of sweeps in as few messages as possible: when all are there, when a message is full, or when the first of them has waited
- * for {@link MAX_WAIT_MS}. None is lost but with a line in the log and a count, and no sweep fails because of one: the next tells as much.
+ * Sends the outcomes of one batch of sweeps in as few messages as possible: when all are in, when a message is full, or
+ * when the first has waited for {@link MAX_WAIT_MS}. A lost outcome is logged and counted, and fails no sweep: the next
+ * sweep reports the same.
  */
 export interface OutcomeSender {
   /** Never throws. */
   add(outcome: SweepOutcome): void;
-  /** No outcome comes after this. Sends what waits, and ends when each was sent or was counted as unsent. Never rejects. */
+  /** The last call. Sends what is left, and resolves when each outcome was sent or counted as unsent. Never rejects. */
   flush(): Promise<void>;
 }
 
@@ -91,7 +95,7 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
     try {
       await send(encodeOutcomes(batch.map(({ encoded }) => encoded)), last);
     } catch (error) {
-      // One that the queue does not take must not be the end of the others.
+      // One rejected outcome must not lose the others.
       if (batch.length > 1 && isOfMessage(error)) await Promise.all(batch.map(async (one) => sendAll([one])));
       else for (const { id } of batch) unsent(id, error);
     }
@@ -103,7 +107,7 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
   }
 }
 
-/** Not of the queue, the role or the network, where another try would only take time. */
+/** Not an error of the queue, the role or the network, which would repeat. */
 function isOfMessage(error: unknown): boolean {
   return error instanceof AwsError && error.kind === 'invalid';
 }

@@ -22,12 +22,15 @@ import { recordHealth } from '../telemetry/record-health.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type DrainOptions, drainQueue } from './drain-queue.ts';
 
-/** Of one run. A minute of 10,000 clusters is 6 MB; so much as this takes 400 MB of memory. The time leaves two thirds of the function's for what follows. */
+/**
+ * Bounds of one run. A minute of 10,000 clusters is 6 MB; this much takes 400 MB of memory. The time leaves two thirds
+ * of the timeout for what follows.
+ */
 const MOST = { messages: 5_000, bytes: 32 * 1024 * 1024, ms: 10_000 } as const;
-/** Two writers, each trying again at another moment: five tries are more than they ever need. */
+/** Enough for two writers that retry after random waits. */
 const TRIES = 5;
 const MAX_WAIT_MS = 500;
-/** Of the clusters whose sweep is the longest ago, for whoever follows the alarm. */
+/** Clusters named in the log, oldest sweep first, for the engineer who follows the alarm. */
 const LOGGED_AGES = 10;
 const LOGGED_CUT = 10;
 const LOGGED_DROPS = 20;
@@ -45,22 +48,24 @@ export interface ReportOptions extends Telemetry {
   readonly random: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly monitoring: Monitoring;
-  /** The report page. @default none is made */
+  /** The report page. @default no page is written */
   readonly page?: PageOptions;
 }
 
 export interface PageOptions {
-  /** Made by the first tick of each such interval. */
+  /** The first tick of each interval writes it. */
   readonly everyMs: number;
-  /** Whatever it throws is logged and counted; the fold is not touched by it. */
+  /** Its errors are logged and counted, and do not fail the fold. */
   readonly publish: (health: FleetHealth, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Folds the outcomes that wait into the fleet index. The first run for a tick also measures the fleet, with the time of the tick, and now and then makes the report page. What was folded is deleted last,
- * so that a run that is killed is made good by the next: folding again changes nothing, and the index says of which tick the metrics were told.
+ * Folds the queued outcomes into the fleet index. The first run of a tick also publishes the metrics of the fleet, with
+ * the time of the tick, and from time to time writes the report page. Messages are deleted last, so the next run
+ * repairs a killed one: folding is idempotent, and the index records the tick of the last metrics.
  *
- * @throws AwsError when the outcomes cannot be received, or the index cannot be read or written; the starts then come again
+ * @throws AwsError when outcomes cannot be received, or the index cannot be read or written; the starts are then
+ * delivered again
  */
 export type ReportTick = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
@@ -74,11 +79,11 @@ export function createReportTick(options: ReportOptions): ReportTick {
     const { messages, error } = await drainQueue({ receive: queue.receive, clock, most: MOST }, signal);
     if (error !== undefined && messages.length === 0) throw error;
     if (error !== undefined) logger.warn('outcomes left', { problem: awsProblem('outcomes', error) });
-    // The event source of the version before brings outcomes until it is deleted.
+    // The event source of the previous version delivers outcomes until it is deleted.
     const outcomes = read([...starts.filter(({ start }) => !start.ok), ...messages]);
     const { index, before } = await fold(outcomes, tick, signal);
     if (before === undefined || before < tick) {
-      // Silence rings, that of all who send outcomes too.
+      // Missing data fires the alarm, also where every sender fails.
       if (outcomes.length > 0) count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
       const health = await measure(index, tick, signal);
       if (health !== undefined && page !== undefined && isDue(page, before, tick))
@@ -104,7 +109,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
     return outcomes;
   }
 
-  /** @returns the index as it was written, and the tick of which the metrics were told before */
+  /** @returns the index as written, and the tick of the last published metrics */
   async function fold(
     outcomes: readonly Outcome[],
     tick: number,
@@ -150,7 +155,10 @@ export function createReportTick(options: ReportOptions): ReportTick {
     });
   }
 
-  /** Nothing is measured when the registry cannot be read, or is lost: the alarm on the oldest sweep rings at missing data too. */
+  /**
+   * Publishes nothing when the registry is missing or unreadable: the alarm on the oldest sweep also fires on missing
+   * data.
+   */
   async function measure(index: FleetIndex, tick: number, signal: AbortSignal): Promise<FleetHealth | undefined> {
     const registry = await readRegistry(index, signal);
     if (registry === undefined) return undefined;
@@ -181,7 +189,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
     }
   }
 
-  /** What stays is folded again, which changes nothing. */
+  /** Undeleted messages are folded again, which changes nothing. */
   async function remove(messages: readonly ReceivedMessage[], signal: AbortSignal): Promise<void> {
     try {
       await queue.remove(messages, signal);
@@ -194,7 +202,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
     try {
       const stored = await state.read(STATE_KEYS.registry, signal);
       if (stored === undefined) {
-        // dispatch writes it in its first tick. A fleet of which it says that it is empty has no sweep to wait for.
+        // dispatch writes the registry in its first tick. An empty fleet has no sweep to wait for.
         if (dispatch?.registered === 0)
           return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
         logger.error('registry lost', {
@@ -213,7 +221,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
   }
 }
 
-/** The first tick of an interval makes it; when that one was lost, the next. */
+/** The first tick of an interval writes it, or the next one where that tick was lost. */
 function isDue({ everyMs }: PageOptions, before: number | undefined, tick: number): boolean {
   return before === undefined || Math.floor(before / everyMs) < Math.floor(tick / everyMs);
 }

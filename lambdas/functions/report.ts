@@ -31,12 +31,12 @@ const reportTick = createReportTick({
   page: {
     everyMs: HUB_SIZES.page.everySeconds * 1_000,
     publish: async (health, signal) => {
-      // One tick in five makes a page.
+      // One tick in five writes a page.
       const { renderPage } = await import('../page/page.ts');
       await writePage(renderPage(health, { program: packageJson.version }), pages, signal);
     },
   },
 });
 
-/** Once a minute: folds what became of the sweeps into the fleet index, measures the fleet, and makes the report page. */
+/** Once a minute: folds the outcomes of sweeps into the fleet index, publishes metrics, and writes the report page. */
 export const handler = createHandler(telemetry, reportTick);

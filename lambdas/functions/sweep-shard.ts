@@ -18,7 +18,7 @@ import { count } from '../telemetry/telemetry.ts';
 import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
 export interface SweepShardOptions extends OutcomeSenderOptions {
-  /** Which orders are not carried out. */
+  /** Which orders are skipped. */
   readonly refusal: OrderRefusal;
   readonly sweepOne: SweepCluster;
   /** Milliseconds since the epoch. */
@@ -26,14 +26,15 @@ export interface SweepShardOptions extends OutcomeSenderOptions {
 }
 
 /**
- * Sweeps the clusters of one shard, all at once. Never rejects: the message is acknowledged whatever came of it, and the next minute is the retry.
+ * Sweeps the clusters of one shard concurrently. Never rejects: the message is always acknowledged, and the next minute
+ * is the retry.
  *
  * @param signal ends the sweeps
- * @param last ends what follows them: the outcomes are still to be sent when the sweeps were told to end
+ * @param last ends what follows them: outcomes are still sent after the sweeps were told to end
  */
 export type SweepShard = (event: SQSEvent, signal: AbortSignal, last: AbortSignal) => Promise<void>;
 
-/** An order of a hint that waited for so long is dropped: the next tick, or the next hint, is soon. Milliseconds. */
+/** Older orders of hints are dropped: the next tick or hint is soon. Milliseconds. */
 const LATE_HINT_MS = 10_000;
 
 const UNREADABLE_REMEDY =
@@ -54,7 +55,7 @@ export function createSweepShard({
     await outcomes.flush();
   };
 
-  /** What cannot be read or is refused becomes an outcome of the cluster that it names. */
+  /** An unreadable or rejected order becomes an outcome of the cluster it names. */
   function ordersOf(record: SQSRecord, outcomes: OutcomeSender): readonly SweepOrder[] {
     const { messageId, body, attributes } = record;
     if (isLate(record)) {
@@ -81,13 +82,13 @@ export function createSweepShard({
     });
   }
 
-  /** It came before, and the order of the next minute waits behind it. */
+  /** A duplicate. The order of the next minute waits behind it. */
   function isLate({ attributes }: SQSRecord): boolean {
     const age = clock() - Number(attributes.SentTimestamp);
     return Number(attributes.ApproximateReceiveCount) > 1 && age > HUB_SIZES.tickSeconds * 1_000;
   }
 
-  /** Whatever a cluster does with its hints, its neighbours wait for those of the last seconds alone. */
+  /** Bounds how long the hints of one cluster can delay its neighbours. */
   function isLateHint({ hinted, tick }: SweepOrder): boolean {
     return hinted === true && clock() - tick > LATE_HINT_MS;
   }
@@ -113,7 +114,7 @@ export function createSweepShard({
     } else if (failed !== undefined) recordFailed(id, failed.error, durationMs, telemetry);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
-    // Bugs. The approvals before them are not touched by them.
+    // A bug; earlier approvals stand.
     for (const { stage, error } of failures)
       if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });
     if (journaled !== undefined) recordJournal(journaled, telemetry, id);
@@ -124,7 +125,7 @@ function unreadable(id: string | undefined, message: string): Problem {
   return { kind: 'message', object: `cluster ${id ?? 'of an order'}`, message, remedy: UNREADABLE_REMEDY };
 }
 
-/** Of a cluster whose order is not carried out. */
+/** The outcome of a cluster whose order is skipped. */
 function untried(id: string, problem: Problem, now: number): SweepOutcome {
   return {
     version: 1,

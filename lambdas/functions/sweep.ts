@@ -9,9 +9,9 @@ import { hubIdentity, readBesideBundle, requiredVariable } from './environment.t
 import { createHandler } from './handler.ts';
 import { createSweepShard } from './sweep-shard.ts';
 
-/** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
+/** Sweeps are aborted this long before Lambda's timeout, so that they can report what they did and did not do. */
 const WRAP_UP_MS = 10_000;
-/** Of that, how long they have to notice and to send their outcomes. */
+/** The part of it in which they notice the abort and send their outcomes. */
 const GRACE_MS = 8_000;
 
 const telemetry = createTelemetry('sweep');
@@ -47,7 +47,7 @@ export const handler = createHandler(
   },
   {
     timeoutEarlyInMillis: WRAP_UP_MS,
-    // Called when the signal aborts. The answer of middy must lose against the batch, which then ends on its own.
+    // Called when the signal aborts. middy's own answer must lose against the batch, which then ends alone.
     timeoutEarlyResponse: async () => {
       await delay(GRACE_MS, undefined, { ref: false });
       throw new Error(`The sweeps did not end within ${GRACE_MS} ms of being told to.`);

@@ -19,7 +19,10 @@ const handleWebhook = createWebhookHandler({
   clock: Date.now,
 });
 
-/** Invoked by whoever knows its URL. No line is logged and no metric published for a call, so that a flood of them costs no more than they do themselves. */
+/**
+ * Anyone who knows its URL can invoke it. It logs no line and publishes no metric for a call, so that a flood costs no
+ * more than its calls.
+ */
 export async function handler(event: unknown) {
   return handleWebhook(event, AbortSignal.timeout((HUB_SIZES.webhook.timeoutSeconds - 1) * 1_000));
 }

@@ -11,9 +11,9 @@ export function createPageObjects(state: BucketOptions): ByteObjects {
 }
 
 /**
- * Writes the report page in place of the last one. One that another process wrote at the same moment stays: it is as new.
+ * Writes the report page over the last one. A page that another process wrote at the same moment stays: it is as new.
  *
- * @param objects need not read what they find: only its etag counts
+ * @param objects only the etag of what they find is used
  * @throws AwsError
  */
 export async function writePage(html: string, objects: ByteObjects, signal: AbortSignal): Promise<void> {

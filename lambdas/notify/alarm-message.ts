@@ -4,7 +4,7 @@ import { isAhead } from '../time.ts';
 
 const STATES = ['ALARM', 'OK', 'INSUFFICIENT_DATA'] as const;
 
-/** What CloudWatch says of an alarm that changed its state. */
+/** A state change of an alarm, as CloudWatch reports it. */
 export interface AlarmMessage {
   readonly name: string;
   readonly state: (typeof STATES)[number];
@@ -12,22 +12,22 @@ export interface AlarmMessage {
   readonly changedAt?: string;
   /** Bounded and printable. */
   readonly reason?: string;
-  /** The first command of its description: one line that no shell sees more in than its words. */
+  /** The first command of the description: one line without shell metacharacters. */
   readonly first?: string;
 }
 
 /** Characters. Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
 const MAX_DESCRIPTION = 1_024;
-/** The commands that descriptions have, and nothing that means something to a shell. */
+/** The commands that descriptions contain, without shell metacharacters. */
 const FIRST = /^First: (?<command>(?:aws|certmarshal) [\w./:=@, -]{1,390})$/m;
 
 /**
- * Reads the message that CloudWatch publishes. Only the name and the new state are relied on: an alarm with several contributors writes fewer and other
- * fields than one with a single metric, and they change.
+ * Reads the message that CloudWatch publishes. Uses only the name and the new state: the other fields differ between
+ * alarms with one metric and alarms with several contributors, and change.
  * Source: Amazon CloudWatch user guide, "Notifying users on alarm changes".
  *
  * @param now milliseconds since the epoch
- * @returns undefined when it is no such message
+ * @returns undefined for any other message
  */
 export function readAlarmMessage(json: string, now: number): AlarmMessage | undefined {
   const value = parsed(json);

@@ -1,29 +1,29 @@
 import { ALARMS, type AlarmId } from '../tables/alarms.ts';
 import { kebab } from '../words.ts';
 
-/** Begins the name of every alarm in CloudWatch. */
+/** Prefix of every alarm name. */
 export const ALARM_PREFIX = 'certmarshal';
 
 const PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,150}$/;
 
 export interface NamedAlarm {
   readonly alarm: AlarmId;
-  /** Which one of several: a function, a queue. */
+  /** One of several with the same id: a function, a queue. */
   readonly part?: string;
 }
 
 /**
  * The name of an alarm in CloudWatch: `certmarshal-function-errors-sweep`. {@link alarmOf} is its inverse.
  *
- * @param part where there are several of one id
- * @throws Error when `part` could not be read back
+ * @param part one of several with the same id
+ * @throws Error if {@link alarmOf} could not read `part` back
  */
 export function alarmName(alarm: AlarmId, part?: string): string {
   if (part !== undefined && !PART.test(part)) throw new Error(`${part} cannot be a part of the name of an alarm`);
   return [ALARM_PREFIX, kebab(alarm), ...(part === undefined ? [] : [part])].join('-');
 }
 
-/** Undefined where the name is not one of {@link alarmName}. The longest id that fits is meant. */
+/** Undefined for a name that {@link alarmName} does not make. The longest id that fits wins. */
 export function alarmOf(name: string): NamedAlarm | undefined {
   for (const [kebabId, alarm] of IDS) {
     const start = `${ALARM_PREFIX}-${kebabId}`;

@@ -7,7 +7,7 @@ import { type Incident, incidentKey, incidentOf } from './incident.ts';
  * Source: Slack, Block Kit reference, Header block, Section block.
  */
 const LONGEST = { title: 150, text: 3_000, keyword: 100 } as const;
-/** Of a domain name, in the words of a chat. */
+/** Longest name that is searched for a dot. Characters. */
 const LONGEST_NAME = 1_000;
 const TOO_LONG = 'The message is longer than a chat takes: the e-mail of the same minute has all of it.';
 
@@ -23,7 +23,7 @@ interface CustomNotification {
     readonly keywords: readonly string[];
   };
   readonly metadata: {
-    /** Messages of one thread stand together, where the channel threads notifications. */
+    /** Messages of one thread are shown together, in channels that thread notifications. */
     readonly threadId: string;
     readonly summary: string;
     readonly eventType: string;
@@ -32,7 +32,7 @@ interface CustomNotification {
 }
 
 /**
- * An incident for Slack and Teams; its opening and its end are one thread. Pure.
+ * An incident for Slack and Teams; opening and closing share a thread. Pure.
  *
  * @param link to the report page
  */
@@ -42,7 +42,7 @@ export function chatMessage(event: AlarmEvent, incident: Incident, link: string 
   return notificationOf(title, [facts], {
     threadId: key,
     eventType: alarm,
-    // The URL of a runbook is of fleet.yaml.
+    // The runbook URL comes from fleet.yaml, so it may be a link.
     steps: [...commands.map(command), runbook],
     keywords: [severity, alarm],
     cluster,
@@ -50,7 +50,7 @@ export function chatMessage(event: AlarmEvent, incident: Incident, link: string 
   });
 }
 
-/** Many incidents at once, in one message: a chat would drop them. Pure. */
+/** Many incidents in one message: a chat drops messages above its rate limit. Pure. */
 export function chatOfMany(events: readonly AlarmEvent[], link: string | undefined): CustomNotification {
   const alarms = [...new Set(events.map(({ alarm }) => alarm))];
   const count = new Set(events.map(incidentKey)).size;
@@ -89,7 +89,7 @@ function notificationOf(
 ): CustomNotification {
   const [head, text] = [words(title), lines.map(words).join('\n')];
   const short = cut(head, LONGEST.title);
-  // A title that is cut stands whole in the text.
+  // The text repeats a title that was cut.
   const description = head === short && text !== '' ? text : [head, text].filter((line) => line !== '').join('\n');
   const room = LONGEST.text - [...steps, text].reduce((sum, { length }) => sum + length, 0);
   const nextSteps = [...steps, ...linked(link, room)];
@@ -122,22 +122,28 @@ function linked(link: string | undefined, room: number): readonly string[] {
     : ['Report: its link is too long for a chat; the e-mail of the same minute has it'];
 }
 
-/** To be copied, so that it is code: a chat takes nothing in it for a mention or a link. Source: CommonMark 0.31.2, 6.1 Code spans. */
+/**
+ * A code span: it can be copied, and a chat finds no mention or link in it. Source: CommonMark 0.31.2, 6.1 Code spans.
+ */
 function command(line: string): string {
   const [name = '', ...rest] = line.split(': ');
   return `${name}: \`${inert(rest.join(': ').replaceAll(/\s+/g, ' '))}\``;
 }
 
-/** A dot that could be one of a domain name: no top-level domain begins with a digit. */
+/** A dot that may belong to a domain name: no top-level domain begins with a digit. */
 const DOMAIN_DOT = /\.(?=[\p{L}\p{M}])/gu;
 const NAME = /[\p{L}\p{M}\p{N}.-]+/gu;
-/** No one can register such names, and those of EC2 instances are. Source: ICANN, Board resolution of 29 July 2024 (internal); RFC 6762, section 3 (local). */
+/**
+ * Names of EC2 instances end in these, and they cannot be registered. Source: ICANN, Board resolution of 29 July 2024
+ * (internal); RFC 6762, section 3 (local).
+ */
 const PRIVATE = /\.(?:internal|local)$/;
 /** Markdown drops the backslash. Source: CommonMark 0.31.2, 2.4 Backslash escapes. */
 const ESCAPES = /\\+(?=[!-/:-@[-`{-~])/g;
 
 /**
- * Text that comes from a cluster is text: it mentions no one and is no link. `https://` becomes `https[:]//`, `example.com` becomes `example[.]com`, and `@` becomes `(at)`.
+ * Makes text from a cluster plain: no mention, no link. `https://` becomes `https[:]//`, `example.com` becomes
+ * `example[.]com`, and `@` becomes `(at)`.
  * Source: Slack, "Formatting text for app surfaces", Automatic parsing; CommonMark 0.31.2, 6.3 Links.
  */
 function words(text: string): string {
@@ -149,7 +155,7 @@ function words(text: string): string {
     .replaceAll(NAME, (name) => (PRIVATE.test(name) ? name : name.replaceAll(DOMAIN_DOT, '[.]')));
 }
 
-/** Slack takes what is between < and > for a mention of everyone or a link, also in code. */
+/** Slack reads text between < and > as a mention or a link, also in code. */
 function inert(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('>', '›').replaceAll('`', "'");
 }
@@ -162,7 +168,7 @@ function cut(text: string, most: number): string {
   return text.length <= most ? text : `${start(text, most - 1)}…`;
 }
 
-/** Without half of a name with dots: it could be a domain name. */
+/** Drops a name with dots that is cut in half: the rest could be another domain name. */
 function start(text: string, most: number): string {
   const head = text.slice(0, most).toWellFormed();
   const last = /\S*$/.exec(head.slice(-LONGEST_NAME))?.[0] ?? '';

@@ -14,20 +14,20 @@ import { type Notification, withinBytes } from './publication.ts';
 import { rolloutLines, type View } from './rollout-lines.ts';
 import { bounded, labelsOf, subjectOf } from './texts.ts';
 
-/** Lines of a section. */
+/** Most lines of a section. */
 const MAX_LINES = 8;
 /** Characters, without the link. */
 const MAX_TEXT = 6_000;
 const MAX_LINE = 240;
-/** Ids in an event. */
+/** Most ids in an event. */
 const MAX_IDS = 100;
-/** Of the event. EventBridge takes 256 KiB. Bytes. */
+/** Of the event. EventBridge accepts 256 KiB. Bytes. */
 const MAX_EVENT = 200_000;
-/** Hostile requests of this time are told. Milliseconds. */
+/** Age of hostile requests that are reported. Milliseconds. */
 const HOSTILE_MS = DAY_MS;
-/** What is due later is not told every day. Milliseconds. */
+/** Later expiries are not reported every day. Milliseconds. */
 const SOON_MS = 30 * DAY_MS;
-/** A second digest within this time is the same one, delivered twice. Milliseconds. */
+/** A second digest within this time is a duplicate delivery. Milliseconds. */
 const SAME_DIGEST_MS = 10 * 60_000;
 
 export interface DigestInput {
@@ -42,13 +42,14 @@ export interface DigestInput {
 }
 
 export interface Digest {
-  /** Undefined for one that was sent already. */
+  /** Undefined for a duplicate. */
   readonly message: Notification | undefined;
   readonly change: NotificationChange;
 }
 
 /**
- * The state of the fleet, once a day. It is sent also when all clusters are healthy, or nothing is known: silence must not look like health. Pure.
+ * The daily digest of the fleet. Also sent when all clusters are healthy or nothing is known: silence must not look
+ * like health. Pure.
  */
 export function digestOf(input: DigestInput): Digest {
   const { told, now, health } = input;
@@ -162,7 +163,7 @@ function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts'])
   return [head, ...(others.length === 0 ? [] : [others.join(', ')]), ...(ends === undefined ? [] : [ends])].join('; ');
 }
 
-/** Certificates that are renewed automatically expire all the time: no one has to act. */
+/** Automatically renewed certificates expire all the time and need no action. */
 function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof typeof CERTIFICATE_CLASSES): boolean {
   return renewedBy(what, provider)?.includes('automatically') === true;
 }
@@ -180,7 +181,7 @@ function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, 80)}`;
 }
 
-/** Alarms about certmarshal whose end was not told. */
+/** Open alarms about certmarshal itself. */
 function hubLines(told: NotificationState, now: number): readonly string[] {
   return openAlarms(told)
     .filter(({ alarm }) => isOfHub(alarm))
@@ -196,7 +197,7 @@ const RECEIVERS: Readonly<Record<Receiver, string>> = {
   chat: 'the chat topic',
 };
 
-/** What was told, and did not reach every receiver. */
+/** Messages that did not reach every receiver. */
 function unsentLines({ unsent }: NotificationState, now: number): readonly string[] {
   return keysOf(RECEIVERS).flatMap((receiver) => {
     const waiting = unsent.filter(({ to, detail }) => to.includes(receiver) && !isFresh(detail.at, now));
@@ -209,7 +210,7 @@ function unsentLines({ unsent }: NotificationState, now: number): readonly strin
   });
 }
 
-/** Also of clusters that are gone: they may only be hidden. The newest first. */
+/** Newest first. Includes clusters that are gone: they may only be hidden. */
 function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View): readonly string[] {
   return clusters
     .flatMap(({ id, verdicts }) =>
@@ -223,7 +224,7 @@ function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View
     .map(({ id, time, line }) => `${date(time)} ${labelOf(id)}: ${printable(line, 160)}`);
 }
 
-/** Clusters that can be read, and whose last sweep did not do everything: what it found. */
+/** Findings of readable clusters whose last sweep was incomplete. */
 function incompleteLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .filter(({ readable, complete, sweptAt }) => readable && !complete && sweptAt !== undefined)
@@ -267,7 +268,7 @@ function maintenanceLine({ id, maintenance }: ClusterHealth, { labelOf }: View):
   return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
 }
 
-/** Of a day without requests nothing is said where all is healthy. */
+/** Silent about a day without requests if all is healthy. */
 function sloLines({ slo }: FleetHealth, isWell: boolean): readonly string[] {
   const { objective, attainment, budgetLeft, counts, day } = slo;
   const { requests, accepted, details } = dayWords(day);

@@ -8,13 +8,13 @@ import { dateOf, labelled, unnamedLabel } from './texts.ts';
 const LONGEST_KEY = 255;
 const HASH = 16;
 
-/** One trouble of one cluster, or of certmarshal, in the words that pager and chat have. */
+/** One incident of a cluster or of certmarshal, as pager and chat show it. */
 export interface Incident {
-  /** The same when it opens and when it closes, and of no other trouble. */
+  /** Unique, and the same when it opens and closes. */
   readonly key: string;
   /** The whole story. */
   readonly title: string;
-  /** When it is due, since when it is there, which cluster it is. */
+  /** Due date, start and cluster. */
   readonly facts: string;
   /** `First: …`, `Then: …` */
   readonly commands: readonly string[];
@@ -38,7 +38,7 @@ export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Inc
   };
 }
 
-/** Alarm, cluster and part: what is told apart. One that is too long ends in a hash of all of it. Pure. */
+/** Alarm, cluster and part. A key that is too long ends in a hash of the whole. Pure. */
 export function incidentKey({ alarm, cluster, part }: Pick<AlarmEvent, 'alarm' | 'cluster' | 'part'>): string {
   const key = [alarm, cluster, part].filter((one) => one !== undefined).join(' ');
   if (key.length <= LONGEST_KEY) return key;

@@ -2,10 +2,10 @@ import type { AlarmChange, NotificationState, OpenAlarm, UnsentEvent } from '../
 import type { AlarmId } from '../tables/alarms.ts';
 import { entryOf } from '../tables/keys.ts';
 
-/** In place of a cluster or part that is not known, or is the only one. */
+/** Key of an incident without a cluster or part. */
 export const NOBODY = '-';
 
-/** As before anybody was told anything. */
+/** The state before the first message. */
 export const NOTHING_NOTIFIED: NotificationState = { version: 1, open: {}, changes: {}, unsent: [] };
 
 export interface TroubleName {
@@ -13,30 +13,30 @@ export interface TroubleName {
   readonly key: string;
 }
 
-/** What a message tells, and what was seen; applied to whatever is remembered by then. */
+/** What a plan changes; applied to the state as it is when it is written. */
 export interface NotificationChange {
   readonly opened?: readonly (OpenAlarm & TroubleName)[];
   readonly closed?: readonly TroubleName[];
-  /** What rings no more; without `since` it rings again. */
+  /** Incidents that no longer fire; without `since` they fire again. */
   readonly away?: readonly (TroubleName & { readonly since?: string })[];
   readonly changed?: AlarmChange & { readonly name: string };
   readonly lookedAt?: string;
   readonly digestAt?: string;
 }
 
-/** A claim that is older and not confirmed is of somebody who died before people were told. Longer than notify may run. Milliseconds. */
+/** An older unconfirmed claim belongs to a run that died. Longer than the timeout of notify. Milliseconds. */
 const CLAIM_MS = 2 * 60_000;
 
-/** Entries that are kept, the newest of them; what is forgotten is told again, which is better than not at all. */
+/** The newest entries are kept. A forgotten one is sent again, which is better than never. */
 const MAX_OPEN = 40_000;
 const MAX_CHANGES = 500;
-/** Events that are kept for who did not get them, the newest of them. */
+/** The newest undelivered events are kept. */
 export const MAX_UNSENT = 5_000;
 
 /**
- * What is remembered after people were told. Pure. The same change twice is the same as once.
+ * The state after people were notified. Pure, idempotent.
  *
- * @param unsent in place of those remembered, where it is given
+ * @param unsent replaces the undelivered events
  */
 export function markNotified(
   told: NotificationState,
@@ -66,7 +66,7 @@ export function markNotified(
 }
 
 /**
- * What is remembered before people are told, so that nobody else tells it: what will be opened is claimed, and what will be closed stays, claimed too. Pure.
+ * The state before people are notified: incidents to open or close are claimed, so that no other run sends them. Pure.
  *
  * @param at RFC 3339
  */
@@ -80,9 +80,9 @@ export function claimNotifications(told: NotificationState, change: Notification
 }
 
 /**
- * What is remembered when people could not be told after all: as before the claim, for what is still claimed by it. Pure.
+ * The state when people could not be notified: entries still claimed by this run go back to their earlier state. Pure.
  *
- * @param before what was remembered before the claim
+ * @param before the state before the claim
  * @param at the time of the claim
  */
 export function releaseNotifications(
@@ -107,7 +107,7 @@ export function releaseNotifications(
   return { ...released, changes: { ...others, ...(former && { [changed.name]: former }) } };
 }
 
-/** Whether the change tells nothing that is not remembered. Pure. */
+/** Whether the state already contains the change. Pure. */
 export function changesNothing(told: NotificationState, change: NotificationChange): boolean {
   const { opened = [], closed = [], away = [], changed, lookedAt, digestAt } = change;
   return (
@@ -118,7 +118,7 @@ export function changesNothing(told: NotificationState, change: NotificationChan
   );
 }
 
-/** All of them, as a list. */
+/** The open incidents as a list. */
 export function openAlarms({ open }: Pick<NotificationState, 'open'>): readonly (OpenAlarm & TroubleName)[] {
   return alarmIds(open).flatMap((alarm) =>
     Object.entries(open[alarm] ?? {}).map(([key, entry]) => ({ ...entry, alarm, key })),
@@ -133,13 +133,13 @@ export function lastChange({ changes }: NotificationState, name: string): AlarmC
   return entryOf(changes, name);
 }
 
-/** Whether what CloudWatch says was said before, or is overtaken. */
+/** Whether a state change of CloudWatch is a duplicate or out of order. */
 export function isOld(told: NotificationState, { name, at }: { readonly name: string; readonly at: string }): boolean {
   const last = lastChange(told, name);
   return last !== undefined && at <= last.at;
 }
 
-/** Whether somebody is telling people of it right now. */
+/** Whether another run may be sending it now. */
 export function isFresh(claimedAt: string | undefined, now: number): boolean {
   return claimedAt !== undefined && Math.abs(now - Date.parse(claimedAt)) < CLAIM_MS;
 }

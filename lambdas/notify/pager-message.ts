@@ -15,7 +15,7 @@ export interface TopicPlace {
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription; SetAlarmState, StateReason. Characters. */
 const LONGEST = { description: 1_024, reason: 1_023 } as const;
 
-/** @throws Error when it is no ARN */
+/** @throws Error for a malformed ARN */
 export function topicPlace(arn: string): TopicPlace {
   const [, partition, , region, account] = arn.split(':');
   if (partition === undefined || region === undefined || account === undefined)
@@ -24,11 +24,13 @@ export function topicPlace(arn: string): TopicPlace {
 }
 
 /**
- * An incident in the form in which CloudWatch tells an SNS topic of an alarm on one metric: PagerDuty and Jira Service Management read that. It opens as ALARM and
- * closes as OK, under one AlarmName. The Trigger is there because PagerDuty drops a message without one. Pure.
+ * An incident in the shape in which CloudWatch publishes an alarm on one metric: PagerDuty and Jira Service Management
+ * read that. It opens as ALARM and closes as OK, under one AlarmName. PagerDuty drops a message without a Trigger.
+ * Pure.
  *
- * Source of the shape: aws/aws-lambda-go, events/testdata/cloudwatch-alarm-sns-payload-single-metric.json. Of the Trigger: PagerDuty/terraform-provider-pagerduty
- * issue 667 (incidents have the key AlarmName), panther-labs/panther pull request 1311 (composite alarms, which have none, open nothing).
+ * Source of the shape: aws/aws-lambda-go, events/testdata/cloudwatch-alarm-sns-payload-single-metric.json. Of the
+ * Trigger: PagerDuty/terraform-provider-pagerduty issue 667 (incidents have the key AlarmName), panther-labs/panther
+ * pull request 1311 (composite alarms, which have none, open nothing).
  *
  * @param link to the report page
  */
@@ -48,7 +50,7 @@ export function pagerMessage(
     AlarmDescription: cut([title, facts, ...commands, runbook].join('\n'), LONGEST.description),
     AWSAccountId: account,
     NewStateValue: opens ? 'ALARM' : 'OK',
-    // The link is never cut: half of it opens nothing.
+    // The link is never cut: half a link opens nothing.
     NewStateReason: `${cut(title, LONGEST.reason)}${link === undefined ? '' : `\nReport: ${link}`}`,
     StateChangeTime: at.replace('Z', '+0000'),
     Region: region,
@@ -75,7 +77,7 @@ export function pagerMessage(
   };
 }
 
-/** The alarm of CloudWatch that it is of. A part of the hub tells several apart. */
+/** Its alarm in CloudWatch. A part tells several alarms of the hub apart. */
 function nameOf({ alarm, cluster, part }: AlarmEvent): string {
   const base = alarmName(alarm);
   return cluster === undefined && part !== undefined ? `${base}-${part}` : base;

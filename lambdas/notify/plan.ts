@@ -39,7 +39,7 @@ export interface LookInput {
   readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string | undefined;
-  /** Where the state of the fleet is: a person has to name it. */
+  /** Name of the state bucket, for texts. */
   readonly bucket?: string | undefined;
   /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
@@ -54,23 +54,25 @@ export interface PlanInput extends LookInput {
 
 export interface Plan {
   readonly messages: readonly Notification[];
-  /** What is to be remembered once they are sent. */
+  /** To record once the messages are sent. */
   readonly change: NotificationChange;
-  /** Why CloudWatch's message cannot be used now and has to come again. Then there is nothing else. */
+  /** Why the message of CloudWatch must be delivered again later; the plan is then empty. */
   readonly again?: string;
 }
 
 const NOTHING: Plan = { messages: [], change: {} };
 
-/** What rings again within this time is still the same trouble. Milliseconds. */
+/** An incident that fires again within this time is still the same one. Milliseconds. */
 const AWAY_MS = 15 * 60_000;
 
 /**
- * What people are to be told when CloudWatch says that an alarm changed its state. Pure. Once what it tells is remembered, the same message again tells nothing.
+ * Plans the messages when CloudWatch reports a state change of an alarm. Pure. Once the change is recorded, the same
+ * report plans nothing.
  *
- * An alarm of CloudWatch has one message for each cluster that makes it ring, and does not always say which. So what is told is not the message but what the
- * fleet shows: of what rings and nobody was told of, and of what people were told of and has not rung for a while. A cluster by itself is not enough to tell troubles
- * apart: an old certificate that ended must not hide another one. {@link planLook} does the same where CloudWatch has no reason to say anything.
+ * CloudWatch sends one message for all clusters that make an alarm fire, and may not name them. So the plan compares
+ * the fleet with the recorded incidents: it opens what fires and is not recorded, and closes what is recorded and has
+ * been away for a while. Incidents are kept apart within a cluster too: a certificate that expired last week must not
+ * hide another one. {@link planLook} does the same without a report of CloudWatch.
  */
 export function planNotifications(input: PlanInput): Plan {
   const { named, message, settings, health } = input;
@@ -87,17 +89,18 @@ export function planNotifications(input: PlanInput): Plan {
     return joined([unnamed, planEnds(seen, unnamed.change.opened)]);
   }
   const made = joined([message.state === 'ALARM' ? planOpening(seen) : NOTHING, planEnds(seen)]);
-  // Many clusters ring at once: only what changes anything is worth a write.
+  // Hundreds of clusters can fire at once: only a real change is worth a write.
   const said = changeOf(input);
   const isSame = lastChange(input.told, said.name)?.state === said.state && made.messages.length === 0;
   return isSame ? made : { ...made, change: { ...made.change, changed: said } };
 }
 
 /**
- * What people are to be told when the fleet is compared with what they were told; CloudWatch said nothing. Pure.
+ * Plans the messages when notify looks at the fleet without a report of CloudWatch. Pure.
  *
- * It looks at the alarms that CloudWatch has opened: a second cluster, class or node makes no second change of an alarm that rings already. It also tells what somebody
- * claimed and never told, and the end of what rings no more.
+ * Covers the alarms that CloudWatch has in ALARM: a second cluster, class or node causes no further state change of an
+ * alarm that fires already. Also sends claimed incidents that a dead run never sent, and closes those that no longer
+ * fire.
  */
 export function planLook(input: LookInput): Plan {
   const { told, health, now } = input;
@@ -115,7 +118,7 @@ export function planLook(input: LookInput): Plan {
     : made;
 }
 
-/** An alarm whose name says nothing to certmarshal is told all the same. Pure. */
+/** Plans a message for an alarm with an unknown name, too. Pure. */
 export function planUnknown({ message, told, link, now }: Pick<PlanInput, 'message' | 'told' | 'link' | 'now'>): Plan {
   if (message.state === 'INSUFFICIENT_DATA') return NOTHING;
   const changed = changeOf({ message, now });
@@ -127,17 +130,17 @@ export function planUnknown({ message, told, link, now }: Pick<PlanInput, 'messa
   };
 }
 
-/** Whether an alarm is about certmarshal, so that no cluster shows whether it rings. */
+/** Whether an alarm is about certmarshal itself, so that no cluster shows whether it fires. */
 export function isOfHub(alarm: AlarmId): boolean {
   return watchedSignal(alarm) === undefined;
 }
 
-/** One alarm, in the fleet and in what people were told. */
+/** One alarm: the fleet compared with the recorded incidents. */
 interface Compared {
   readonly alarm: AlarmId;
   readonly scene: Scene;
   readonly ringing: readonly Trouble[];
-  /** Of those, what people were not told of. */
+  /** Those that people were not notified of. */
   readonly news: readonly Trouble[];
   readonly open: Readonly<Record<string, OpenAlarm>>;
   readonly health: FleetHealth;
@@ -166,8 +169,8 @@ function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHe
 }
 
 /**
- * When CloudWatch said that the alarm ended, where it rings again long after and nobody has looked at the fleet in between: what was open then has ended, though
- * nobody saw it.
+ * When CloudWatch reported OK, if the alarm fires again long after and no look at the fleet happened in between:
+ * incidents open then are closed, although no run saw it.
  */
 function endUnseen(told: NotificationState, message: AlarmMessage | undefined): string | undefined {
   if (message?.state !== 'ALARM' || message.changedAt === undefined) return undefined;
@@ -176,7 +179,7 @@ function endUnseen(told: NotificationState, message: AlarmMessage | undefined): 
   return told.lookedAt === undefined || told.lookedAt < last.at ? last.at : undefined;
 }
 
-/** Where it is not certain that people were told, and not of its end, they are told. */
+/** In doubt whether people were notified of the opening, they are notified; not so for the closing. */
 function isNews(entry: OpenAlarm | undefined, lostAt: string | undefined, now: number): boolean {
   if (entry === undefined) return true;
   const { openedAt, claimedAt, closingAt, awaySince } = entry;
@@ -201,9 +204,10 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
     culpritOf(same, known),
   );
   const unnamed = entryOf(open, NOBODY);
-  // Now that clusters can be named, nobody waits for the end of an alarm that named none.
+  // The clusters have names now, so the incident without a name is closed.
   const closing = unnamed === undefined ? [] : [plainEvent('closed', closedOf(unnamed), scene)];
-  // One that is open is opened again and not closed first: a topic of SNS keeps no order, and a paging service would take the end for the later one.
+  // An open incident is opened again without closing it first: SNS topics keep no order, and a paging service would
+  // apply the closing last.
   const events = news.map((trouble) => ({
     ...openedEvent({ cluster: trouble.cluster, signal: signalOfPart(trouble) }, scene),
     part: trouble.part,
@@ -224,7 +228,7 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
   };
 }
 
-/** A cluster of which people were told something else already is told with what is new in it. */
+/** For a cluster with a known incident the message tells only what is new. */
 function culpritOf(same: readonly Trouble[], known: ReadonlySet<string>): readonly Culprit[] {
   const [first, ...others] = same;
   if (first === undefined) return [];
@@ -235,7 +239,7 @@ function culpritOf(same: readonly Trouble[], known: ReadonlySet<string>): readon
   return [{ cluster, signal: { ...part, story: `${part.story}${more}` } }];
 }
 
-/** It rings, and the fleet shows no cluster that makes it. */
+/** The alarm fires, and no cluster of the fleet explains it. */
 function planUnnamed(input: PlanInput): Plan {
   const { named, message, told, health, now } = input;
   const open = Object.values(told.open[named.alarm] ?? {});
@@ -244,7 +248,7 @@ function planUnnamed(input: PlanInput): Plan {
     if (open.length > 0) return NOTHING;
   } else if (isOld(told, { name: message.name, at: changedAt })) {
     const last = lastChange(told, message.name);
-    // Another cluster's end may have come first.
+    // The closing for another cluster may have been processed first.
     const isOvertaken = health === undefined && last?.state === 'OK' && changedAt < last.at;
     return isOvertaken
       ? { ...NOTHING, again: 'a late alarm cannot be told while the state of the fleet cannot be read' }
@@ -258,7 +262,7 @@ function planUnnamed(input: PlanInput): Plan {
   return { ...plan, change: { ...plan.change, changed: changeOf({ message, now }) } };
 }
 
-/** An alarm that named no cluster was claimed and perhaps never told. */
+/** Sends an alarm without a cluster that was claimed and perhaps never sent. */
 function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
   const entry = entryOf(open, NOBODY);
   if (entry?.claimedAt === undefined || isFresh(entry.claimedAt, scene.now) || news.length > 0) return NOTHING;
@@ -267,9 +271,9 @@ function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
 }
 
 /**
- * What rings no more is over when it stays away; what is away for less is remembered, and what is back.
+ * Closes incidents that have not fired for {@link AWAY_MS}. Records those that just stopped, and those that fire again.
  *
- * @param opened what is told in the same plan, besides the news
+ * @param opened what the same plan opens, besides the news
  */
 function planEnds(
   { alarm, scene, ringing, open, health, settings, news }: Compared,
@@ -307,7 +311,7 @@ function planEnds(
 
 type TroublePlace = ReturnType<typeof readTroubleKey>;
 
-/** The same part of the same cluster; the whole of a cluster has each of its parts. */
+/** Whether one incident covers another: the same part, or the whole cluster. */
 function isAmong(places: readonly TroublePlace[], { cluster, part }: TroublePlace): boolean {
   return places.some(
     (one) => one.cluster === cluster && (one.part === part || one.part === undefined || part === undefined),
@@ -318,7 +322,7 @@ interface Ended {
   readonly alarm: AlarmId;
   readonly known: ReadonlyMap<string, ClusterHealth>;
   readonly scene: Scene;
-  /** The alarm that has it now: then it is no recovery. */
+  /** The more severe alarm that took over: then it is not a recovery. */
   readonly worse?: AlarmId | undefined;
 }
 
@@ -352,7 +356,7 @@ function recoveryOf(
   };
 }
 
-/** Why what a cluster had is over, where it is not that the cluster is healthy. */
+/** Why an incident is closed, if not because the cluster is healthy. */
 function becauseOf(cluster: ClusterHealth | undefined): string | undefined {
   if (cluster === undefined || cluster.state === 'gone') return 'it is no longer in the fleet';
   return cluster.state === 'well'
@@ -360,19 +364,22 @@ function becauseOf(cluster: ClusterHealth | undefined): string | undefined {
     : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
 }
 
-/** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */
+/**
+ * After a loss of the index a cluster has no findings until its next sweep and audit: that is not a recovery. Neither
+ * is a cluster whose last readable time is unknown.
+ */
 function isKnown({ state, sweptAt, audit, readable, readableAt }: ClusterHealth, alarm: AlarmId): boolean {
   if (state === 'gone') return true;
   const watched = watchedSignal(alarm);
   if (watched === 'UnreadableFor' && !readable && readableAt === undefined) return false;
-  // What a sweep could not do is not known again before one can read the cluster.
+  // What a sweep could not do is known again only once the cluster can be read.
   if (watched === 'IncompleteFor' && !readable) return false;
   return (
     sweptAt !== undefined && (audit !== undefined || (watched !== undefined && SIGNALS[watched].knownFrom === 'sweep'))
   );
 }
 
-/** Something of certmarshal, which no cluster says anything about: CloudWatch's word counts, in the order of its own times. */
+/** An alarm about certmarshal itself: the state that CloudWatch reports counts, in the order of its timestamps. */
 function planOfHub(input: PlanInput): Plan {
   const { named, message, told, now } = input;
   const { alarm, part: key = NOBODY } = named;
@@ -389,13 +396,13 @@ function planOfHub(input: PlanInput): Plan {
   return { ...plan, change: { ...plan.change, changed } };
 }
 
-/** CloudWatch says what it said before, or what is overtaken. Without a time it is the state that counts. */
+/** Whether the report is a duplicate or out of order. Without a timestamp only the state is compared. */
 function isRepeated({ name, state, changedAt }: AlarmMessage, told: NotificationState): boolean {
   if (changedAt === undefined) return lastChange(told, name)?.state === state;
   return isOld(told, { name, at: changedAt });
 }
 
-/** What somebody claimed and perhaps never told. */
+/** Sends what a dead run claimed and perhaps never sent. */
 function lostOfHub(alarm: AlarmId, input: LookInput): readonly Plan[] {
   const scene = sceneOf(alarm, input);
   return Object.entries(input.told.open[alarm] ?? {}).flatMap(([key, entry]) => {
@@ -408,7 +415,7 @@ function lostOfHub(alarm: AlarmId, input: LookInput): readonly Plan[] {
   });
 }
 
-/** For people: a part that was remembered need not be one that CloudWatch could have. */
+/** For texts: a recorded part may be one that CloudWatch could not have. */
 function nameOf({ alarm, part }: NamedAlarm): string {
   return part === undefined ? alarmName(alarm) : `${alarmName(alarm)}-${part}`;
 }

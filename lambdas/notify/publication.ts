@@ -7,7 +7,7 @@ import { type Incident, incidentOf } from './incident.ts';
 import { pagerMessage, type TopicPlace } from './pager-message.ts';
 import { subjectOf } from './texts.ts';
 
-/** What a person gets on a phone. */
+/** For a phone. */
 export interface HumanMessage {
   /** ASCII, under 100 characters, no line break. Source: SNS API Reference, Publish, Subject. */
   readonly subject: string;
@@ -15,31 +15,31 @@ export interface HumanMessage {
   readonly text: string;
 }
 
-/** One message to one topic, with what machines get of it. */
+/** One message to one topic, with its events for programs. */
 export interface Notification {
   /** Of the topic. */
   readonly severity: AlarmSeverity;
   readonly state: 'opened' | 'closed' | 'digest';
   readonly human: HumanMessage;
-  /** Of an alarm that certmarshal does not know there are none. */
+  /** Empty for an unknown alarm. */
   readonly events: readonly AlarmEvent[];
   readonly digest?: DigestEvent;
 }
 
-/** Events in a message; EventBridge gets them all. */
+/** Most events in a message; EventBridge gets all. */
 const MAX_EVENTS = 50;
-/** Of message and attributes, as SNS counts them; it takes 262,144. Bytes. */
+/** Message and attributes. SNS accepts 262,144. Bytes. */
 const MAX_MESSAGE = 200_000;
-/** Of the document, which is in the message four times, and longer there for its quotation marks. Bytes. */
+/** The document, which is in the message four times, with escaped quotation marks. Bytes. */
 const MAX_DOCUMENTS = [28_000, 20_000, 12_000, 6_000] as const;
-/** Of a text that does not fit otherwise. Characters. */
+/** Longest text of a message that is otherwise too large. Characters. */
 const SHORTEST_TEXT = 2_000;
-/** Characters. Source: SNS API Reference, Publish: a longer one is sent as several. */
+/** Characters. Source: SNS API Reference, Publish: longer text messages are sent in parts. */
 const MAX_SMS = 140;
 
 /**
- * People read text in an e-mail and on a phone; what subscribes over HTTPS, SQS, Lambda or Firehose gets the same and the events as JSON. Pure.
- * Source: SNS API Reference, Publish, MessageStructure; the keys are the protocols of subscriptions.
+ * E-mail and SMS get text; HTTPS, SQS, Lambda and Firehose get the text and the events as JSON. Pure. Source: SNS API
+ * Reference, Publish, MessageStructure; the keys are the protocols of subscriptions.
  */
 export function publicationOf(notification: Notification): TopicMessage {
   const { human, severity, state, events } = notification;
@@ -55,7 +55,7 @@ export function publicationOf(notification: Notification): TopicMessage {
   return { subject: human.subject, message: fitting(notification), attributes };
 }
 
-/** One incident as CloudWatch would tell of an alarm, for a paging service. Pure. */
+/** One incident in the shape of a CloudWatch alarm message, for a paging service. Pure. */
 export function pagerPublication(event: AlarmEvent, { place, link, runbooks }: PagerContext): TopicMessage {
   const incident = incidentOf(event, runbooks);
   return incidentPublication(event, incident, pagerMessage(event, incident, place, link), link);
@@ -67,7 +67,7 @@ export function chatPublication(event: AlarmEvent, { link, runbooks }: ChatConte
   return incidentPublication(event, incident, chatMessage(event, incident, link), link);
 }
 
-/** More incidents at once than a chat takes one by one; and the digest. Pure. */
+/** The incidents above the limit of a chat in one message; also the digest. Pure. */
 export function chatSummary(event: readonly AlarmEvent[] | DigestEvent, { link }: ChatContext): TopicMessage {
   const isDigest = 'story' in event;
   const document = isDigest ? chatDigest(event, link) : chatOfMany(event, link);
@@ -93,7 +93,7 @@ export interface PagerContext extends ChatContext {
   readonly place: TopicPlace;
 }
 
-/** Who subscribes a mailbox or a phone gets the text. */
+/** The text for e-mail and SMS. */
 // oxlint-disable-next-line max-params -- internal
 function incidentPublication(
   event: AlarmEvent,
@@ -110,7 +110,7 @@ function incidentPublication(
   };
 }
 
-/** Lists are shortened before the text, which people read, is. */
+/** Shortens lists before the text, which people read. */
 function fitting(notification: Notification): string {
   const { human } = notification;
   for (const largest of MAX_DOCUMENTS) {
@@ -153,7 +153,7 @@ function documentOf({ severity, state, human, events, digest }: Notification, la
   return { ...all, events: first };
 }
 
-/** A digest whose lists are cut to the same length, the longest at which its JSON has no more bytes; with empty lists if need be. Pure. */
+/** Cuts the lists of a digest to the largest common length that fits; to nothing if necessary. Pure. */
 export function withinBytes(digest: DigestEvent, bytes: number): DigestEvent {
   const lists = ['critical', 'warning'] as const;
   let most = Math.max(0, ...lists.map((name) => digest[name]?.length ?? 0));

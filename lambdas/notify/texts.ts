@@ -18,9 +18,9 @@ import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
 import type { HumanMessage } from './publication.ts';
 
-/** Clusters that have a line of their own. */
+/** Most clusters with a line of their own. */
 const MAX_LINES = 10;
-/** Characters. SNS takes less than 100 for a subject. */
+/** Characters. SNS accepts fewer than 100 for a subject. */
 const LONGEST = { subject: 99, name: 120, story: 300, command: 400, text: 8_000 } as const;
 
 /** A cluster that makes an alarm fire, and why. */
@@ -29,27 +29,27 @@ export interface Culprit {
   readonly signal: Signal;
 }
 
-/** A cluster of which people were told. */
+/** A cluster with an open incident. */
 export interface Recovered {
   readonly key: string;
   /** Undefined where no cluster could be named. */
   readonly label: string | undefined;
   readonly openedAt: string;
   readonly story: string;
-  /** Why, where it is not that it is healthy: `it is no longer in the fleet`. */
+  /** Why it is closed, if not because the cluster is healthy: `it is no longer in the fleet`. */
   readonly because?: string;
 }
 
 export interface Scene {
   readonly severity: AlarmSeverity;
   readonly alarm: AlarmId;
-  /** Clusters of the fleet, and how many of them make the alarm fire; undefined where that is not known. */
+  /** Clusters of the fleet, and how many make the alarm fire; undefined if unknown. */
   readonly fleet: { readonly clusters: number; readonly ringing: number } | undefined;
   /** To the report page. */
   readonly link: string | undefined;
-  /** Where the state of the fleet is. */
+  /** Name of the state bucket. */
   readonly bucket?: string | undefined;
-  /** Of the description of the alarm. */
+  /** First command, from the description of the alarm. */
   readonly first?: string | undefined;
   /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
@@ -57,7 +57,7 @@ export interface Scene {
   readonly now: number;
 }
 
-/** What people are told of clusters that make an alarm fire. Pure. */
+/** The text for clusters that make an alarm fire. Pure. */
 export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMessage {
   const { severity, alarm, fleet, now } = scene;
   const labels = labelsOf(culprits.map(({ cluster }) => cluster));
@@ -90,7 +90,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   );
 }
 
-/** What people are told where no cluster can be named: CloudWatch's own words. Pure. */
+/** The text where no cluster can be named: that of CloudWatch. Pure. */
 export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: string, scene: Scene): HumanMessage {
   const { severity } = scene;
   return composed(
@@ -101,7 +101,7 @@ export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: strin
   );
 }
 
-/** What people are told of an alarm in whose name nothing of certmarshal is. Pure. */
+/** The text for an alarm with an unknown name. Pure. */
 export function unknownText(message: AlarmMessage, link: string | undefined): HumanMessage {
   const lines = [
     `[critical] alarm ${message.name} fires, and certmarshal does not know it`,
@@ -113,9 +113,9 @@ export function unknownText(message: AlarmMessage, link: string | undefined): Hu
 }
 
 /**
- * What people are told of what is over. Pure.
+ * The text for closed incidents. Pure.
  *
- * @param worse the alarm that has it now: then it is no recovery
+ * @param worse the more severe alarm that took over: then it is not a recovery
  */
 export function recoveredText(recovered: readonly Recovered[], scene: Scene, worse?: AlarmId): HumanMessage {
   const { now, fleet } = scene;
@@ -167,9 +167,9 @@ export function openedEvent(culprit: Culprit, scene: Scene): AlarmEvent {
 }
 
 /**
- * The event of what has no cluster, or is over. Pure.
+ * The event of an incident without a cluster, or of a closed one. Pure.
  *
- * @param known the cluster, where the fleet still has it
+ * @param known the cluster, if the fleet still has it
  */
 export function plainEvent(
   state: AlarmEvent['state'],
@@ -194,7 +194,7 @@ export function plainEvent(
   };
 }
 
-/** How clusters are called in one message: by their names, where no two have the same; else by their ids. */
+/** Names of clusters within one message; ids where two have the same name. */
 export function labelsOf(clusters: readonly Pick<ClusterHealth, 'id' | 'name'>[]): ReadonlyMap<string, string> {
   const named = Map.groupBy(clusters, ({ name }) => name);
   return new Map(
@@ -209,13 +209,13 @@ export function subjectOf(line: string): string {
   return `${plain.slice(0, LONGEST.subject - 3)}...`;
 }
 
-/** Lines that people get are cut before the link, never in it. */
+/** Lines are cut before the link, never in it. */
 export function bounded(lines: readonly string[], most: number = LONGEST.text): string {
   const text = lines.join('\n');
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** In place of the name of a cluster; undefined where it is some cluster, and what is told says so itself. */
+/** Shown instead of a cluster name; undefined where the text itself names the object. */
 export function unnamedLabel({ alarm, part }: NamedAlarm): string | undefined {
   if (!('hub' in ALARMS[alarm].watches)) return undefined;
   return part === undefined ? 'certmarshal' : `certmarshal (${part})`;
@@ -225,7 +225,7 @@ export function labelled(label: string | undefined, text: string): string {
   return label === undefined ? text : `${label}: ${text}`;
 }
 
-/** What CloudWatch says, where nothing better is known. */
+/** The reason that CloudWatch gives, if nothing better is known. */
 function cloudWatchSays({ reason }: AlarmMessage): string {
   return reason === undefined ? 'CloudWatch gives no reason.' : `CloudWatch: ${printable(reason, 700)}`;
 }
@@ -233,7 +233,7 @@ function cloudWatchSays({ reason }: AlarmMessage): string {
 /** The first thing to do: the command of the description of the alarm, which names the cluster here. */
 function commandOf({ alarm, first, bucket }: Scene, cluster?: CommandCluster & { readonly id: string }): string {
   if (!isOnSignal(alarm)) return first ?? 'certmarshal doctor --fleet fleet.yaml';
-  // Of a cluster without a target the name is its id.
+  // A cluster without a target is named by its id.
   return cluster === undefined
     ? overview({ bucket })
     : firstCommand(alarm, { ...cluster, name: nameInId(cluster.name) });
@@ -288,7 +288,7 @@ function when(culprit: Culprit, now: number): readonly string[] {
 function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | undefined {
   const at = timeOf(due);
   if (at === undefined) return undefined;
-  // That is when EKS begins to sign with the new authority, and no certificate expires.
+  // The date EKS starts to sign with the new CA; no certificate expires then.
   const isSwitch = cluster.audit?.findings.some(
     (finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due,
   );

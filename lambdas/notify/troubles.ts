@@ -9,14 +9,16 @@ import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { Signal } from '../tables/signals.ts';
 import { compare } from '../words.ts';
 
-/** Parts of one cluster that are told apart; of more only the first. */
+/** Most parts of one cluster with an incident of their own. */
 const MAX_PARTS = 30;
-/** Findings without a class of certificate that are told apart: a cluster can have as many requesters as it likes. */
+/**
+ * Most findings without a certificate class with an incident of their own: a cluster can have any number of requesters.
+ */
 const MAX_OBJECTS = 5;
-/** All that is not told apart. */
+/** Part of everything without an incident of its own. */
 const MORE = '+more';
 
-/** One thing that makes an alarm ring: a cluster, and in it what is told apart. */
+/** One reason why an alarm fires: a cluster, and the part of it. */
 export interface Trouble {
   /** {@link troubleKey} */
   readonly key: string;
@@ -28,9 +30,9 @@ export interface Trouble {
 }
 
 /**
- * Everything that makes an alarm ring, the worst cluster first. Pure.
+ * Everything that makes an alarm fire, the worst cluster first. Pure.
  *
- * @param open keys of those that people were told of: they keep their place among what is told apart
+ * @param open keys of open incidents: these stay separate incidents
  */
 export function troublesOf(
   alarm: AlarmId,
@@ -65,12 +67,12 @@ export function readTroubleKey(key: string): { readonly cluster: string; readonl
   return space === -1 ? { cluster: key } : { cluster: key.slice(0, space), part: key.slice(space + 1) };
 }
 
-/** Whether not every trouble of the cluster has a key of its own, so that one without a key may still be there. */
+/** Whether some troubles of the cluster share a key, so that one without a key may still exist. */
 export function hasMore(keys: ReadonlySet<string>, cluster: string): boolean {
   return keys.has(troubleKey(cluster, MORE));
 }
 
-/** The signal of a cluster as it is for one part of it: its worst finding, the newest request of the node. Pure. */
+/** The signal of a cluster reduced to one part: its worst finding, or the newest request of the node. Pure. */
 export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   if (part === undefined || partsOf(cluster, signal, 1).length <= 1) return signal;
   const { id, value, command } = signal;
@@ -98,7 +100,7 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   };
 }
 
-/** As people call it. */
+/** The name that people use. */
 export function titleOf(part: string): string {
   const title = Object.entries(CERTIFICATE_CLASSES).find(([id]) => id === part)?.[1].title;
   return title ?? (part === 'unknown' ? 'certificate' : part);
@@ -119,11 +121,14 @@ function partsOf(
     const few = fewOf(first(parts.map(ascii)), told);
     return [...few.parts, ...(few.isMore ? [MORE] : [])];
   }
-  // With another threshold all of a cluster counts together.
+  // With a threshold of its own the cluster counts as a whole.
   return threshold === 1 ? findingParts(group, signal, told) : [];
 }
 
-/** Each class is a part. Of other objects, as of nodes, only a few are, however often a cluster changes their names: those that people were told of first, then the oldest. */
+/**
+ * Each certificate class is a part. Other objects, such as nodes, are parts up to a limit that a cluster cannot exceed
+ * by changing names: those with open incidents first, then the oldest.
+ */
 function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: readonly string[]): readonly string[] {
   const classes = first([...tally, ...shown].flatMap(({ what }) => what ?? []));
   const others = shown.filter(({ what }) => what === undefined).toSorted((a, b) => compare(a.since, b.since));
@@ -155,7 +160,7 @@ function first(parts: readonly string[]): readonly string[] {
   return [...new Set(parts)].slice(0, MAX_PARTS);
 }
 
-/** So that it can be remembered. */
+/** A form that can be stored. */
 function ascii(part: string): string {
   return part.replaceAll(/[^!-~]/g, '?').slice(0, 253) || '?';
 }
