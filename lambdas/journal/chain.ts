@@ -10,13 +10,13 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
-/** Of a chain without a line. */
+/** The hash before the first line. */
 export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) };
 
 /**
  * Writes entries as the next lines of a chain. Pure.
  *
- * @returns NDJSON, with a newline after each line, and where the chain ends then
+ * @returns NDJSON, with a newline after each line, and the new end of the chain
  */
 export function chainLines(
   before: ChainEnd,
@@ -38,13 +38,16 @@ export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** `hash` is the last property, so that what is hashed is the text as it stands: no second serialization has to agree with the first. */
+/**
+ * `hash` is the last property, so that the hash covers the text as written: no second serialization has to match the
+ * first.
+ */
 const HASHED = /^(?<before>\{.+),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
 
-/** Bytes: far more than an entry has. */
+/** Far more than an entry has. Bytes. */
 const MAX_LINE = 1_000_000;
 
-/** A line as it stands in an object. */
+/** A line as read from an object. */
 export interface RawLine extends ChainEnd {
   readonly previous: string;
   readonly cluster: string;
@@ -52,11 +55,11 @@ export interface RawLine extends ChainEnd {
   readonly at: string;
   /** False when it was changed after it was hashed. */
   readonly intact: boolean;
-  /** All of it. */
+  /** The whole line. */
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined for what is no line of a journal. Pure. */
+/** Undefined for anything but a line of a journal. Pure. */
 export function readLine(text: string): RawLine | undefined {
   const { before, hash } = HASHED.exec(text)?.groups ?? {};
   if (before === undefined || hash === undefined) return undefined;

@@ -21,25 +21,28 @@ export interface SweepContext {
 /** The entries of one sweep. */
 export interface CollectedDecisions<E extends JournalEntry = DecisionEntry> {
   readonly entries: readonly E[];
-  /** Requests that were left and are over the limit of a sweep. */
+  /** Requests not approved beyond the limit of a sweep. */
   readonly leftOut: number;
 }
 
-/** Keeps what a sweep decides while it goes on, so that nothing else of a decision has to stay in memory. */
+/** Collects journal entries while a sweep runs, so that nothing else of a decision stays in memory. */
 export interface DecisionCollector {
   take(acted: Acted): void;
   collected(): CollectedDecisions;
 }
 
-/** Requests that are left, of one sweep. A cluster decides how many there are, not how much is written of them. */
+/**
+ * Most entries of requests not approved, for each sweep. A cluster decides how many such requests there are, not how
+ * much is written about them.
+ */
 export const MAX_LEFT = 500;
 
 const MAX_NAMES = 100;
-/** Of all names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
+/** All names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
 const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
-/** Makes journal entries of the decisions of a sweep. Pure. */
+/** Turns the decisions of a sweep into journal entries. Pure. */
 export function createDecisionCollector(context: SweepContext): DecisionCollector {
   const collector = collectEntries<DecisionEntry>(MAX_LEFT);
   return {
@@ -53,10 +56,10 @@ export function createDecisionCollector(context: SweepContext): DecisionCollecto
 }
 
 /**
- * Keeps the entries of decisions that wrote, may have written, would have written or failed to, all of them; of those that left a request the first ones, hostile ones
- * first. What was overtaken or not begun decided nothing. Pure.
+ * Keeps every entry of a decision that wrote, may have written, would have written or failed to write; of requests not
+ * approved the first ones, hostile ones first. Decisions that were overtaken or not begun are dropped. Pure.
  *
- * @param maxLeft of those that left a request
+ * @param maxLeft most entries of requests not approved
  */
 export function collectEntries<E extends JournalEntry>(maxLeft: number) {
   const written: E[] = [];
@@ -118,7 +121,7 @@ export function decisionEntry(
   };
 }
 
-/** Each object once. An owner that contradicts has no source of its own in a verdict: it is that of its object. */
+/** Each object once. The source of a contradicting owner is that of its object. */
 function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidence[] {
   const found = new Map<string, JournalEvidence>();
   for (const { provenBy, ownedBy } of names) {
@@ -131,7 +134,7 @@ function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidenc
   return [...found.values()];
 }
 
-/** By the words that {@link Owner.object} begins with. */
+/** By the first word of {@link Owner.object}. */
 function sourceOf(object: string): JournalEvidence['source'] {
   return EVIDENCE_SOURCE_IDS.find((id) => object.startsWith(EVIDENCE_SOURCES[id].object ?? '\n')) ?? 'node';
 }

@@ -11,13 +11,14 @@ import type { Journal } from './journal.ts';
 import { type JournalStore, MAX_JOURNAL_OBJECT } from './journal-store.ts';
 import { createJournal } from './s3-journal.ts';
 
-/** A directory is made or not at once: who makes it may write. */
+/** Creating a directory is atomic: the process that creates it may write. */
 const LOCK = '.lock';
 const LOOK_AGAIN_MS = 20;
 
 /**
- * A journal in a directory, laid out as the bucket is: `certmarshal journal verify --directory` reads it. One process appends at a time, the others wait until their signal ends that. No
- * object is ever written over. Appends reject with an AwsError, or with an error of the file system where that fails.
+ * A journal in a directory with the layout of the bucket: `certmarshal journal verify --directory` reads it. One
+ * process appends at a time; others wait until their signal aborts. No object is ever overwritten. Appends reject with
+ * an AwsError, or with an error of the file system.
  */
 export function createDirectoryJournal(directory: string): Journal {
   const journal = createJournal(directoryJournalStore(directory));
@@ -54,7 +55,7 @@ async function take(lock: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The id of a cluster may come from a kubeconfig: it leads nowhere else. */
+/** A cluster id may come from a kubeconfig: it must stay inside the directory. */
 function requireFileNames(cluster: string): void {
   if (cluster.split('/').every((part) => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part))) return;
   throw new AwsError({
@@ -65,7 +66,10 @@ function requireFileNames(cluster: string): void {
   });
 }
 
-/** A directory that is laid out as the bucket is, for one writer at a time: a copy of it, as `aws s3 sync` makes one, or a journal of its own. Links are not followed. */
+/**
+ * A directory with the layout of the bucket, for one writer at a time: a copy made by `aws s3 sync`, or a local
+ * journal. Links are not followed.
+ */
 export function directoryJournalStore(directory: string): JournalStore {
   async function* walk(folder: string): AsyncGenerator<ListedObject> {
     const keys = (await entriesOf(join(directory, folder))).flatMap((entry) =>
@@ -99,7 +103,7 @@ export function directoryJournalStore(directory: string): JournalStore {
       await mkdir(dirname(path), { recursive: true });
       try {
         await writeFile(temporary, bytes, { flag: 'wx', mode: 0o600, flush: true });
-        // A link is made only where nothing is.
+        // Fails where the file exists.
         await (etag === undefined ? link(temporary, path) : rename(temporary, path));
       } finally {
         await rm(temporary, { force: true });

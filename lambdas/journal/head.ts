@@ -4,16 +4,16 @@ import { CHAIN_START, type ChainEnd, chainLines, readLine, sha256 } from './chai
 import type { JournalEntry } from './journal.ts';
 import { dayOfObject, journalKey, parseJournalKey } from './keys.ts';
 
-/** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */
+/** An entry is written again after this: no request stays open for longer, unless a policy says so. Seconds. */
 const RECENT_SECONDS = 3_600;
-/** The oldest of more are forgotten. */
+/** Above this the oldest are forgotten. */
 const MAX_RECENT = 10_000;
-/** Of one object: the largest ones that certmarshal makes take 24 MB in a head, which is less than is read. */
+/** Most lines of one object: the largest take 24 MB in a head, below the limit of a read. */
 const MAX_LINES = 500;
 
 /**
- * What makes an entry the same as another one: the request, and what was decided about it with which result. The uid alone does not: an API server that lies
- * may give one to many requests. Of a rollout: the write, and what became of it.
+ * The identity of an entry: the request, the decision and its result. The uid alone is not enough: a lying API server
+ * may give one uid to many requests. Of a rollout: the write and its result.
  */
 const SAME =
   'kind cluster csr uid requester requestHash names nameCount window object write rollout verdict reason hostile outcome';
@@ -25,7 +25,7 @@ export function entryKey(entry: {
   readonly at?: unknown;
 }): string {
   const { kind, outcome, at } = entry;
-  // Of two writes that were done each counts, and so does all that a person decided.
+  // Each completed write counts, and so does each decision of a person.
   const counts = kind === 'person' || (kind === 'rollout' && (outcome === 'written' || outcome === 'unknown'));
   const when = counts ? String(at) : '';
   return sha256(JSON.stringify(entry, SAME.split(' ')) + when).slice(0, 16);
@@ -34,13 +34,13 @@ export function entryKey(entry: {
 /** The next state of a chain. */
 export interface Advanced {
   readonly head: JournalHead;
-  /** Entries that are in it now. */
+  /** Entries in this object. */
   readonly added: number;
-  /** Entries that take another object. */
+  /** Entries for the next object. */
   readonly rest: number;
 }
 
-/** Appends what is new of these entries, as much as one object takes. Undefined when nothing is. Pure. */
+/** Appends the new ones of these entries, up to the size of one object. Undefined when none is new. Pure. */
 export function advance(
   head: JournalHead | undefined,
   cluster: string,
@@ -73,7 +73,7 @@ function recentOf(
   return Object.fromEntries(all.filter(([, time]) => time > now - RECENT_SECONDS).slice(0, MAX_RECENT));
 }
 
-/** What can be told of the head of a chain from its last object; undefined when that is damaged. Pure. */
+/** Rebuilds the head of a chain from its last object; undefined when that is damaged. Pure. */
 export function headOfObject(key: string, body: string): JournalHead | undefined {
   const cluster = parseJournalKey(key)?.cluster;
   const lines = body.endsWith('\n') ? body.slice(0, -1).split('\n').map(readLine) : [];
@@ -83,7 +83,7 @@ export function headOfObject(key: string, body: string): JournalHead | undefined
   return { version: 1, cluster, seq: last.seq, hash: last.hash, key, body, recent: recentOf(entries) };
 }
 
-/** Undefined for what is not the head of this cluster, or does not agree with the lines in it. Pure. */
+/** Undefined unless it is the head of this cluster and agrees with its lines. Pure. */
 export function decodeHead(bytes: Buffer | undefined, cluster: string): JournalHead | undefined {
   const stored = bytes && readJson(JournalHead, bytes.toString('utf8'), bytes.length);
   if (!stored?.ok) return undefined;

@@ -4,7 +4,10 @@ import { createObjectList, type ObjectList } from '../aws/object-list.ts';
 /** The largest object or head that is read or written, in bytes. */
 export const MAX_JOURNAL_OBJECT = 32 * 1024 * 1024;
 
-/** Where a journal is: a bucket, or a directory that is laid out like one. Calls throw an AwsError, or an error of the file system. */
+/**
+ * Storage of a journal: a bucket, or a directory with the same layout. Calls throw an AwsError, or an error of the file
+ * system.
+ */
 export interface JournalStore extends ByteObjects, ObjectList {}
 
 export function s3JournalStore(options: BucketOptions): JournalStore {

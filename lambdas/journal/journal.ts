@@ -2,16 +2,16 @@ import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 
 /**
- * One line of a journal object. Flat and stable: fields are added, never changed, and one that several kinds have means the same in each. Nothing secret is in it: no key,
- * no token, of a request only its hash.
+ * One line of a journal object. Flat and stable: fields are added, never changed, and a field means the same in every
+ * kind of line. It contains no secret: no key, no token, and of a request only its hash.
  */
 export type JournalEntry = DecisionEntry | RolloutEntry | RecoveryEntry | PersonEntry;
 
-/** One decision on a request that wrote something or refused something. */
+/** One decision on a request: an approval, or the reason why it is not approved. */
 export interface DecisionEntry {
   readonly version: 1;
   readonly kind: 'decision';
-  /** RFC 3339: when the sweep began that decided. */
+  /** When the deciding sweep began. RFC 3339. */
   readonly at: string;
   /** Id in the fleet. */
   readonly cluster: string;
@@ -19,19 +19,22 @@ export interface DecisionEntry {
   readonly uid: string;
   /** As the API server set it: `system:node:worker-3`. */
   readonly requester: string;
-  /** The names that were asked for, the first ones of `nameCount`; those of a request that cannot be decoded excepted. */
+  /** The requested names, the first ones of `nameCount`; absent if the request cannot be decoded. */
   readonly names: readonly string[];
   readonly nameCount: number;
   readonly verdict: 'approve' | 'deny' | 'leave';
   readonly reason: Reason;
   readonly message: string;
   readonly hostile: boolean;
-  /** `written`, `observed` (a policy in mode observe), `none` (left), `failed`, `unknown` (sent, and no answer says whether it was done), … */
+  /**
+   * `written`, `observed` (a policy in mode observe), `none` (not approved), `failed`, `unknown` (sent without an
+   * answer), …
+   */
   readonly outcome: string;
   readonly policy?: string;
-  /** SHA-256 of the policies that judged, as canonical JSON, in hexadecimal digits. */
+  /** SHA-256 of the policies as canonical JSON, in hexadecimal digits. */
   readonly policyHash: string;
-  /** What proved a name, or contradicted it. */
+  /** What proved or contradicted a name. */
   readonly evidence: readonly JournalEvidence[];
   /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
   readonly requestHash?: string;
@@ -39,11 +42,11 @@ export interface DecisionEntry {
   readonly program: string;
 }
 
-/** One write of a rollout, or what became of it instead. */
+/** One write of a rollout, or why it did not happen. */
 export interface RolloutEntry {
   readonly version: 1;
   readonly kind: 'rollout';
-  /** RFC 3339: when the look was that planned it. */
+  /** When it was planned. RFC 3339. */
   readonly at: string;
   /** Id in the fleet. */
   readonly cluster: string;
@@ -53,23 +56,23 @@ export interface RolloutEntry {
   readonly uid?: string;
   /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `resume`, `abort`, `update-node-group`. */
   readonly write: string;
-  /** Id of the rollout; absent where none goes on. */
+  /** Id of the rollout; absent if none is in progress. */
   readonly rollout?: string;
   /** RFC 3339: when the rollout began. */
   readonly start?: string;
   /** `schedule`, `person`. */
   readonly trigger?: string;
-  /** Why it rolls; of a hold the id of its reason. */
+  /** Why it rolls; for a hold the id of its reason. */
   readonly reason: string;
-  /** Of a hold its words, else those of the API server, of a webhook or of AWS where it was refused or failed. */
+  /** For a hold its text; otherwise the error of the API server, of a webhook or of AWS. */
   readonly message?: string;
-  /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent, and no answer says whether it was done). */
+  /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent without an answer). */
   readonly outcome: string;
   /** Version of certmarshal. */
   readonly program: string;
 }
 
-/** One decision of a recovery window that approved a request, or left it. */
+/** One decision of a recovery window on a request. */
 export interface RecoveryEntry {
   readonly version: 1;
   readonly kind: 'recovery';
@@ -81,12 +84,12 @@ export interface RecoveryEntry {
   readonly uid: string;
   /** As the API server set it: `system:node:cp-1`, `system:bootstrap:abcdef`. */
   readonly requester: string;
-  /** That the certificate would be for; absent when the request names none. */
+  /** The name in the requested certificate; absent when the request has none. */
   readonly node?: string;
   /** Never `deny`. */
   readonly verdict: 'approve' | 'deny' | 'leave';
   readonly reason: Reason;
-  /** What proved it, or what was looked at and not found. */
+  /** What proved it, or what was read and did not. */
   readonly message: string;
   readonly hostile: boolean;
   readonly outcome: string;
@@ -102,18 +105,21 @@ export interface RecoveryEntry {
   readonly program: string;
 }
 
-/** What a person decided on a request at the keyboard. `reason`, `message`, `hostile`, `policy` and `evidence` are those of the judgement, whatever the person made of it. */
+/**
+ * A decision of a person at the keyboard. `reason`, `message`, `hostile`, `policy` and `evidence` are those of
+ * certmarshal's judgement, even if the person decided otherwise.
+ */
 export interface PersonEntry extends Omit<DecisionEntry, 'kind' | 'verdict'> {
   readonly kind: 'person';
-  /** That of the person. */
+  /** The decision of the person. */
   readonly verdict: 'approve' | 'deny';
-  /** That of the judgement. */
+  /** The verdict of certmarshal. */
   readonly judged: VerdictKind;
-  /** Ids of the rules that the request failed; empty also where it was not judged. */
+  /** Ids of the rules that the request failed; empty also if it was not judged. */
   readonly failed: readonly string[];
-  /** Who, as the API server said. */
+  /** The user, as the API server names it. */
   readonly by: string;
-  /** Why, in the words of the person. */
+  /** The reason that the person gave. */
   readonly because: string;
 }
 
@@ -125,16 +131,18 @@ export interface JournalEvidence {
 }
 
 /**
- * Where the decisions of the fleet are kept: append-only objects, `journal/<day>/<id of the cluster>/<first seq>.ndjson`, each with the lines of one sweep.
+ * The record of decisions of the fleet: append-only objects, `journal/<day>/<id of the cluster>/<first seq>.ndjson`,
+ * each with the lines of one sweep.
  *
- * A sweep that is repeated, or that judges the same request again with the same result, adds nothing. Two sweeps at once make one chain, no fork.
+ * Appending is idempotent: a repeated sweep, or the same judgement of the same request, adds nothing. Concurrent sweeps
+ * make one chain without a fork.
  */
 export interface Journal {
   /**
-   * Appends what is new of these entries, all of one cluster. Costs nothing where there are none, and none wait from before.
+   * Appends the new ones of these entries of one cluster. Calls nothing if there are none and none is waiting.
    *
-   * @returns how many were new
-   * @throws AwsError when they could not all be kept; appended again, those that were add nothing
+   * @returns the number of new entries
+   * @throws AwsError when some could not be written; appending them again is safe
    */
   append(cluster: string, entries: readonly JournalEntry[], signal: AbortSignal): Promise<number>;
 }

@@ -1,9 +1,9 @@
-/** Where the lines are; permissions name it. */
+/** Prefix of the lines; permissions name it. */
 export const JOURNAL_PREFIX = 'journal/';
-/** Where the end of each chain is; permissions name it. */
+/** Prefix of the heads of chains; permissions name it. */
 export const HEAD_PREFIX = 'heads/';
 
-/** Of an object with lines. */
+/** Key of an object with lines. */
 export interface JournalKey {
   /** `2026-11-21`, UTC. */
   readonly day: string;
@@ -20,7 +20,7 @@ export function journalKey({ day, cluster, seq }: JournalKey): string {
   return `${clusterPrefix(day, cluster)}${String(seq).padStart(12, '0')}.ndjson`;
 }
 
-/** Undefined for a key that is none of the journal's. */
+/** Undefined for any other key. */
 export function parseJournalKey(key: string): JournalKey | undefined {
   const { day, cluster, seq } = KEY.exec(key)?.groups ?? {};
   if (day === undefined || cluster === undefined || seq === undefined || Number(seq) === 0) return undefined;
@@ -28,22 +28,22 @@ export function parseJournalKey(key: string): JournalKey | undefined {
 }
 
 /**
- * The day of the key of an object with lines of these times: the newest, and never before that of the object before it, so that the order of the keys is that of the
- * chain whatever a clock says.
+ * The day in the key of a new object: that of its newest line, but never before the day of the previous object, so that
+ * the order of keys is the order of the chain even if a clock jumps back.
  *
- * @param before key of the object before it
+ * @param before key of the previous object
  */
 export function dayOfObject(before: string | undefined, lines: readonly { readonly at: string }[]): string {
   const days = lines.map(({ at }) => at.slice(0, 10));
   return [parseJournalKey(before ?? '')?.day ?? '', ...days].toSorted().at(-1) ?? '';
 }
 
-/** Of all objects of a day. */
+/** Prefix of all objects of a day. */
 export function dayPrefix(day: string): string {
   return `${JOURNAL_PREFIX}${day}/`;
 }
 
-/** Of the objects of one cluster and day, and of those of clusters whose id begins with `<id>/`. */
+/** Prefix of the objects of one cluster and day, and of clusters whose id begins with `<id>/`. */
 export function clusterPrefix(day: string, cluster: string): string {
   return `${dayPrefix(day)}${cluster}/`;
 }
@@ -53,7 +53,7 @@ export function headKey(cluster: string): string {
   return `${HEAD_PREFIX}${cluster}.json`;
 }
 
-/** Id of the cluster whose head it is; undefined for a key that is none of the journal's. */
+/** Id of the cluster of a head; undefined for any other key. */
 export function parseHeadKey(key: string): string | undefined {
   return HEAD.exec(key)?.groups?.['cluster'];
 }

@@ -5,13 +5,16 @@ import { printable } from '../printable.ts';
 import { collectEntries, decisionEntry, type SweepContext } from './decisions.ts';
 import type { PersonEntry } from './journal.ts';
 
-/** What a person decided, and what became of it. */
+/** A decision of a person and its result. */
 export interface ActedByPerson extends Pick<Acted, 'csr' | 'outcome'>, DecidedByPerson {
-  /** The judgement that they were shown. */
+  /** The verdict shown to the person. */
   readonly verdict: Verdict;
 }
 
-/** The entry of one decision of a person; none where the request was decided or changed first, or nothing was sent, as of a sweep. Pure. */
+/**
+ * The entry of one decision of a person; undefined if nothing was sent, for example because the request was decided or
+ * changed first. Pure.
+ */
 export function personEntries(
   { csr, outcome, verdict, decision, by, because }: ActedByPerson,
   context: SweepContext,

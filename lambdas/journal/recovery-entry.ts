@@ -4,7 +4,10 @@ import type { RecoveryReport } from '../recovery/sweep-recovery.ts';
 import { type CollectedDecisions, collectEntries } from './decisions.ts';
 import type { RecoveryEntry } from './journal.ts';
 
-/** Requests that are left, of one sweep: a cluster decides how many there are, not how much is written of them. */
+/**
+ * Most entries of requests not approved, for each sweep: a cluster decides how many such requests there are, not how
+ * much is written about them.
+ */
 export const MAX_LEFT_IN_RECOVERY = 100;
 
 /** The entries of one sweep of a recovery window. Pure. */

@@ -6,7 +6,7 @@ import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
 import type { RolloutStepped } from '../rollout/step-rollout.ts';
 import type { RolloutEntry } from './journal.ts';
 
-/** What all entries of one look have in common. */
+/** Fields shared by all entries of one step. */
 export interface RolloutContext {
   /** Id in the fleet. */
   readonly cluster: string;
@@ -16,13 +16,13 @@ export interface RolloutContext {
 
 const MAX_TEXT = 600;
 
-/** The entries of one look at a rollout: one where it wrote, or tried to; none where nothing was to be written. Pure. */
+/** The entries of one step of a rollout: one for each attempted write. Pure. */
 export function rolloutEntries(
   { step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>,
   { cluster, program }: RolloutContext,
 ): readonly RolloutEntry[] {
   const write = writeOf(step);
-  // What somebody else changed meanwhile is planned anew: nothing was decided.
+  // The object changed in between and the write is planned again: nothing was decided.
   if (write === undefined || written === undefined || written.kind === 'overtaken') return [];
   const { object } = write;
   const mark = 'mark' in write ? write.mark : step.mark;
@@ -46,7 +46,7 @@ export function rolloutEntries(
   ];
 }
 
-/** The same of node groups of EKS. Pure. */
+/** The same for node groups of EKS. Pure. */
 export function nodeGroupEntries(
   { step, written, at }: Pick<NodeGroupsStepped, 'written' | 'at'> & { readonly step: NodeGroupStep },
   { cluster, program }: RolloutContext,

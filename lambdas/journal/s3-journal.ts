@@ -6,17 +6,17 @@ import type { Journal } from './journal.ts';
 import { type JournalStore, s3JournalStore } from './journal-store.ts';
 import { clusterPrefix, headKey, JOURNAL_PREFIX, parseJournalKey } from './keys.ts';
 
-/** Another writer wins at most once for each sweep of the same cluster that runs at the same time. */
+/** Each concurrent sweep of the cluster can win at most once. */
 const TRIES = 8;
-/** How far back the end of a chain is looked for whose head is lost, in days that have objects. */
+/** How far back the end of a chain is searched when its head is lost, in days with objects. */
 const REBUILD_DAYS = 400;
-/** What this process knows to be written: a request that is left is judged every minute. */
+/** Entries this process knows to be written: a pending request is judged every minute. */
 const MAX_SEEN = 50_000;
 
-/** A chain whose head was lost or damaged, and how it goes on: lines that were only in the head are gone. */
+/** A chain whose head was lost or damaged and is rebuilt: lines that were only in the head are gone. */
 export interface Rebuilt {
   readonly cluster: string;
-  /** Of the object that the chain goes on after. */
+  /** Key of the last object found. */
   readonly key: string;
 }
 
@@ -29,12 +29,12 @@ export function createS3Journal({
 }
 
 /**
- * Head first, then the object it names: only one of two writers replaces the head, so that there is one chain; and what is interrupted between
- * the two is completed from the head by the next writer. No object is ever written over.
+ * Writes the head first, then the object it names. Only one of two writers can replace the head, so the chain never
+ * forks, and the next writer completes an interrupted write from the head. No object is ever overwritten.
  */
 export function createJournal(store: JournalStore, onRebuilt?: (rebuilt: Rebuilt) => void): Journal {
   const seen = new Set<string>();
-  /** The newest object of each cluster that is known to exist. */
+  /** The newest object of each cluster that surely exists. */
   const complete = new Map<string, string>();
 
   return {
@@ -65,7 +65,7 @@ export function createJournal(store: JournalStore, onRebuilt?: (rebuilt: Rebuilt
     },
   };
 
-  /** From the newest object; undefined for a cluster that has none. */
+  /** Rebuilt from the newest object; undefined for a cluster without objects. */
   async function rebuild(cluster: string, signal: AbortSignal): Promise<JournalHead | undefined> {
     const days = (await store.folders(JOURNAL_PREFIX, signal)).toSorted().slice(-REBUILD_DAYS);
     const newest = await Promise.all(days.map(async (day) => newestOf(day, cluster, signal)));
@@ -84,14 +84,15 @@ export function createJournal(store: JournalStore, onRebuilt?: (rebuilt: Rebuilt
     return newest;
   }
 
-  /** Makes sure that the object is there which a head names. */
+  /** Writes the object that a head names, if it is missing. */
   async function keepObject({ cluster, key, body }: JournalHead, signal: AbortSignal): Promise<void> {
     const bytes = Buffer.from(body);
     try {
       await store.write(key, bytes, undefined, signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // It was there before, or our own answer was lost. What somebody changed is evidence: nothing is written over it.
+      // It exists: written earlier, or the answer to our write was lost. A changed object is evidence and is never
+      // overwritten.
       if ((await store.read(key, signal))?.bytes?.equals(bytes) !== true)
         throw changed(key, 'it holds other lines than the head of its chain says');
     }

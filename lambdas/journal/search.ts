@@ -3,11 +3,11 @@ import { type RawLine, readLine } from './chain.ts';
 import type { JournalStore } from './journal-store.ts';
 import { type JournalWindow, listObjects, readObjects } from './verify.ts';
 
-/** Which lines are looked for: those to which all of it applies. */
+/** Filters; a line must match all of them. */
 export interface JournalQuery extends JournalWindow {
-  /** RFC 3339: lines from then on. @default from the beginning of the window */
+  /** The earliest time. RFC 3339. @default the beginning of the window */
   readonly from?: string | undefined;
-  /** Lines of this node, and those that asked for its name. */
+  /** Lines of this node, and of requests for its name. */
   readonly node?: string | undefined;
   readonly csr?: string | undefined;
   readonly verdict?: string | undefined;
@@ -15,20 +15,20 @@ export interface JournalQuery extends JournalWindow {
 }
 
 export interface SearchResult {
-  /** The newest ones of `found`, the newest first. */
+  /** The newest matches, newest first. */
   readonly lines: readonly RawLine[];
   readonly found: number;
-  /** How much was looked at. */
+  /** How much was read. */
   readonly searched: number;
-  /** Lines that could not be read, and objects too large to be read: a verification says which. */
+  /** Unreadable lines and objects that are too large; a verification names them. */
   readonly unreadable: number;
 }
 
 /**
- * Finds lines, each as it stands: whether it is intact is said, whether its chain is only a verification finds.
+ * Finds lines. Says of each whether its hash is intact; only a verification checks the chain.
  *
- * @param limit how many are kept
- * @throws AwsError, or an error of the file system, when something cannot be read
+ * @param limit most lines returned
+ * @throws AwsError, or an error of the file system
  */
 export async function searchJournal(
   store: JournalStore,

@@ -7,30 +7,33 @@ import { sha256 } from './chain.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
-/** Entries of one cluster that wait; the log has every one. */
+/** Most waiting entries of one cluster; the log has every entry. */
 const MAX_WAITING = 1_000;
 const MAX_CLUSTERS = 100;
 
-/** What a sweep writes its decisions with. */
+/** How a sweep writes its decisions. */
 export interface SweepJournal {
   readonly journal: Journal;
   /** Version of certmarshal. */
   readonly program: string;
 }
 
-/** What became of the decisions of one sweep, where it had any. */
+/** The journal's result for one sweep. */
 export interface Journaled {
-  /** Lines that were new. */
+  /** New lines. */
   readonly lines: number;
   /** Entries that may not be in the journal: the log has to keep them. */
   readonly unwritten: readonly JournalEntry[];
-  /** Requests that were left and are over the limit of a sweep. */
+  /** Requests not approved beyond the limit of a sweep. */
   readonly leftOut: number;
   /** Why entries were not written. */
   readonly problem?: Problem;
 }
 
-/** Appends what a sweep decided. Undefined where there was nothing to append. Never rejects: the decisions stand, whatever becomes of their record. */
+/**
+ * Appends the decisions of a sweep. Undefined if there were none. Never rejects: decisions stand even if their record
+ * fails.
+ */
 export async function appendDecisions(
   { journal }: SweepJournal,
   cluster: string,
@@ -45,7 +48,7 @@ export async function appendDecisions(
   }
 }
 
-/** What became of the decisions of one sweep that were appended in two parts. Pure. */
+/** Merges the results of two appends of one sweep. Pure. */
 export function joinJournaled(first: Journaled, second: Journaled): Journaled {
   const problem = first.problem ?? second.problem;
   return {
@@ -87,8 +90,8 @@ export function createPolicyHash(): (policies: readonly ApprovalPolicy[]) => str
 }
 
 /**
- * A journal that tries again what it could not keep, with the next append of the same cluster, also an empty one, for as long as this process lives. Until then the append
- * fails, so that somebody is told.
+ * A journal that retries failed entries with the next append of the same cluster, even an empty one, as long as this
+ * process lives. Until then appends fail, so that an alarm fires.
  */
 export function withRetryBuffer(journal: Journal): Journal {
   const waiting = new Map<string, readonly JournalEntry[]>();

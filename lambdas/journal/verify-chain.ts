@@ -3,7 +3,7 @@ import type { JournalHead } from '../contracts/journal-line.ts';
 import { CHAIN_START, type ChainEnd, type RawLine, readLine } from './chain.ts';
 import { dayOfObject, headKey, JOURNAL_PREFIX, journalKey } from './keys.ts';
 
-/** One thing that is wrong, and where. Its texts may quote what is in the bucket: they are to be made printable. */
+/** One problem and its place. The texts may quote the bucket's content: escape before printing. */
 export interface ChainProblem {
   /** Key of the object. */
   readonly object: string;
@@ -11,7 +11,7 @@ export interface ChainProblem {
   readonly line?: number;
   /** One sentence without a full stop. */
   readonly message: string;
-  /** What a person does about it. */
+  /** The remedy. */
   readonly remedy: string;
 }
 
@@ -21,38 +21,38 @@ const HEADS =
   'Compare the versions of the head: aws s3api list-object-versions --bucket BUCKET --prefix heads/. The next sweep with a decision writes a new one.';
 const NOTED = 'What was noted down is the proof: the chain was written anew since. Compare the versions in the bucket.';
 
-/** A chain, as far as it was looked at. */
+/** The result for a chain, as far as it was read. */
 export interface VerifiedChain {
   readonly cluster: string;
   readonly objects: number;
   readonly lines: number;
-  /** Number of the first line that was looked at; absent when there was none. */
+  /** Number of the first line read; absent if there was none. */
   readonly first?: number;
-  /** The last line; absent when none could be read. To be noted down: a later verification can be told to expect it. */
+  /** The last line; absent if none could be read. Note it down: a later verification can expect it. */
   readonly end?: ChainEnd;
-  /** The last object was not written yet; its lines were read from the head, and nothing is lost. */
+  /** The last object is not written yet; its lines were read from the head, so nothing is lost. */
   readonly pending: boolean;
-  /** The first ones of `problemCount`; of an object the first line that does not follow from the one before. */
+  /** The first ones of `problemCount`; for each object only the first broken line. */
   readonly problems: readonly ChainProblem[];
   readonly problemCount: number;
 }
 
-/** What stands at the place of the head of a chain. */
+/** The content at the key of a head. */
 export type HeadReading = JournalHead | 'missing' | 'damaged';
 
-/** Looks at one chain, object by object. Pure. */
+/** Verifies one chain, object by object. Pure. */
 export interface ChainVerifier {
-  /** The next object in the order of the keys. @param bytes undefined when it is too large to be read */
+  /** The next object, in the order of keys. @param bytes undefined if too large to read */
   take(key: string, bytes: Buffer | undefined): void;
   finish(head: HeadReading): VerifiedChain;
-  /** Key of the last object that was taken; before the first one what is before all keys that are looked at. */
+  /** Key of the last verified object; initially a key before all keys to verify. */
   readonly at: string;
 }
 
 const MAX_PROBLEMS = 100;
 
 /**
- * @param since the first day that is looked at, `2026-11-21`; what was before is taken as it is
+ * @param since the first day to verify, `2026-11-21`; earlier lines are assumed intact
  * @param expected lines that were noted down earlier
  */
 export function createChainVerifier(
@@ -68,7 +68,7 @@ export function createChainVerifier(
   let lines = 0;
   let first: number | undefined;
   let at = JOURNAL_PREFIX + (since ?? '');
-  /** The line that the next one has to follow; undefined where nobody knows it. */
+  /** The line that must come before the next one; undefined if unknown. */
   let end = since === undefined ? CHAIN_START : undefined;
 
   const report = (object: string, message: string, remedy: string, line?: number): void => {
@@ -81,7 +81,7 @@ export function createChainVerifier(
     const read = linesOf(bytes);
     for (const [index, line] of read.entries()) {
       const message = line === undefined ? unreadable(bytes) : wrongWith(line, end, cluster);
-      // One change of an object is one problem: what follows is compared with what is there.
+      // A changed object is one problem: later lines are compared with its actual content.
       if (message !== undefined && problemCount === known) report(key, message, VERSIONS, index + 1);
       end = line;
       if (line === undefined) continue;
@@ -94,10 +94,10 @@ export function createChainVerifier(
     at = key;
   }
 
-  /** Its name says its first line and its day. */
+  /** Its key names its first line and its day. */
   function isInPlace(key: string, read: readonly (RawLine | undefined)[]): boolean {
     const known = read.filter((line) => line !== undefined);
-    // Nobody knows the day of the object before the first one.
+    // The day before the first object is unknown.
     const before = objects === 0 && since !== undefined ? key : at;
     return key === journalKey({ day: dayOfObject(before, known), cluster, seq: known[0]?.seq ?? 0 });
   }
@@ -111,7 +111,7 @@ export function createChainVerifier(
       if (head.key > at && objects === 0 && since !== undefined)
         report(object, `it knows lines up to ${head.seq}, in ${head.key}; none of them is there`, VERSIONS);
       else if (head.key > at) {
-        // A head is written before its object, and has all of it.
+        // A head is written before its object and contains all of it.
         const known = problemCount;
         take(head.key, Buffer.from(head.body));
         objects -= 1;
@@ -142,7 +142,7 @@ export function createChainVerifier(
   };
 }
 
-/** What has no line, or no end of its last one, has one that cannot be read. */
+/** Empty objects and a last line without a newline count as one unreadable line. */
 function linesOf(bytes: Buffer | undefined): readonly (RawLine | undefined)[] {
   const texts = bytes !== undefined && isUtf8(bytes) ? bytes.toString('utf8').split('\n') : [];
   const rest = texts.pop();
@@ -154,7 +154,7 @@ function unreadable(bytes: Buffer | undefined): string {
   return bytes === undefined ? 'it is larger than any object of the journal' : 'it is no line of a journal';
 }
 
-/** Why a line does not follow from the one before it; undefined where it does. */
+/** Why a line does not continue the chain; undefined if it does. */
 function wrongWith(
   { seq, previous, intact, cluster: of }: RawLine,
   before: ChainEnd | undefined,

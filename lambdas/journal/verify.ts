@@ -13,7 +13,7 @@ import {
 } from './keys.ts';
 import { type ChainProblem, type ChainVerifier, createChainVerifier, type VerifiedChain } from './verify-chain.ts';
 
-/** Which part of the journal is looked at. */
+/** Which part of the journal is verified. */
 export interface JournalWindow {
   /** @default every one */
   readonly cluster?: string | undefined;
@@ -24,14 +24,14 @@ export interface JournalWindow {
 export interface VerifyOptions extends JournalWindow {
   /** Lines that were noted down earlier, by cluster. */
   readonly expected?: ReadonlyMap<string, readonly ChainEnd[]>;
-  /** Told after each object. */
+  /** Called after each object. */
   readonly onObject?: (key: string) => void;
 }
 
 export interface Verification {
   /** By cluster. */
   readonly chains: readonly VerifiedChain[];
-  /** Objects that do not belong to the journal: the first ones of `strayCount`. */
+  /** Objects outside the journal: the first ones of `strayCount`. */
   readonly strays: readonly ChainProblem[];
   readonly strayCount: number;
 }
@@ -42,13 +42,13 @@ const STRAY = {
   remedy: 'Find out with CloudTrail who put it there; only the role of the sweep may write to this bucket.',
 };
 const READS_AT_ONCE = 16;
-/** Of objects that are read at once, in bytes. */
+/** Total size of objects read concurrently. Bytes. */
 const READ_BYTES = 2 * MAX_JOURNAL_OBJECT;
 
 /**
- * Looks at every chain of a journal, line by line, in memory that does not grow with it.
+ * Verifies every chain of a journal line by line, in bounded memory.
  *
- * @throws AwsError, or an error of the file system, when something cannot be read
+ * @throws AwsError, or an error of the file system
  */
 export async function verifyJournal(
   store: JournalStore,
@@ -58,7 +58,7 @@ export async function verifyJournal(
   const verifiers = new Map<string, ChainVerifier>();
   const strays: ChainProblem[] = [];
   let strayCount = 0;
-  /** @param cluster undefined for an object that has none */
+  /** @param cluster undefined for an object outside the journal */
   const verifierOf = (cluster: string | undefined, object: string): ChainVerifier | undefined => {
     if (cluster === undefined) {
       strayCount += 1;
@@ -92,7 +92,10 @@ export async function verifyJournal(
   return { chains, strays, strayCount };
 }
 
-/** Sweeps go on meanwhile: what the head knows and was not listed yet is looked at too, and what came after the head is left to the next verification. */
+/**
+ * Sweeps continue during a verification: objects that the head names and the list missed are verified too; later ones
+ * are left to the next verification.
+ */
 async function finished(
   store: JournalStore,
   cluster: string,
@@ -110,7 +113,7 @@ async function finished(
   return verifier.finish(head ?? (found === undefined ? 'missing' : 'damaged'));
 }
 
-/** Objects of a window in the order of their keys, which for each cluster is that of its chain. */
+/** Objects of a window in the order of keys, which for each cluster is the order of its chain. */
 export async function* listObjects(
   store: JournalStore,
   { cluster, since = '' }: JournalWindow,
@@ -119,7 +122,7 @@ export async function* listObjects(
   const all = cluster === undefined && since === '';
   const days = all ? [] : (await store.folders(JOURNAL_PREFIX, signal)).filter((day) => day >= since).toSorted();
   const prefixes = days.map((day) => (cluster === undefined ? dayPrefix(day) : clusterPrefix(day, cluster)));
-  // The prefix of a cluster is also that of others whose id goes on after it.
+  // The prefix of a cluster also matches clusters whose id continues after it.
   for (const prefix of all ? [JOURNAL_PREFIX] : prefixes)
     for await (const object of store.objects(prefix, signal))
       if (cluster === undefined || parseJournalKey(object.key)?.cluster === cluster) yield object;
@@ -127,11 +130,11 @@ export async function* listObjects(
 
 export interface ReadObject {
   readonly key: string;
-  /** Undefined when it is too large, or not of the journal. */
+  /** Undefined if too large, or outside the journal. */
   readonly bytes: Buffer | undefined;
 }
 
-/** Several at once, in their order. One that is gone by now is left out. */
+/** Reads several concurrently and yields them in order. Deleted ones are skipped. */
 export async function* readObjects(
   store: JournalStore,
   listed: AsyncIterable<ListedObject>,
