@@ -27,16 +27,23 @@ export interface SteppedClock extends Clock {
 /**
  * A clock that runs faster than real time.
  *
- * @param start what it shows first, milliseconds since the epoch.
- * @param speed how many of its seconds pass in one real second.
+ * @param start its first time, milliseconds since the epoch
+ * @param speed how many of its seconds pass in one real second
+ * @param until from this time on it runs as fast as real time, milliseconds since the epoch. @default never
  */
-export function fastClock(start: number, speed: number): Clock {
+export function fastClock(start: number, speed: number, until = Number.POSITIVE_INFINITY): Clock {
   const begin = performance.now();
+  const now = () => {
+    const fast = start + (performance.now() - begin) * speed;
+    return Math.floor(fast <= until ? fast : until + (fast - until) / speed);
+  };
   return {
-    now: () => Math.floor(start + (performance.now() - begin) * speed),
+    now,
     sleep: (milliseconds, signal) =>
       sleeping(signal, (wake) => {
-        const timer = setTimeout(wake, Math.min(milliseconds / speed, MAX_TIMER));
+        const left = Math.max(0, milliseconds);
+        const fast = Math.min(left, Math.max(0, until - now()));
+        const timer = setTimeout(wake, Math.min(fast / speed + left - fast, MAX_TIMER));
         return () => clearTimeout(timer);
       }),
     during: (work) => work,

@@ -1,4 +1,4 @@
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
@@ -96,6 +96,22 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
       await server.stop();
     },
   };
+}
+
+/** One kubeconfig with a context for each cluster, whose user is certmarshal. */
+export function kubeconfigOfAll(clusters: readonly DemoCluster[]): string {
+  const named = (value: (cluster: DemoCluster) => object) =>
+    clusters.map((cluster) => ({ name: cluster.name, ...value(cluster) }));
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: named(({ server: { server, caPem } }) => ({
+      cluster: { server, 'certificate-authority-data': Buffer.from(caPem).toString('base64') },
+    })),
+    users: named(({ server }) => ({ user: { token: server.tokenFor('certmarshal') } })),
+    contexts: named(({ name }) => ({ context: { cluster: name, user: name } })),
+    'current-context': clusters[0]?.name,
+  });
 }
 
 /** What `certmarshal rbac` grants is what the demo's certmarshal may do. */

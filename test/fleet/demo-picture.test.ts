@@ -1,5 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { skip } from '../control-plane/real.ts';
 import { demoPicture, steady } from '../pictures/demo.ts';
@@ -14,5 +17,54 @@ describe.skipIf(missing)('docs/images/demo.svg', () => {
   it('is what the demo prints; npm run pictures makes it anew', { retry: 2 }, async () => {
     const image = readFileSync(new URL('../../docs/images/demo.svg', import.meta.url), 'utf8');
     expect(steady(textOf(await demoPicture()))).toEqual(steady(textOf(image)));
+  });
+});
+
+describe('npm run demo -- --keep', () => {
+  const DEMO = fileURLToPath(new URL('demo.ts', import.meta.url));
+  const PROGRAM = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
+  const run = (args: readonly string[], kubeconfig: string) =>
+    spawnSync(process.execPath, [PROGRAM, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, KUBECONFIG: kubeconfig },
+    });
+
+  it('prints a kubeconfig whose clusters answer until Ctrl-C', { retry: 2 }, async () => {
+    const demo = spawn(process.execPath, [DEMO, '--keep'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(demo, 'exit');
+    try {
+      let kubeconfig = '';
+      const commands: string[][] = [];
+      for await (const line of createInterface(demo.stdout)) {
+        kubeconfig ||= /export KUBECONFIG=(\S+)/.exec(line)?.[1] ?? '';
+        if (kubeconfig === '') continue;
+        const [npx, program, ...args] = line.trim().split(' ');
+        if (npx === 'npx' && program === 'certmarshal') commands.push(args);
+        if (args.includes('--yes')) break;
+      }
+      const report = `${kubeconfig}.html`;
+      const [audit = [], look = [], write = []] = commands;
+      expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
+        status: 1,
+        stdout: expect.stringMatching(/✔ berlin[^]*: 3 clusters/) as unknown,
+      });
+      expect(readFileSync(report, 'utf8')).toContain('madrid');
+      expect(run(look, kubeconfig).stdout).toContain('3 would be approved');
+      expect(run(write, kubeconfig).stdout).toMatch(/✔ +3 approved/);
+      demo.kill('SIGINT');
+      expect(await ended).toEqual([0, null]);
+      expect(existsSync(kubeconfig)).toBe(false);
+    } finally {
+      demo.kill('SIGKILL');
+    }
+  });
+
+  it.each([
+    ['--help', 0],
+    ['--kept', 2],
+  ])('says how it is used: %s', (option, status) => {
+    const { stdout, stderr, ...result } = spawnSync(process.execPath, [DEMO, option], { encoding: 'utf8' });
+    expect(result.status).toBe(status);
+    expect(stdout + stderr).toContain('Usage: npm run demo [-- --keep]');
   });
 });

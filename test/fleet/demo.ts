@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { viewOf } from '../../bin/commands/audit/groups.ts';
 import { timelineLines } from '../../bin/commands/audit/view.ts';
 import { draw, hang, type Lines, screenOf } from '../../bin/terminal/draw.ts';
@@ -8,7 +12,7 @@ import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { controlPlaneMachine } from '../providers/objects.ts';
 import { fastClock } from './clock.ts';
-import { addMachine, type DemoCluster, startDemoCluster } from './demo-cluster.ts';
+import { addMachine, type DemoCluster, kubeconfigOfAll, startDemoCluster } from './demo-cluster.ts';
 import { openScreen, type Standing } from './demo-screen.ts';
 import { standingAfter } from './demo-standing.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
@@ -18,13 +22,22 @@ import type { SimulatedNode } from './kubelet.ts';
 // The demo: three simulated clusters behind real TLS, swept by the very code that runs in the Lambda function.
 const SPEED = 15;
 const TICK_MS = 60_000;
-const TICKS = 6;
+const TICKS = 3;
 const WORKERS = 60;
 const THIEF = 17;
 const VICTIM = 18;
+const CONTROL_PLANE = { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['10.20.1.1'] };
 
-const start = Date.now();
-const clock = fastClock(start, SPEED);
+const USAGE = `Usage: npm run demo [-- --keep]
+
+Plays three simulated clusters behind real TLS, in 15 seconds. With --keep, clusters stay open until Ctrl-C, with a
+kubeconfig to try the commands on.`;
+const keep = readArguments();
+
+// The clock reaches real time at the last sweep: later commands must see no request from the future.
+const LENGTH_MS = TICKS * TICK_MS - TICK_MS / 2;
+const start = Date.now() - LENGTH_MS * (1 - 1 / SPEED);
+const clock = fastClock(start, SPEED, start + LENGTH_MS);
 const minutes = () => {
   const seconds = Math.floor((clock.now() - start) / 1000);
   return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`;
@@ -58,11 +71,7 @@ const reports = new Map<string, SweepReport>();
 let stopEks: () => void = () => {};
 
 try {
-  addMachine(
-    berlin,
-    { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['10.20.1.1'] },
-    controlPlaneMachine,
-  );
+  addMachine(berlin, CONTROL_PLANE, controlPlaneMachine);
   for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index));
   screen.event('berlin', 'plain', `${WORKERS} nodes restart at once; each asks for a serving certificate`);
   for (let index = 1; index <= WORKERS; index += 1)
@@ -89,37 +98,94 @@ try {
   screen.close();
   say(['', 'What expires when: an audit of each, 15 minutes apart in production']);
   for (const cluster of clusters) await auditCluster(cluster);
+  adviseNext();
+  if (keep) await keepOpen();
 } finally {
   screen.close();
   stopEks();
   await Promise.all(clusters.map((cluster) => cluster.stop()));
 }
 
-say(['', 'What you would do next']);
-for (const [cluster, ...sentences] of [
-  [
-    'berlin',
-    `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If no one moved that address on purpose,`,
-    'treat the node as compromised: npx certmarshal runbook san-not-owned',
-  ],
-  [
-    'dublin',
-    'nothing: the node with two network interfaces is proven by its EC2 instance.',
-    'The answers of EC2 are simulated here; in your account they are read live.',
-  ],
-  [
-    'oslo',
-    'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
-    'Renew the control plane certificates by hand: npx certmarshal runbook certificate-expired',
-  ],
-  [
-    'yours',
-    'check a cluster of your own: the first says what it would approve, the second what expires when. Neither writes:',
-  ],
-] as const)
-  say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
-// Never wrapped: it is to be pasted.
-say(['', '  npx certmarshal sweep', '  npx certmarshal audit']);
+function adviseNext(): void {
+  say(['', 'What you would do next']);
+  for (const [cluster, ...sentences] of [
+    [
+      'berlin',
+      `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If no one moved that address on purpose,`,
+      'treat the node as compromised: npx certmarshal runbook san-not-owned',
+    ],
+    [
+      'dublin',
+      'nothing: the node with two network interfaces is proven by its EC2 instance.',
+      'The answers of EC2 are simulated here; in your account they are read live.',
+    ],
+    [
+      'oslo',
+      'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
+      'Renew the control plane certificates by hand: npx certmarshal runbook certificate-expired',
+    ],
+    [
+      'yours',
+      'audit shows what expires when, sweep what it would approve. Neither writes. They use the current context of your kubeconfig:',
+    ],
+  ] as const)
+    say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
+  // Never wrapped: it is to be pasted.
+  say(['', '  npx certmarshal audit', '  npx certmarshal sweep']);
+  if (!keep) say(['', 'No cluster at hand? These stay open until Ctrl-C with: npm run demo -- --keep']);
+}
+
+/**
+ * Keeps the EKS Anywhere clusters open until Ctrl-C, and one more whose API certificate expires soon. Three nodes of berlin
+ * wait for an approval. Not dublin: its proof is in EC2, which only this process simulates.
+ */
+async function keepOpen(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'certmarshal-demo-'));
+  const certificateNotAfter = new Date(Date.now() + 9.5 * 86_400_000);
+  const madrid = await startDemoCluster({ name: 'madrid', provider: 'eks-anywhere', clock, certificateNotAfter });
+  clusters.push(madrid);
+  addMachine(madrid, CONTROL_PLANE, controlPlaneMachine);
+  for (let index = WORKERS + 1; index <= WORKERS + 3; index += 1) {
+    addMachine(berlin, worker(index));
+    berlin.start(worker(index));
+  }
+  try {
+    const kubeconfig = join(directory, 'kubeconfig');
+    await writeFile(kubeconfig, kubeconfigOfAll([berlin, madrid, oslo]), { mode: 0o600 });
+    say([
+      '',
+      hang(
+        '',
+        'berlin, oslo and madrid stay open until Ctrl-C. Three nodes of berlin wait for an approval. In another terminal, in this directory:',
+      ),
+      '',
+      `  export KUBECONFIG=${kubeconfig}`,
+      '  npx certmarshal audit --all-contexts --no-handshakes',
+      '  npx certmarshal sweep --context berlin',
+      '  npx certmarshal sweep --context berlin --yes',
+    ]);
+    await new Promise<void>((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** @returns whether to keep the clusters open; exits on --help and on unknown arguments */
+function readArguments(): boolean {
+  try {
+    const { values } = parseArgs({
+      options: { keep: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+    if (values.help !== true) return values.keep === true;
+    process.stdout.write(`${USAGE}\n`);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
 
 function say(lines: Lines): void {
   process.stdout.write(`${draw(lines, terminal)}\n`);
