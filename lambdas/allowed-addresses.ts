@@ -2,16 +2,18 @@ import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction, SocketAddress } from 'node:net';
 
 /**
- * Which addresses may be connected to, in whatever form they are written. Instance metadata of a cloud, link-local, unspecified and multicast addresses never.
+ * Which addresses may be connected to, in any notation. Never instance metadata of a cloud, link-local, unspecified or
+ * multicast addresses.
  *
- * - `cluster`: of other machines only: anyone who names the server must not reach a service of the machine that asks. All that is deployed has this rule.
- * - `local`: loopback too, for a kubeconfig or an endpoint that a person gives at the keyboard.
+ * - `cluster`: other machines only: naming a server must not reach a service on this machine. Deployed code uses this
+ * rule.
+ * - `local`: loopback too, for a kubeconfig or endpoint that a person enters.
  */
 export type AddressRule = 'cluster' | 'local';
 
 type Subnet = readonly [address: string, prefix: number];
 
-/** No machine has one (RFC 6890), or every machine of a cloud finds its metadata there. */
+/** Not an address of a machine (RFC 6890), or the metadata service of a cloud. */
 const REFUSED_IPV4: readonly Subnet[] = [
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
@@ -26,9 +28,9 @@ const REFUSED_IPV4: readonly Subnet[] = [
 ];
 
 const REFUSED_IPV6: readonly Subnet[] = [
-  // Unspecified, and IPv4-compatible (RFC 4291 §2.5.5.1). Loopback is judged before.
+  // Unspecified, and IPv4-compatible (RFC 4291 §2.5.5.1). Loopback is checked earlier.
   ['::', 96],
-  // NAT64 with a prefix of the network itself (RFC 8215): it may hold any IPv4 address at several places.
+  // NAT64 with a local prefix (RFC 8215): it may embed any IPv4 address at several positions.
   ['64:ff9b:1::', 48],
   // Teredo (RFC 4380).
   ['2001::', 32],
@@ -43,7 +45,7 @@ const REFUSED_IPV6: readonly Subnet[] = [
 
 const LOOPBACK_IPV4: Subnet = ['127.0.0.0', 8];
 
-/** Forms of IPv6 that lead to the IPv4 address in them. A BlockList knows `::ffff:a.b.c.d` itself. */
+/** IPv6 notations that embed an IPv4 address. A BlockList knows `::ffff:a.b.c.d` itself. */
 const EMBEDDINGS: readonly ((subnet: Subnet) => Subnet)[] = [
   // NAT64 (RFC 6052 §2.1).
   ([address, prefix]) => [`64:ff9b::${address}`, 96 + prefix],
@@ -66,13 +68,13 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet(...LOOPBACK_IPV4, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** An IPv4 address that is spelt as IPv6 is judged as that. */
+/** An IPv4 address in IPv6 notation is judged as IPv4. */
 function isLoopback(address: string): boolean {
   return matches(LOOPBACK, address);
 }
 
 /**
- * Where the machines of a cluster may be: on loopback only where its API server is allowed to be, and is.
+ * The rule for machines of a cluster: loopback only if the API server itself is on loopback and allowed there.
  *
  * @param server URL of the API server
  * @param addresses the rule by which it is reached. @default cluster
@@ -89,10 +91,10 @@ export function machineAddresses({
   return host === 'localhost' || (isIP(host) !== 0 && isLoopback(host)) ? 'local' : 'cluster';
 }
 
-/** @param address an address without brackets; what is none is not allowed */
+/** @param address without brackets; anything else is not allowed */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (isIP(address) === 0) return false;
-  // A zone names an interface of ours.
+  // A zone names an interface of this machine.
   if (address.includes('%')) return false;
   if (isLoopback(address)) return rule === 'local';
   const inner = isatapAddress(address);
@@ -110,8 +112,9 @@ function isatapAddress(address: string): string | undefined {
 }
 
 /**
- * Looks a name up for a socket: what is connected to is what was judged, at each connection. A name with one address that is not allowed is refused as a whole: no
- * cluster has such a name by accident, and a connection that works every other time hides it.
+ * Resolves a name for a socket, so the checked address is the one connected to, at each connection. A name with any
+ * disallowed address is rejected: no cluster has one by accident, and a connection that works every other time would
+ * hide it.
  */
 export function allowedLookup(rule: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
@@ -130,7 +133,7 @@ export function allowedLookup(rule: AddressRule): LookupFunction {
   };
 }
 
-/** A host is, or a name has, an address that may not be connected to. */
+/** A host is, or a name resolves to, a disallowed address. */
 export class ForbiddenAddressError extends Error {
   override readonly name = 'ForbiddenAddressError';
   readonly host: string;

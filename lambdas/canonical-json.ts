@@ -1,4 +1,6 @@
-/** JSON without spaces, with sorted names (in the manner of RFC 8785): the same for the same value, in whatever order its fields are and whether one is undefined or absent. */
+/**
+ * JSON without spaces and with sorted names (like RFC 8785): independent of field order, and undefined equals absent.
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, sorted);
 }
@@ -8,7 +10,7 @@ function sorted(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Whether two values are the same as JSON: a field that is undefined is absent. */
+/** Whether two values are equal as JSON: undefined equals absent. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   if (Array.isArray(a) !== Array.isArray(b)) return false;

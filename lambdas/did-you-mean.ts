@@ -1,11 +1,11 @@
 /**
- * The candidate that a misspelled word most likely stands for, or undefined. Upper case, `-` and `_` do not count;
- * beyond that it may be an abbreviation, or a third of the word may differ.
+ * The most likely candidate for a misspelled word, or undefined. Ignores case, `-` and `_`; beyond that the word may be
+ * an abbreviation, or differ by a third.
  */
 export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 100) return undefined;
   const folded = fold(word);
-  // An abbreviation is nearer to a shorter word than to its own.
+  // An abbreviation would match a shorter word better than its own.
   const abbreviated = candidates.filter((candidate) => folded.length > 2 && fold(candidate).startsWith(folded));
   if (abbreviated.length === 1) return abbreviated[0];
   let best: string | undefined;
@@ -24,7 +24,7 @@ function fold(word: string): string {
   return word.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Damerau-Levenshtein distance (optimal string alignment): two letters that changed places differ by one. */
+/** Damerau-Levenshtein distance (optimal string alignment): swapping two letters counts as one. */
 function editDistance(from: string, to: string): number {
   let higher: readonly number[] = [];
   let above = Array.from({ length: to.length + 1 }, (_, index) => index);

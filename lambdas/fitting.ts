@@ -1,5 +1,5 @@
 /**
- * The first ones, as many as fit. Pure.
+ * The first items that fit. Pure.
  *
  * @param bytes of their JSON
  */

@@ -1,24 +1,24 @@
 import { DAY_MS } from './time.ts';
 
-// Without zod: what needs only a pattern or a bound does not load it.
+// Without zod, so that users of a pattern or bound do not load it.
 
-/** How a cluster is run; it decides the age window and which evidence exists. */
+/** How a cluster is run; decides the age window and which evidence exists. */
 export const PROVIDERS = ['eks', 'eks-anywhere'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Of a cluster in the fleet: names, with slashes between them where the cluster was found. */
+/** Id of a cluster in the fleet: names, separated by slashes if it was discovered. */
 export const CLUSTER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}){0,2}$/;
 
-/** What EKS, EKS Anywhere and Cluster API accept together, without anything that means something to a log, a metric or a path. */
+/** Accepted by EKS, EKS Anywhere and Cluster API alike, and harmless in a log, a metric or a path. */
 export const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Source: Kubernetes, "Object Names and IDs", RFC 1123 label names. */
 export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Where EKS Anywhere keeps all objects of Cluster API; a cluster for which nothing else is said is there. */
+/** The namespace of EKS Anywhere for all objects of Cluster API; the default. */
 export const DEFAULT_NAMESPACE = 'eksa-system';
 
-/** Becomes a part of the names of a queue and a function. */
+/** Part of the names of a queue and a function. */
 export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 export const ACCOUNT_ID = /^\d{12}$/;
@@ -27,7 +27,7 @@ export const ACCOUNT_ID = /^\d{12}$/;
 export const REGION_NAME = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
 
 /**
- * A complete ARN, with the six characters that Secrets Manager appends: only it lets IAM name exactly one secret.
+ * A complete ARN, with the six characters that Secrets Manager appends: only that lets IAM name exactly one secret.
  * Source: AWS Secrets Manager User Guide, "What's in a Secrets Manager secret".
  */
 export const SECRET_ARN =
@@ -38,11 +38,14 @@ export const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
 export const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
 
-/** Of an API server: host and port, IPv6 in brackets, and where there is one a path. */
+/** URL of an API server: host and port, IPv6 in brackets, optional path. */
 export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
 
-/** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
+/** kubeadm issues serving certificates for a year. One that expired longer ago is pinned by its fingerprint. */
 export const MAX_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
 
-/** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects; EKS takes 15 networks of hybrid nodes. */
+/**
+ * Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects; EKS accepts 15
+ * networks of hybrid nodes.
+ */
 export const MAX_CIDRS = 16;

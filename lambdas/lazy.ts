@@ -1,4 +1,4 @@
-/** Gives what `load` makes at the first call, and keeps it. */
+/** Calls `load` once and caches the result. */
 export function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return async () => {
@@ -7,7 +7,7 @@ export function once<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A function whose code is loaded at its first call. */
+/** A function whose code is loaded at the first call. */
 export function lazy<A extends readonly unknown[], R>(
   load: () => Promise<(...args: A) => Promise<R>>,
 ): (...args: A) => Promise<R> {

@@ -19,10 +19,10 @@ export function canonicalAddress(text: string): string | undefined {
   return new SocketAddress({ address: text, family: 'ipv6' }).address;
 }
 
-// EC2 names that spell an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) come and go with it.
+// EC2 names that contain an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) are reused with it.
 const ADDRESS_DERIVED = /^(?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\./;
 
-/** Whether a canonical DNS name spells an address, as those do that EC2 gives. */
+/** Whether a canonical DNS name contains an address, like those that EC2 assigns. */
 export function spellsAddress(dnsName: string): boolean {
   return ADDRESS_DERIVED.test(dnsName);
 }
@@ -30,7 +30,8 @@ export function spellsAddress(dnsName: string): boolean {
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * A name that a Node can have (DNS-1123 subdomain). A name whose last label is a number is an address in disguise and is refused.
+ * A valid Node name (DNS-1123 subdomain). A name whose last label is a number could be read as an address and is
+ * rejected.
  */
 export function isDnsName(canonical: string): boolean {
   if (canonical.length === 0 || canonical.length > 253) return false;
@@ -43,7 +44,7 @@ export interface AddressRanges {
   has(canonicalAddress: string): boolean;
 }
 
-/** Throws a RangeError when a CIDR is not one; configuration is validated before it comes here. */
+/** @throws RangeError for an invalid CIDR; configuration is validated earlier */
 export function addressRanges(cidrs: readonly string[]): AddressRanges {
   const v4 = new BlockList();
   const v6 = new BlockList();

@@ -1,9 +1,10 @@
-// Control, format (bidi, zero-width) and separator characters: they would let a cluster draw on a terminal or forge a log line.
+// Control, format (bidi, zero-width) and separator characters: a cluster could draw on a terminal or forge a log line
+// with them.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Text from a cluster, made harmless for terminals, logs and JSON: unprintable characters become `\u{…}`, half of a surrogate pair becomes U+FFFD, and the
- * result is cut to `limit` characters with an ellipsis.
+ * Text from a cluster, made safe for terminals, logs and JSON: unprintable characters become `\u{…}`, an unpaired
+ * surrogate becomes U+FFFD, and the result is cut to `limit` characters with an ellipsis.
  */
 export function printable(text: string, limit = 200): string {
   const cut = (text.length > limit ? text.slice(0, limit) : text).toWellFormed();

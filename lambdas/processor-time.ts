@@ -2,22 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Steps } from './steps.ts';
 
-/** How long one piece of work holds the thread: then other clusters in this process, and deadlines, get their turn. Milliseconds. */
+/** The longest piece of work before other clusters in this process, and deadlines, get their turn. Milliseconds. */
 const TURN_MS = 20;
 
 /**
- * What one sweep of one cluster may take of the thread, for approvals, audit and rollout together. Milliseconds. A sweep in
- * which 5,000 nodes ask at once, as many as Kubernetes supports, took 2.5 s on a core that others loaded. What is left when it is spent waits for the next sweep.
+ * Processor time of one sweep of one cluster, for approvals, audit and rollout together. Milliseconds. A sweep with
+ * requests of 5,000 nodes at once, the limit of Kubernetes, took 2.5 s on a loaded core. Work left when it is spent
+ * waits for the next sweep.
  */
 export const PROCESSOR_MS = 5_000;
 
-/** One piece of work that cannot be interrupted, of a cluster that is from then on swept alone. Milliseconds. The largest answers that certmarshal reads take a tenth of it. */
+/**
+ * A longer uninterruptible piece of work makes its cluster swept alone from then on. Milliseconds. The largest answers
+ * that certmarshal reads take a tenth of it.
+ */
 const HOLD_MS = 1_000;
 
-/** The reason of a signal that ended a sweep because its cluster took too much of the thread. */
+/** The abort reason of a sweep whose cluster used too much processor time. */
 export class ProcessorTimeError extends Error {
   override readonly name = 'ProcessorTimeError';
-  /** What happened, without a full stop. */
+  /** One sentence without a full stop. */
   readonly problem: string;
   readonly remedy =
     'Find out who makes so many or so large objects: CertificateSigningRequests, Machines, Nodes, Secrets. What is left waits for the next sweep.';
@@ -29,22 +33,25 @@ export class ProcessorTimeError extends Error {
   }
 }
 
-/** The processor time of one sweep. What it does in pieces is counted; what it waits for is not. */
+/** The processor time of one sweep. Work is counted, waiting is not. */
 export interface ProcessorBudget {
-  /** Aborts once it is spent; its reason is then a {@link ProcessorTimeError}. */
+  /** Aborts when it is spent; the reason is a {@link ProcessorTimeError}. */
   readonly signal: AbortSignal;
-  /** It is spent, or one piece of the work held the thread for over a second. */
+  /** Whether it is spent, or one piece of work held the thread for over a second. */
   readonly isHeavy: () => boolean;
-  /** All work below it is on this budget, also what it begins and does not wait for. */
+  /** Charges all work started below it to this budget, also work that is not awaited. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Charges what a piece of work took, in milliseconds. */
+/** Charges a piece of work, in milliseconds. */
 type Charge = (ms: number) => void;
 
 const budgets = new AsyncLocalStorage<{ readonly cpuMs: () => number; readonly charge: Charge }>();
 
-/** @param cpuMs what the thread took of the processor so far: what other processes take on a loaded machine is not charged. Milliseconds. */
+/**
+ * @param cpuMs processor time of the thread so far, so that other processes of a loaded machine are not charged.
+ * Milliseconds.
+ */
 export function createProcessorBudget({
   limitMs = PROCESSOR_MS,
   cpuMs = threadCpuMs,
@@ -69,7 +76,7 @@ function threadCpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Does work that cannot be interrupted, at the expense of the budget that it runs on, if there is one. */
+/** Does uninterruptible work and charges it to the current budget, if any. */
 export function charged<T>(work: () => T): T {
   const budget = budgets.getStore();
   if (budget === undefined) return work();
@@ -82,10 +89,10 @@ export function charged<T>(work: () => T): T {
 }
 
 /**
- * The results of work on each item, at the expense of the budget. Gives the thread away every 20 ms. Only making the next item and the work on it are
- * charged: the one who takes the results may wait for something.
+ * Yields the results of work on each item, charged to the budget. Gives the thread away every 20 ms. Only making the
+ * items and the work are charged: the consumer may wait for something.
  *
- * @param now milliseconds of a clock that never goes back
+ * @param now milliseconds of a monotonic clock
  */
 export async function* inTurns<T, R>(
   items: Iterable<T>,
@@ -108,7 +115,7 @@ export async function* inTurns<T, R>(
   }
 }
 
-/** Works on each item, as {@link inTurns} does. */
+/** Works on each item, like {@link inTurns}. */
 export async function eachInTurns<T>(
   items: Iterable<T>,
   work: (item: T) => void,
@@ -123,7 +130,7 @@ export async function eachInTurns<T>(
   await stepsInTurns(eachAsStep(), now);
 }
 
-/** Does all of it and gives its result, as {@link inTurns} does. */
+/** Runs to the end and returns the result, like {@link inTurns}. */
 export async function stepsInTurns<T>(steps: Steps<T>, now: () => number = clock): Promise<T> {
   const oneTurn = (): { readonly result: T } | 'more' => {
     for (const startedAt = now(); now() - startedAt < TURN_MS; ) {

@@ -1,12 +1,12 @@
-/** Work in pieces: yields often enough that its caller can give the thread to others in between, and returns the result. */
+/** Work in pieces: yields so that the caller can give the thread to others, and returns the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Items between two yields: none of them takes over 0.1 ms. */
+/** Items between two yields; none takes over 0.1 ms. */
 const STEP = 64;
-/** Items that are sorted at once. */
+/** Items sorted in one piece. */
 const RUN = 1024;
 
-/** Does all of it at once. */
+/** Runs all pieces at once. */
 export function finished<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

@@ -3,7 +3,7 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** How far two clocks may be from each other: what is later than that is ahead. */
+/** The largest difference of two clocks; a later time is in the future. */
 export const CLOCKS_DIFFER_MS = 10 * MINUTE_MS;
 
 /** The end of the year 9999, the last that RFC 3339 can write. Milliseconds since the epoch. */
@@ -18,13 +18,13 @@ export function instant(value: string | undefined): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-/** RFC 3339; a time that it cannot write becomes the last one that it can. */
+/** RFC 3339; a time outside its range becomes the last one in it. */
 export function timestamp(at: number): string {
   return new Date(Math.min(at, LAST_INSTANT)).toISOString();
 }
 
 /**
- * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
+ * Whether a time is too far in the future to be clock skew: compared with it, everything would be old until then.
  *
  * @param at RFC 3339, or milliseconds since the epoch, as `now`
  */

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, LAST_INSTANT, MINUTE_MS } from './time.ts';
 
 const YEAR_MS = 365.25 * DAY_MS;
 
-/** Milliseconds since the epoch; undefined where the text is no time. */
+/** Milliseconds since the epoch; undefined for an invalid time. */
 export function timeOf(text: string | undefined): number | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? undefined : time;
@@ -24,10 +24,10 @@ export function date(time: number): string {
   return `${day} ${clock.slice(0, 5)} UTC`;
 }
 
-/** The begin of the year 0, the first that RFC 3339 can write. Milliseconds since the epoch. */
+/** The start of the year 0, the first that RFC 3339 can write. Milliseconds since the epoch. */
 const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
 
-/** RFC 3339; a time that it cannot write becomes the nearest one that it can, and what is no time the last one. */
+/** RFC 3339; a time outside its range becomes the nearest one in it, an invalid time the last one. */
 export function isoOf(time: number): string {
   const at = Number.isNaN(time) ? LAST_INSTANT : time;
   return new Date(Math.max(FIRST_INSTANT, Math.min(LAST_INSTANT, at))).toISOString();

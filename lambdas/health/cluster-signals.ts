@@ -10,11 +10,11 @@ import { type FindingGroup, findingGroups } from './finding-groups.ts';
 import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
-/** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
+/** Grace period of a new cluster or a late sweep. Seconds. */
 const FIRST_SECONDS = 120;
 /**
- * How long a hostile request rings. Milliseconds. An outcome may wait 15 minutes in its queue, and then it still has to ring: ten minutes more, as long
- * as its node would have to be looked for.
+ * How long a hostile request fires the alarm. Milliseconds. An outcome may wait 15 minutes in its queue and must still
+ * fire: ten minutes longer.
  */
 const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
 
@@ -36,8 +36,8 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
 }
 
 /**
- * Whether its requests can be listed. A cluster that is no longer swept is not readable either, but that is {@link sweepAge}: the last that is known of it was
- * good. One that lost its target cannot be swept, and nobody would say so but this.
+ * Whether its requests can be listed. A cluster that is no longer swept has {@link sweepAge} instead: its last known
+ * state was good. A cluster that lost its target cannot be swept, and only this signal says so.
  */
 function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
   const { id, foundAt, target, problem } = registered;
@@ -53,11 +53,11 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     return { id: 'NeverReadFor', value, story: `its requests could never be listed${why}`, since: foundAt, command };
   }
   if (indexed?.readable && target !== undefined) return undefined;
-  // EKS itself says that somebody deletes it.
+  // EKS says that it is being deleted.
   if (target === undefined && problem?.kind === 'passing') return undefined;
   return {
     id: 'UnreadableFor',
-    // It is not readable now, however young the last good look is.
+    // It is unreadable now, however recent the last good read.
     value: Math.max(1, secondsSince(readableAt, now)),
     story: `its requests cannot be listed${why}`,
     since: readableAt,
@@ -65,21 +65,21 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
   };
 }
 
-/** Kinds of findings that tell first why a sweep is not complete: nothing at all is written to the cluster. */
+/** Findings that explain best why a sweep is incomplete: nothing at all is written to the cluster. */
 const WORST_KINDS: readonly string[] = ['held', 'forbidden'];
 
 /**
- * Whether all that can be listed is also judged and written. A cluster that is not readable has {@link readSignal}; decisions that mode `observe` does not write
- * are no finding of a sweep.
+ * Whether all listed requests are also judged and written. An unreadable cluster has {@link readSignal}; decisions that
+ * mode `observe` does not write are not findings.
  */
 function incomplete({ registered: { id, foundAt, target }, indexed }: KnownCluster, now: number): Signal | undefined {
   if (indexed === undefined || !indexed.readable || indexed.complete || target === undefined) return undefined;
   const { findings, findingCount } = indexed;
   const counting = findings.filter(isInTheWay);
-  // What was cut off may be in the way.
+  // A truncated finding may be one that counts.
   if (findings.length > 0 && counting.length === 0 && findings.length >= findingCount) return undefined;
   const [worst] = counting.toSorted((a, b) => rankOf(a) - rankOf(b));
-  // The first sweep that lists anything writes nothing yet, however long ago the cluster was found.
+  // The first successful sweep writes nothing yet, however long ago the cluster was found.
   const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
   const since = sinceFound(indexed.completeAt, foundAt) ?? never;
   const value = secondsSince(since, now);
@@ -95,8 +95,9 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
 }
 
 /**
- * Renewals are a proof beside others, and a lane that reaches no node never has it: as long as any request is open the sweep says so, and that is by choice. Requests that
- * nothing else proves are told by the audit, as those that wait. How a sweep got in, and what becomes of a rollout beside it, have signals of their own.
+ * Renewal is one proof among others, and a lane that reaches no nodes never has it, by choice; its sweeps say so as
+ * long as a request is open. The audit reports requests that nothing else proves, as pending. How a sweep got in, and
+ * the rollout beside it, have their own signals.
  */
 function isInTheWay({ kind, object }: Finding): boolean {
   if (kind === 'held-back' || kind.startsWith('rollout') || isOfRecovery(kind)) return false;
@@ -125,7 +126,7 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
   };
 }
 
-/** One audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} speaks for it. */
+/** A single audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} covers it. */
 function auditAge(known: KnownCluster, now: number): Signal | undefined {
   const { registered, indexed, auditEveryMinutes } = known;
   const { target, foundAt } = registered;
@@ -142,7 +143,7 @@ function auditAge(known: KnownCluster, now: number): Signal | undefined {
   };
 }
 
-/** What an old audit found stays: it is true until it is disproved. */
+/** Findings of an old audit stay true until disproved. */
 function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, known: KnownCluster): Signal {
   const value = sumOf(tally.map(({ count }) => count));
   const classes = Object.fromEntries(
@@ -181,7 +182,7 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
   };
 }
 
-/** What a verdict says of a name that another node owns. */
+/** The verdict on a name that another node owns. */
 const ANOTHERS = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
 
 function hostileStory({ node, message }: VerdictLine): string {
@@ -208,13 +209,13 @@ function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {
   };
 }
 
-/** Undefined for no time, and for one of before the cluster was found: it was away, and is looked at anew. */
+/** Undefined without a time, and for a time before the cluster was found: it had left the fleet and starts afresh. */
 export function sinceFound(at: string | undefined, foundAt: string): string | undefined {
   if (at === undefined || Number.isNaN(Date.parse(at))) return undefined;
   return Date.parse(at) < Date.parse(foundAt) - CLOCKS_DIFFER_MS ? undefined : at;
 }
 
-/** Whole seconds; 0 for what is ahead: clocks differ. */
+/** Whole seconds; 0 for a future time, because clocks differ. */
 function secondsSince(at: string, now: number): number {
   const seconds = Math.round((now - Date.parse(at)) / 1_000);
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;

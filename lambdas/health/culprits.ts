@@ -10,13 +10,16 @@ import {
 import type { Signal, SignalId } from '../tables/signals.ts';
 import type { ClusterHealth, FleetHealth } from './fleet-health.ts';
 
-/** The signal of clusters that an alarm looks at; undefined when none makes it ring. The oldest sweep is the largest `SweepAge` of all clusters. */
+/**
+ * The cluster signal that an alarm watches; undefined if none. The oldest sweep is the largest `SweepAge` of all
+ * clusters.
+ */
 export function watchedSignal(id: AlarmId): SignalId | undefined {
   const { watches }: AlarmEntry = ALARMS[id];
   return 'signal' in watches ? watches.signal : watches.largest;
 }
 
-/** The clusters that make an alarm ring, the worst first; none when it is off, or about certmarshal itself. Pure. */
+/** The clusters that make an alarm fire, the worst first; empty if it is off, or about certmarshal itself. Pure. */
 export function culpritsOf(
   alarm: AlarmId,
   { clusters }: FleetHealth,
@@ -30,11 +33,11 @@ export function culpritsOf(
 
 const ALARMS_OF: ReadonlyMap<SignalId, readonly AlarmId[]> = Map.groupBy(
   ALARM_IDS.filter((id) => watchedSignal(id) !== undefined),
-  // The others were left out.
+  // The others were not stored.
   (id) => watchedSignal(id) ?? 'SweepAge',
 );
 
-/** The worst severity at which an alarm rings for a signal; undefined when none does. Pure. */
+/** The worst severity of the alarms that fire for a signal; undefined if none does. Pure. */
 export function ringsAt(
   { id, value }: Pick<Signal, 'id' | 'value'>,
   settings: AlarmSettings,

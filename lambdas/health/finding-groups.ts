@@ -9,12 +9,13 @@ export interface FindingGroup {
   readonly id: SignalId;
   /** Never empty. */
   readonly tally: readonly FindingTally[];
-  /** Those of them that the summary has room for, the worst first. */
+  /** Those that fit into the summary, the worst first. */
   readonly shown: readonly KeptFinding[];
 }
 
 /**
- * Pure. Each kind counts as often as it was counted or is shown, whatever is more: a summary of an earlier version has no tally.
+ * Each kind counts as often as tallied or as shown, whichever is more: a summary of an earlier version has no tally.
+ * Pure.
  */
 export function findingGroups(audit: AuditSummary | undefined): readonly FindingGroup[] {
   if (audit === undefined) return [];

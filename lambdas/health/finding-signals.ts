@@ -4,13 +4,14 @@ import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 import type { SignalId } from '../tables/signals.ts';
 
 /**
- * Which signal a finding of an audit counts for, by its severity; `info` never does.
+ * Which signal a finding of an audit counts for, by severity; `info` never does.
  *
- * What has none is for the report page and the digest: nobody can end it by acting now (a weak key lives until its next renewal, a source that was never
- * granted stays unread), and an alarm that nobody can end is one that nobody reads. When it begins to hide an end, it becomes `SourceLost`, which is critical.
+ * Findings without a signal are for the report page and the digest: no action resolves them now (a weak key lives until
+ * its next renewal, a source without permission stays unread), and engineers stop reading alarms that they cannot
+ * resolve. When such a finding starts to hide an expiry it becomes `SourceLost`, which is critical.
  */
 const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Severity, SignalId>>>>> = {
-  // When a certificate ends.
+  // Expiry.
   CertificateExpired: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
   CertificateExpiring: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
   CertificateNotYetValid: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
@@ -20,14 +21,14 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   IssuerUnknown: { warning: 'CertificatesWarning' },
   VeryLongLived: {},
 
-  // What a certificate is.
+  // Content.
   WeakKey: {},
   WeakSignature: {},
   KubeletNameMismatch: {},
   NameMismatch: {},
   CertificateUnreadable: {},
 
-  // Who says what.
+  // Sources that disagree.
   StaleAnnotation: {},
   ExpiryUnknown: {},
   ClockSkew: {},
@@ -48,11 +49,11 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   RequestDenied: { warning: 'RequestsWaiting' },
   RequestStorm: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
 
-  // What was issued to nodes.
+  // Certificates issued to nodes.
   IssuedNamesAnother: { critical: 'IssuedNamesAnother' },
   IssuedUnproven: { warning: 'IssuedUnproven' },
 
-  // What could not be seen.
+  // Unread.
   Unreachable: {},
   SourceUnread: {},
   SourceLost: { critical: 'CoverageLost' },
@@ -61,13 +62,13 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   NotVisible: {},
 };
 
-/** The signal that a finding counts for; undefined when nobody is alarmed by it. Pure. */
+/** The signal that a finding counts for; undefined if it fires no alarm. Pure. */
 export function signalOf({
   code,
   severity,
   what,
 }: Pick<KeptFinding, 'code' | 'severity' | 'what'>): SignalId | undefined {
-  // That a kubelet has a certificate of another authority may be how its owner wants it.
+  // A kubelet certificate from another CA may be what its owner wants.
   if (code === 'IssuerUnknown' && (what === undefined || !isOfControlPlane(what))) return undefined;
   return FINDING_SIGNALS[code][severity];
 }

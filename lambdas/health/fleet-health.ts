@@ -12,68 +12,69 @@ import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
 import { wordsFor } from './known-cluster.ts';
 import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
 
-/** How a fleet is watched; plain data that travels beside the bundles. */
+/** Settings of the monitoring; plain data deployed beside the bundles. */
 export interface Monitoring {
   readonly alarms: AlarmSettings;
   readonly maintenance: readonly MaintenanceWindow[];
-  /** The share of the requests of nodes that is to be accepted. */
+  /** The objective: the share of node requests to be accepted. */
   readonly objective: number;
   /** How often each cluster is audited. */
   readonly auditEveryMinutes: number;
 }
 
 /**
- * The whole fleet at one moment: what metrics, report page, notifications and the command line tell, all from this one view.
+ * The whole fleet at one moment: the one view behind metrics, report page, notifications and the command line.
  *
- * A cluster is `gone` when its source was read to its end without it: somebody removed it on purpose, and it fires no alarm any more. A source that could not be
- * read removes nothing. One that only lost its tags is still there: as long as it is swept, what is hostile in it and what ends in it rings.
+ * A cluster is `gone` when its source was read completely without it: it was removed on purpose and fires no alarm. A
+ * source that could not be read removes nothing. A cluster that only lost its tags is still there: as long as it is
+ * swept, its hostile requests and expiring certificates fire.
  */
 export interface FleetHealth {
   /** RFC 3339. */
   readonly at: string;
-  /** What needs somebody first comes first. */
+  /** In the order in which they need a person. */
   readonly clusters: readonly ClusterHealth[];
-  /** Of every signal, also of those that are 0; without clusters that are gone, and without what maintenance explains. */
+  /** Totals of every signal, zeros included; without clusters that are gone, and without what maintenance explains. */
   readonly totals: Readonly<Record<SignalId, number>>;
   readonly counts: Readonly<Record<ClusterState, number>>;
   readonly slo: SloState;
-  /** Within how many seconds 5 %, 10 % and so on to 100 % of the approved requests of a day were approved. Empty when there was none. */
+  /** Seconds within which 5 %, 10 % … 100 % of the approved requests of a day were approved. Empty without any. */
   readonly waits?: readonly number[];
-  /** What dispatch says of the discovery and of the registry. */
+  /** Problems of the discovery and the registry, from dispatch. */
   readonly problems: readonly Finding[];
 }
 
 export interface ClusterHealth {
   readonly id: string;
   readonly name: string;
-  /** Of its Cluster in Cluster API, where that is not the default. */
+  /** Namespace of its Cluster in Cluster API, if not the default. */
   readonly namespace?: string | undefined;
   readonly provider?: Provider | undefined;
   /** Whether its Machines are in another cluster. */
   readonly isManaged?: boolean;
-  /** Of the registry: `fleet.yaml`, `eks 111122223333/eu-central-1`. */
+  /** Its source in the registry: `fleet.yaml`, `eks 111122223333/eu-central-1`. */
   readonly source: string;
   readonly state: ClusterState;
-  /** Only those above 0, the worst first. Not those that maintenance explains. */
+  /** Those above 0, the worst first, without what maintenance explains. */
   readonly signals: readonly Signal[];
   readonly maintenance?: { readonly until: string; readonly reason?: string };
-  /** Of one that is gone, and of one that its tags no longer select and that rings all the same. */
+  /** For a cluster that is gone, and one whose tags no longer select it but that still fires. */
   readonly goneSince?: string;
   readonly sweptAt?: string;
   readonly readableAt?: string;
   readonly readable: boolean;
   readonly complete: boolean;
-  /** Of its sweeps. */
+  /** Findings of its last sweep. */
   readonly findings: readonly Finding[];
   readonly audit?: AuditSummary;
-  /** The newest look at its rollout. */
+  /** The latest state of its rollout. */
   readonly rollout?: IndexedRollout;
   readonly verdicts: readonly VerdictLine[];
   readonly slo: SloState;
 }
 
 /**
- * Pure. Every cluster of the registry is in it, also one of which nothing is known yet; one that is only in the index is not.
+ * Includes every cluster of the registry, also those without data yet, and none that is only in the index. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -155,7 +156,7 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
 
 interface Circumstances extends Pick<Monitoring, 'alarms'> {
   readonly maintenance: ClusterHealth['maintenance'];
-  /** Whether it was ever read, and completely: unknown is not healthy. */
+  /** Whether it was ever read completely: unknown is not healthy. */
   readonly seen: boolean;
 }
 
@@ -167,7 +168,7 @@ function stateOf(signals: readonly Signal[], { maintenance, seen, alarms }: Circ
   return seen ? 'well' : 'new';
 }
 
-/** Those that an alarm rings for first, the more severe alarm in front; then what bites now before what bites later. */
+/** Firing alarms first, the more severe in front; then by time of expiry. */
 function byRank(alarms: AlarmSettings, now: number): (a: Signal, b: Signal) => number {
   const ringing = (signal: Signal): number => {
     const severity = ringsAt(signal, alarms);
@@ -178,13 +179,13 @@ function byRank(alarms: AlarmSettings, now: number): (a: Signal, b: Signal) => n
     ringing(a) - ringing(b) || bites(a) - bites(b) || SIGNAL_IDS.indexOf(a.id) - SIGNAL_IDS.indexOf(b.id);
 }
 
-/** What has no such time bites now. */
+/** Without a time it is due now. */
 function bitesAt({ due }: Signal, now: number): number {
   const at = due === undefined ? now : Date.parse(due);
   return Number.isNaN(at) ? now : at;
 }
 
-/** By state, then by when the worst of it bites. */
+/** By state, then by the due time of the worst signal. */
 function byUrgency(now: number): (a: ClusterHealth, b: ClusterHealth) => number {
   const bites = ({ signals: [worst] }: ClusterHealth): number =>
     worst === undefined ? Number.MAX_SAFE_INTEGER : bitesAt(worst, now);

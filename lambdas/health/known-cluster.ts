@@ -6,13 +6,13 @@ import type { RegisteredCluster } from '../contracts/registry.ts';
 import { DEFAULT_NAMESPACE } from '../identifiers.ts';
 import type { SloState } from '../slo/objective.ts';
 
-/** Characters of a story; it has to fit on a phone. */
+/** Most characters of a story, which must fit on a phone. */
 export const MAX_STORY = 300;
 
-/** What is known of a cluster that is not gone, or that is still looked at. */
+/** A cluster that is in the fleet, or still swept. */
 export interface KnownCluster {
   readonly registered: RegisteredCluster;
-  /** Absent when no sweep has told anything yet. */
+  /** Absent before its first sweep. */
   readonly indexed?: IndexedCluster | undefined;
   readonly slo: SloState;
   readonly auditEveryMinutes: number;
@@ -20,7 +20,7 @@ export interface KnownCluster {
 
 type Words = Pick<KnownCluster, 'registered' | 'indexed'>;
 
-/** The command of a finding of its audit. */
+/** The command for a finding of its audit. */
 export function commandForFinding(finding: KeptFinding, known: Words): string {
   return commandOf(finding, wordsFor(known));
 }
@@ -30,12 +30,12 @@ export function doctorCommand(id: string): string {
   return `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`;
 }
 
-/** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
+/** A command for an engineer who has a kubeconfig of the cluster and knows its name. */
 export function commandFor(command: string, known: Words): string {
   return clusterCommand(command, wordsFor(known));
 }
 
-/** What a command calls a cluster. */
+/** How a command names the cluster. */
 export function wordsFor({ registered: { id, target }, indexed }: Words): CommandCluster {
   const namespace = target?.management?.namespace;
   const provider = target?.cluster.provider ?? indexed?.provider;

@@ -1,7 +1,7 @@
 import { matchesGlob } from '../approval/selection.ts';
 import { endOfWindow, type OnceWindow, type WeeklyWindow } from '../window/window.ts';
 
-/** When a cluster is expected not to be as it should. It hides what `ALARMS` says it explains, and nothing else. */
+/** A time when a cluster is expected to be unhealthy. It hides what `ALARMS` says it explains, and nothing else. */
 export interface MaintenanceWindow {
   /** Globs over ids and names of clusters. */
   readonly clusters: readonly string[];
@@ -16,7 +16,8 @@ export interface OpenWindow extends Pick<MaintenanceWindow, 'clusters' | 'reason
 }
 
 /**
- * Those that are open, the one that ends last first: looked for once for all clusters. One whose time or zone makes no sense never is. Pure.
+ * The open windows, the one with the latest end first; computed once for all clusters. A window with an invalid time or
+ * zone is never open. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -30,9 +31,9 @@ export function openWindows(windows: readonly MaintenanceWindow[], now: number):
 }
 
 /**
- * The first of the open windows that is for a cluster. Pure.
+ * The first open window that selects a cluster. Pure.
  *
- * @param open as {@link openWindows} gives them
+ * @param open from {@link openWindows}
  */
 export function coveredBy(
   { id, name = id }: { readonly id: string; readonly name?: string },

@@ -4,9 +4,9 @@ import type { Signal } from '../tables/signals.ts';
 import { span } from '../words.ts';
 import { commandFor, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 
-/** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
+/** Two steps: one failed read is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;
-/** A rollout that is held, and one that nobody began before certificates ended: nothing goes on by itself. Pure. */
+/** A rollout that is held, or was not begun before certificates expired: nothing continues automatically. Pure. */
 export function rolloutHeld(known: KnownCluster, now: number): Signal | undefined {
   const rollout = known.indexed?.rollout;
   if (rollout === undefined || (rollout.state !== 'held' && rollout.state !== 'expired')) return undefined;
@@ -16,7 +16,10 @@ export function rolloutHeld(known: KnownCluster, now: number): Signal | undefine
   return signalOf('RolloutsHeld', rollout, `${story}${unseen(known, rollout, now)}`, look('status', known));
 }
 
-/** A rollout that is due, and that a person has to make possible, or to do. What passes by itself is no reason. Pure. */
+/**
+ * A rollout that is due and needs a person, either to fix its checks or to run it. Checks that pass with time do not
+ * count. Pure.
+ */
 export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefined {
   const rollout = known.indexed?.rollout;
   if (rollout === undefined || (rollout.state !== 'refused' && rollout.state !== 'assist')) return undefined;
@@ -27,7 +30,7 @@ export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefi
   return signalOf('RolloutsNeeded', rollout, story, look('plan', known));
 }
 
-/** A cluster that is entered although its certificates expired: as long as that is so, somebody must know. Pure. */
+/** A cluster that is entered although its certificates expired: fires as long as that is so. Pure. */
 export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | undefined {
   const findings = indexed?.findings.filter(({ kind }) => isOfRecovery(kind)) ?? [];
   const [first] = findings;
@@ -41,18 +44,21 @@ export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | un
   };
 }
 
-/** Findings that say that a recovery is open: `recovery-connection` of the connection. */
+/** Findings that report an open recovery: `recovery-connection` of the connection. */
 export function isOfRecovery(kind: string): boolean {
   return kind.startsWith('recovery');
 }
 
-/** Only a look says that it is over: a cluster that no policy selects is looked at until that is told. One audit may have taken the time of a look. */
+/**
+ * Only a later step reports the end: a cluster that no policy selects any more gets steps until then. One audit may
+ * have used the time of a step.
+ */
 function unseen({ auditEveryMinutes }: KnownCluster, { at }: IndexedRollout, now: number): string {
   const age = now - Date.parse(at);
   return age > 2 * auditEveryMinutes * 60_000 ? `; not looked at for ${span(age)}` : '';
 }
 
-/** Of an EKS cluster there are node groups only, which EKS rolls: `certmarshal rollout` has no part in it. */
+/** An EKS cluster has node groups only, which EKS replaces: `certmarshal rollout` does not apply. */
 function look(verb: 'status' | 'plan', known: KnownCluster): string {
   const provider = known.registered.target?.cluster.provider ?? known.indexed?.provider;
   return commandFor(provider === 'eks' ? 'audit' : `rollout ${verb}`, known);

@@ -9,7 +9,7 @@ export interface DayWords {
   readonly details: string;
 }
 
-/** What the report page and the digest say of the requests of a day. Pure. */
+/** The text about the requests of a day, for report page and digest. Pure. */
 export function dayWords({ counts, p50Seconds, p95Seconds }: Omit<DayState, 'accepted'>): DayWords {
   const { us, others, missed, refused, unprovable } = counts;
   const requests = us + others + missed + refused + unprovable;

@@ -1,30 +1,34 @@
 import { MINUTE_MS } from '../time.ts';
 /**
- * What became of a request of a node, 15 minutes after it was made: as long as a kubelet waits for one. Each request has one fate.
+ * The fate of a node's request 15 minutes after its creation, which is how long a kubelet waits. Each request has one
+ * fate.
  *
  * - `us`: approved by certmarshal.
- * - `others`: approved by somebody else; on EKS mostly EKS itself.
- * - `missed`: still undecided, although its evidence is there, or could not be read: a failed read never looks like a success.
- * - `refused`: rightly not approved: denied, or a rule that has nothing to do with missing evidence says no.
- * - `unprovable`: still undecided, and nothing that could be read proves it.
+ * - `others`: approved by another approver; on EKS mostly EKS.
+ * - `missed`: still pending although its evidence exists, or could not be read: a failed read never looks like a
+ * success.
+ * - `refused`: rightly not approved: denied, or a rule other than missing evidence rejects it.
+ * - `unprovable`: still pending, and nothing readable proves it.
  *
- * Requests that only a policy in mode `observe` would approve have no fate: nobody promised them anything.
+ * Requests that only a policy in mode `observe` would approve have no fate: nothing was promised.
  * Source of the objective: KEP-267, 99.9 % of the requests of nodes are accepted each day.
  */
 export const FATES = ['us', 'others', 'missed', 'refused', 'unprovable'] as const;
 export type Fate = (typeof FATES)[number];
 export type FateCounts = Readonly<Record<Fate, number>>;
 
-/** How long a request may stay undecided. Milliseconds. Source: kubelet certificate manager, certificateWaitTimeout. */
+/** How long a request may stay pending. Milliseconds. Source: kubelet certificate manager, certificateWaitTimeout. */
 export const WAIT_MS = 15 * 60_000;
 /**
- * How old a request may be for its fate to be read. Kubernetes keeps an approved or denied one for an hour, and the condition comes after the creation.
- * Source: kube-controller-manager, certificates cleaner, approvedExpiration and deniedExpiration. Milliseconds.
+ * The oldest request whose fate is read. Kubernetes deletes approved and denied ones after an hour, counted from a
+ * condition later than the creation. Source: kube-controller-manager, certificates cleaner, approvedExpiration and
+ * deniedExpiration. Milliseconds.
  */
 const VISIBLE_MS = 60 * 60_000;
 
 /**
- * The minutes whose fates a look can tell: all requests of the first one may still be seen, and all of the last one have waited out their 15 minutes. Pure.
+ * The minutes whose fates a sweep can determine: all requests of the first one may still exist, and all of the last one
+ * have waited 15 minutes. Pure.
  *
  * @param lookedAt milliseconds since the epoch
  * @returns whole minutes since the epoch: `first` inclusive, `end` exclusive; at most 45

@@ -9,24 +9,25 @@ import {
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { FATES, type FateCounts, toldMinutes } from './fates.ts';
 
-/** In minutes, as all lengths here. */
+/** Minutes, like all lengths here. */
 const HOUR = 60;
 const DAY = 24 * HOUR;
-/** A look tells of the last hour, its outcome waits in its queue for 15 minutes at most, and clocks differ by some. */
+/** A sweep covers the last hour, its outcome waits in its queue for at most 15 minutes, and clocks differ. */
 const OPEN = 90;
-/** Windows end 16 minutes ago, and an hour counts for the one it begins in. */
+/** Windows end 16 minutes ago, and an hour counts for the window in which it begins. */
 const HOURS_KEPT = 3 * DAY + HOUR;
 const WAITS_KEPT = DAY + HOUR;
 const DAYS_KEPT = 31 * DAY;
 
 /**
- * The ledger after an outcome that was made at `lookedAt`. Pure. Any order, repetition and batching of the same outcomes gives the same ledger, as long
- * as each comes before its minutes are closed: of each minute the earliest look is kept, and of two at the same time the worse. How long a request waited is
- * the same in every look that still shows it, so of the waits of a minute the most are kept.
+ * Folds an outcome made at `lookedAt` into the ledger. Pure. The result does not depend on order, repetition or
+ * batching, as long as each outcome arrives before its minutes are closed: of each minute the earliest sweep counts, of
+ * two at the same time the worse one. The waits of a request are the same in every sweep that still shows it, so of a
+ * minute's waits the largest counts are kept.
  *
- * Ignored are minutes that nobody could tell of at `lookedAt`, and minutes that are closed.
+ * Minutes that could not be determined at `lookedAt`, and closed minutes, are ignored.
  *
- * @param rows of one look; one that found no request is folded too, with none
+ * @param rows of one sweep; empty if it found no request
  * @param lookedAt when the sweep began; milliseconds since the epoch, as `now`
  */
 export function foldFates(
@@ -50,7 +51,7 @@ export function foldFates(
     if (waited.length > 0) waits.set(minute, [minute, ...waited.map((count, n) => Math.max(count, most[n + 1] ?? 0))]);
   }
 
-  // What is kept follows from the latest `now` alone, not from how often this was done.
+  // What is kept depends only on the latest `now`, not on the number of calls.
   const latest = closedBefore + OPEN;
   const isOpen = ([minute]: WaitRow) => minute >= closedBefore;
   const isClosed = ([minute]: WaitRow) => minute < closedBefore && minute * MINUTE_MS >= since;
@@ -74,7 +75,7 @@ export function foldFates(
   };
 }
 
-/** The requests that were made from `from` (inclusive) to `until`; of hours and days those that begin in it. Pure. */
+/** The requests made from `from` (inclusive) to `until`; hours and days count if they begin in it. Pure. */
 export function fatesBetween(ledgers: readonly SloLedger[], from: number, until: number): FateCounts {
   const sums = FATES.map(() => 0);
   for (const { open, hours, days, since } of ledgers) {
@@ -86,7 +87,7 @@ export function fatesBetween(ledgers: readonly SloLedger[], from: number, until:
   return { us, others, missed, refused, unprovable };
 }
 
-/** How many of these waited as long as each of `WAIT_BOUNDS` until somebody approved them; of a day, no more is kept. Pure. */
+/** How many of them waited up to each of `WAIT_BOUNDS` for their approval; kept for a day only. Pure. */
 export function waitsBetween(ledgers: readonly SloLedger[], from: number, until: number): readonly number[] {
   const sums = WAIT_BOUNDS.map(() => 0);
   for (const { waits, since } of ledgers) {
@@ -97,7 +98,7 @@ export function waitsBetween(ledgers: readonly SloLedger[], from: number, until:
 }
 
 interface Window {
-  /** Of the periods. Milliseconds. */
+  /** Length of the periods. Milliseconds. */
   readonly unit: number;
   readonly from: number;
   readonly until: number;
@@ -112,13 +113,16 @@ function fatesOf([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0]: 
   return [us, others, missed, refused, unprovable] as const;
 }
 
-/** Whether a second look tells more of a minute: it was earlier. Two of the same time are a bug or a repetition; then nothing gets better by it. */
+/**
+ * Whether a second sweep replaces the first one of a minute: it was earlier. Two at the same time are a bug or a
+ * repetition; then the worse result counts.
+ */
 function isBetter(known: OpenRow, looked: OpenRow): boolean {
   const later = looked[6] - known[6] || known[3] - looked[3];
   return later < 0 || (later === 0 && String(looked) < String(known));
 }
 
-/** Adds finer rows to those they belong to, `ratio` of them to one; all in their order, and no finer one is of before. */
+/** Sums `ratio` finer rows into one coarser row, in order; no finer row may be older than the coarser ones. */
 function added<Row extends WaitRow>(rows: readonly Row[], finer: readonly Row[], ratio: number): readonly Row[] {
   const sums = new Map(rows.map((row) => [row[0], row]));
   for (const [period, ...counts] of finer) {

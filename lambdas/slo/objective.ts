@@ -3,33 +3,39 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { type FateCounts, WAIT_MS } from './fates.ts';
 import { fatesBetween, waitsBetween } from './ledger.ts';
 
-/** What a cluster, or the fleet, has reached. */
+/** Results of a cluster or of the fleet. */
 export interface SloState {
   readonly objective: number;
   /** The last 30 days. */
   readonly counts: FateCounts;
-  /** Accepted ÷ (accepted + missed) over them, from 0 to 1; absent when there was none. Rightly refused and unprovable ones are no promise. */
+  /**
+   * Accepted ÷ (accepted + missed) over the window, from 0 to 1; absent without requests. Rightly rejected and
+   * unprovable ones do not count.
+   */
   readonly attainment?: number;
-  /** What is left of the requests that may be missed, from 1 down to below 0; 1 where there was none. */
+  /** What is left of the error budget, from 1 to below 0; 1 without requests. */
   readonly budgetLeft: number;
   /**
-   * How many times faster than allowed the budget was burnt: the less of the last hour and the last 15 minutes that can be told. 0 while fewer than
-   * {@link FAST_BURN_FLOOR} requests were missed in the hour.
+   * How many times faster than allowed the error budget burns: the lower value of the last hour and the last 15 minutes
+   * that are known. 0 with fewer than {@link FAST_BURN_FLOOR} missed requests in the hour.
    */
   readonly fastBurn: number;
-  /** Over three days. Every missed request counts. */
+  /** Burn rate over three days. Every missed request counts. */
   readonly slowBurn: number;
-  /** Requests missed in the last hour that can be told. */
+  /** Missed requests of the last known hour. */
   readonly missedLately: number;
   readonly day: DayState;
 }
 
-/** The last 24 hours that can be told, by the hour. */
+/** The last 24 known hours, by the hour. */
 export interface DayState {
   readonly counts: FateCounts;
-  /** Accepted ÷ all requests, from 0 to 1, whether anything proves them or not; absent when there was none. Source: KEP-267. */
+  /** Accepted ÷ all requests, provable or not, from 0 to 1; absent without requests. Source: KEP-267. */
   readonly accepted?: number;
-  /** Within how many seconds of their creation half of the approved requests were approved, and 95 % of them: of `WAIT_BOUNDS`. Absent when there was none. */
+  /**
+   * The bound of `WAIT_BOUNDS`, in seconds, within which half, and 95 %, of the approved requests were approved. Absent
+   * without any.
+   */
   readonly p50Seconds?: number;
   readonly p95Seconds?: number;
 }
@@ -38,16 +44,17 @@ export interface DayState {
 const SHARES = Array.from({ length: 20 }, (_, n) => (n + 1) * 5);
 
 /**
- * Of three requests in an hour one missed is 333 times the burn that 99.9 % allows, and no reason to wake somebody up: the kubelet asks again every 15
- * minutes. Three missed ones are three nodes, or one that waits for most of an hour. What stays below is told by the slow burn.
+ * One missed request of three in an hour is 333 times the burn that 99.9 % allows, and no reason to page: the kubelet
+ * asks again every 15 minutes. Three missed ones are three nodes, or one that waits for most of an hour. The slow burn
+ * covers fewer.
  */
 const FAST_BURN_FLOOR = 3;
 
-/** A minute is over, its requests have waited, and a sweep has looked: what can be told ends here. */
+/** The end of the known time: a minute is over, its requests have waited, and a sweep has run. */
 const TOLD_AFTER_MS = WAIT_MS + MINUTE_MS;
 
 /**
- * Pure. What can be told ends about 16 minutes before `now`: younger requests have no fate yet.
+ * The known time ends about 16 minutes before `now`: younger requests have no fate yet. Pure.
  * Source of the windows: Google, The Site Reliability Workbook, chapter 5.
  *
  * @param ledgers of one cluster, or of all
@@ -75,7 +82,10 @@ export function sloState(ledgers: readonly SloLedger[], objective: number, now: 
   };
 }
 
-/** Within how many seconds 5 %, 10 % and so on to 100 % of the approved requests of the last 24 hours were approved: empty when there was none. Pure. */
+/**
+ * Seconds within which 5 %, 10 % … 100 % of the approved requests of the last 24 hours were approved; empty without
+ * any. Pure.
+ */
 export function waitDistribution(ledgers: readonly SloLedger[], now: number): readonly number[] {
   const waits = waitsOfDay(ledgers, now);
   return SHARES.flatMap((share) => boundOf(waits, share) ?? []);
@@ -96,7 +106,7 @@ function dayState(counts: FateCounts, waits: readonly number[]): DayState {
   };
 }
 
-/** Within which bound so many of a hundred waited. */
+/** The bound within which this percentage waited. */
 function boundOf(waits: readonly number[], percent: number): number | undefined {
   const all = waits.reduce((sum, count) => sum + count, 0);
   let sum = 0;

@@ -5,8 +5,9 @@ const MAX_VALUE = 1_024;
 const HASH_DIGITS = 16;
 
 /**
- * A text as the value of a CloudWatch dimension: printable ASCII, 1 to 1,024 characters, not only blanks, no colon at the start. The ids of clusters stay as they
- * are. What else there is becomes `\u{…}`, and the end of what is too long a hash of the whole, so that two of them stay two. Pure.
+ * A text as the value of a CloudWatch dimension: printable ASCII, 1 to 1,024 characters, not blank, no leading colon.
+ * Ids of clusters stay unchanged. Other characters become `\u{…}`, and a value that is too long ends in a hash of the
+ * whole, so that different texts stay different. Pure.
  */
 export function dimensionValue(text: string): string {
   const escaped = text.replaceAll(

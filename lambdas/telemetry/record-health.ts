@@ -6,20 +6,20 @@ import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
 import { count, createMetrics, type Telemetry } from './telemetry.ts';
 
-/** Whoever has more of them has one trouble, and each is a few hundred bytes of log a minute. */
+/** Above this it is one incident of the fleet, and each cluster is a few hundred bytes of log a minute. */
 export const MAX_CLUSTERS = 2_000;
 
-/** For how long it is told what a rollout took. Milliseconds. */
+/** How long the duration of a finished rollout is published. Milliseconds. */
 const TOLD_MS = 3_600_000;
-/** A rollout whose last machine came longer ago is told of no more, should the index have forgotten since when it is done. Milliseconds. */
+/** Rollouts whose last machine is older are not published, in case the index lost their end. Milliseconds. */
 const LATEST_MS = 24 * 3_600_000;
 
 const UNDER_WAY: ReadonlySet<string> = new Set(['rolling', 'verifying', 'held']);
 
-/** What the tables say of the signals. They are given: rooms that do I/O know decisions as types only. */
+/** The signals of the tables, passed in: rooms with I/O import decisions as types only. */
 export interface SignalTables {
   readonly units: SignalUnits;
-  /** Those that are asked for by class of certificate only. */
+  /** Published by certificate class only. */
   readonly byClass: ReadonlySet<SignalId>;
 }
 
@@ -28,12 +28,14 @@ type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
 /**
- * Publishes the fleet: its totals, and of each cluster that is not well one line with its signals and one for each class of certificate, of the worst
- * {@link MAX_CLUSTERS} of them. The totals are published with the other metrics of the invocation, the lines at once: each has dimensions of its own.
+ * Publishes the fleet: its totals, and for each unhealthy cluster one line with its signals and one for each
+ * certificate class, for the worst {@link MAX_CLUSTERS} clusters. The totals are published with the other metrics of
+ * the invocation; the lines at once, because each has its own dimensions.
  *
- * A series is paid for in every hour in which it has a value: what is 0 has none. So an alarm on it ends when it has no data, and must treat that as good.
+ * A series costs money in every hour with a value, so zeros are not published: an alarm on one must treat missing data
+ * as good.
  *
- * @param tick the minute that the lines are of, in milliseconds since the epoch
+ * @param tick the minute of the values, in milliseconds since the epoch
  */
 export function recordHealth(
   health: FleetHealth,
@@ -85,7 +87,7 @@ function classesOf({ id, classes = {} }: Signal): readonly (Value & { readonly w
   return Object.entries(classes).map(([what, value]) => ({ id, value, what }));
 }
 
-/** One line. Powertools adds the dimension `service`, and forgets ours and the time once it is written. */
+/** One line. Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
 function publish(
   dimensions: Readonly<Record<string, string>>,
   values: readonly Value[],
@@ -99,7 +101,10 @@ function publish(
 
 const line = createMetrics('report');
 
-/** Publishes what is known of rollouts: how many there are with the other metrics of the invocation, of each cluster a line at once. Nothing while there is none. */
+/**
+ * Publishes rollouts: their number with the other metrics of the invocation, and one line at once for each cluster.
+ * Nothing without rollouts.
+ */
 export function recordRollouts(
   { at, clusters }: Pick<FleetHealth, 'at' | 'clusters'>,
   metrics: Metrics,
@@ -125,7 +130,7 @@ function publishRollout({ id, rollout }: ClusterHealth, now: number, tick: numbe
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;
 
-/** Of all machines, those of etcd among them. Rounded down: 100 is all of them. */
+/** Of all machines, etcd included. Rounded down: 100 means all. */
 function percentOf({ progress }: Rollout): number | undefined {
   if (progress === undefined) return undefined;
   const parts = [progress, ...(progress.etcd === undefined ? [] : [progress.etcd])];

@@ -7,14 +7,14 @@ import type { Reason } from '../tables/reasons.ts';
 import { METRIC } from './metric-names.ts';
 import { count, type Telemetry } from './telemetry.ts';
 
-/** Findings of an audit; the snapshot has them all. */
+/** Most logged findings of an audit; the snapshot has all. */
 const LOGGED_FINDINGS = 5;
-/** Journal lines of one sweep. More would be a storm, and the log has its decisions all the same. */
+/** Most logged journal lines of a sweep: more would be a storm, and the log has its decisions anyway. */
 const LOGGED_LINES = 200;
-/** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
+/** Most logged requests and problems: a hostile cluster decides how many there are, not how much is logged. */
 const LOGGED_EXAMPLES = 10;
 
-/** Requests that are ignored for these are of nobody's concern: of others, decided, or about to be. */
+/** Ignored requests that are not counted: of others, decided, or about to be decided. */
 const ORDINARY: ReadonlySet<string> = new Set<Reason>([
   'NotKubeletServing',
   'NotKubeletClient',
@@ -28,8 +28,9 @@ const ORDINARY: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /**
- * Counts a sweep and logs it: one line for each decision that was written, or may have been, one for the sweep. One that read everything and had nothing to do is only counted
- * at the ordinary level of the log: it is most of all sweeps, and index and metrics tell as much.
+ * Counts a sweep and logs it: one line for each decision that was or may have been written, and one for the sweep. A
+ * complete sweep without work is only counted, at the default log level: most sweeps are such, and index and metrics
+ * have them.
  *
  * @param id of the cluster in the fleet, where several may have its name
  */
@@ -77,7 +78,7 @@ function hadNothingToDo({ complete, rows, problems, ignored }: SweepReport): boo
   );
 }
 
-/** A cluster that no client could be made for: counted and logged like a sweep that found nothing to read. */
+/** A cluster without a usable client: counted and logged like a sweep that could read nothing. */
 export function recordUnusable(
   cluster: string,
   problem: Problem,
@@ -88,7 +89,7 @@ export function recordUnusable(
   logger.warn('sweep incomplete', { cluster, durationMs, problems: [problem], problemCount: 1 });
 }
 
-/** A sweep that ended with an error of certmarshal's own, or because AWS did not let it work; its message goes back to the queue. */
+/** A sweep that failed because of a bug, or because AWS refused; its message returns to the queue. */
 export function recordFailed(
   cluster: string,
   error: unknown,
@@ -99,7 +100,7 @@ export function recordFailed(
   logFailed(cluster, error, durationMs, { logger });
 }
 
-/** The same of a sweep whose report is counted: it failed when it had decided already. */
+/** The same for a sweep that failed after its report was counted. */
 export function logFailed(
   cluster: string,
   error: unknown,
@@ -150,7 +151,8 @@ export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry,
 }
 
 /**
- * Counts what was written down of a sweep. What could not be is logged, each line whole, so that the record is not lost.
+ * Counts the journal lines of a sweep. Lines that could not be written are logged whole, so that the record is not
+ * lost.
  *
  * @param id of the cluster in the fleet
  */

@@ -12,12 +12,14 @@ export function createTelemetry(service: Service): Telemetry {
   return { logger: createLogger(service), metrics: createMetrics(service) };
 }
 
-/** Metrics in CloudWatch's embedded metric format: lines of the log, no calls and no permissions. Published by `logMetrics`. */
+/**
+ * Metrics in CloudWatch's embedded metric format: log lines, without calls or permissions. Published by `logMetrics`.
+ */
 export function createMetrics(service: Service): Metrics {
   return new Metrics({ namespace: METRICS_NAMESPACE, serviceName: service });
 }
 
-/** Publishes counts, of {@link ALWAYS_ON} those of 0 too. */
+/** Publishes counts above 0, and those of {@link ALWAYS_ON} also at 0. */
 export function count(
   metrics: Metrics,
   counts: Readonly<Partial<Record<(typeof METRIC)[keyof typeof METRIC], number>>>,
@@ -26,12 +28,12 @@ export function count(
     if (value > 0 || ALWAYS_ON.has(name)) metrics.addMetric(name, MetricUnit.Count, value);
 }
 
-/** Longer than any message of ours; what a cluster makes longer is cut. */
+/** Longer than any of our messages; longer text from a cluster is cut. */
 const MAX_TEXT = 2_000;
 
 /**
- * JSON lines with the names of the function and its request. Text from a cluster can reach any field, so every string of a line
- * is made harmless here, whoever logs it. The event is never logged.
+ * JSON lines with the function and its request. Text from a cluster can reach any field, so every string of a line is
+ * escaped here. The event is never logged.
  */
 export function createLogger(service: Service): Logger {
   return new Logger({ serviceName: service, jsonReplacerFn: harmless });

@@ -1,6 +1,9 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 
-/** What the clock of a time zone shows, as if it were UTC: milliseconds since the epoch. Undefined for a zone that does not exist. */
+/**
+ * The time that a clock of the zone shows, as if it were UTC: milliseconds since the epoch. Undefined for an unknown
+ * zone.
+ */
 export function localTime(at: number, timeZone: string): number | undefined {
   const format = formatOf(timeZone);
   if (format === undefined) return undefined;
@@ -11,8 +14,8 @@ export function localTime(at: number, timeZone: string): number | undefined {
 }
 
 /**
- * The moments at which a clock shows `local`: the first and the last one, which differ when it is set back. Where it is set forward over `local`, both are the
- * moment when that happens. Undefined for a zone that does not exist.
+ * The moments at which a clock shows `local`: the first and the last one, which differ when the clock is set back.
+ * Where it is set forward over `local`, both are that moment. Undefined for an unknown zone.
  *
  * @param local as if it were UTC; milliseconds since the epoch
  */
@@ -24,13 +27,13 @@ export function momentsOf(
     const shown = localTime(at, timeZone);
     return shown === undefined ? undefined : shown - at;
   };
-  // No zone is further from UTC than a day, and none changes twice in two days.
+  // No zone is more than a day from UTC, and none changes twice in two days.
   const before = offset(local - DAY_MS);
   const after = offset(local + DAY_MS);
   if (before === undefined || after === undefined) return undefined;
   const shown = [local - before, local - after].filter((at) => localTime(at, timeZone) === local);
   if (shown.length > 0) return { first: Math.min(...shown), last: Math.max(...shown) };
-  // Never shown: between these two the clock is set forward. Changes are on whole minutes.
+  // Never shown: the clock is set forward between these two. Changes are on whole minutes.
   let [earlier, later] = [local - after, local - before];
   while (later - earlier > MINUTE_MS) {
     const middle = Math.floor((earlier + later) / 2 / MINUTE_MS) * MINUTE_MS;
@@ -42,7 +45,7 @@ export function momentsOf(
   return { first: change, last: change };
 }
 
-/** Making one takes longer than all of its uses. Zones are few: they come from `fleet.yaml`. */
+/** Creating one costs more than all its uses. Zones are few: they come from `fleet.yaml`. */
 const formats = new Map<string, Intl.DateTimeFormat | undefined>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat | undefined {

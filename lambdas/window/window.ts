@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { localTime, momentsOf } from './local-time.ts';
 
-/** A span of time, once. */
+/** One span of time. */
 export interface OnceWindow {
   /** RFC 3339. */
   readonly from: string;
@@ -9,13 +9,13 @@ export interface OnceWindow {
 }
 
 /**
- * Every week. Across midnight where `until` is not after `from`.
+ * Every week. Spans midnight if `until` is not after `from`.
  *
- * On the night when the clock is set back it is open from the first `from` to the last `until`; where the clock is set forward over one of them, that moment counts.
- * So whenever the clock shows a time of the window it is open, and it is never interrupted.
+ * When the clock is set back, it is open from the first `from` to the last `until`; when the clock is set forward over
+ * one of them, that moment counts. So it is open whenever the clock shows a time of the window, without interruption.
  */
 export interface WeeklyWindow {
-  /** On which it begins. */
+  /** Day on which it begins. */
   readonly days: readonly Weekday[];
   /** `02:00`, by the clock of `timeZone`. */
   readonly from: string;
@@ -28,7 +28,7 @@ export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 export type Weekday = (typeof WEEKDAYS)[number];
 
 /**
- * When a window that is open ends; undefined when it is not open, or its time or zone makes no sense. Pure.
+ * When an open window closes; undefined if it is not open, or its time or zone is invalid. Pure.
  *
  * @param now milliseconds since the epoch, as is the result
  */
@@ -40,7 +40,7 @@ export function endOfWindow(window: OnceWindow | WeeklyWindow, now: number): num
 }
 
 /**
- * When a window opens next, after now; undefined when it never does again. Pure.
+ * When a window opens next; undefined if never again. Pure.
  *
  * @param now milliseconds since the epoch, as is the result
  */
@@ -52,9 +52,10 @@ export function nextOpening(window: OnceWindow | WeeklyWindow, now: number): num
 }
 
 /**
- * For how long at least one of the windows was open between two times; all of it where there are no windows. Pure. Milliseconds, as are the times.
+ * How long at least one of the windows was open between two times; the whole time without windows. Pure. Milliseconds,
+ * as are the times.
  *
- * @param enough it is not counted any further: what is returned is never less where there is more
+ * @param enough stops counting here
  */
 export function openFor(
   windows: readonly (OnceWindow | WeeklyWindow)[],
@@ -80,7 +81,7 @@ interface Span {
   readonly until: number;
 }
 
-/** Those that began yesterday or later, for a week. */
+/** Windows that began yesterday or later, for a week. */
 function spans(window: OnceWindow | WeeklyWindow, now: number): readonly Span[] {
   if (!('days' in window)) return [{ from: Date.parse(window.from), until: Date.parse(window.until) }];
   const { days, timeZone } = window;
@@ -103,7 +104,7 @@ function weekdayOf(day: number): Weekday {
   return WEEKDAYS[(new Date(day).getUTCDay() + 6) % 7] ?? 'mon';
 }
 
-/** Of the day. Undefined when it is no time of a day. */
+/** Minutes of the day. Undefined for an invalid time. */
 function minuteOf(time: string): number | undefined {
   const { hour, minute } = /^(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)$/.exec(time)?.groups ?? {};
   return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
