@@ -14,8 +14,8 @@ export interface OrderQueueProps {
 }
 
 /**
- * Orders that wait for their sweep. The message group is the cluster: at most one sweep of it at a time, and no cluster waits for
- * another. Limits count for each group, so that a large fleet is not slowed down.
+ * Orders that wait for their sweep. The message group is the shard: at most one sweep of it at a time, and no shard waits
+ * for another. SQS limits apply to each group, so that a large fleet is not slowed down.
  */
 export class OrderQueue extends Queue {
   constructor(scope: Construct, id: string, { key, ...props }: OrderQueueProps) {
