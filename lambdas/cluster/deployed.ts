@@ -19,14 +19,17 @@ export interface DeployedOptions {
   readonly rollouts: FleetRollouts;
   /** Names of the buckets. */
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
-  /** Told when a head of the journal had to be found again. */
+  /** Called when a head of the journal was rebuilt. */
   readonly onRebuilt: (rebuilt: Rebuilt) => void;
 }
 
 const clock = Date.now;
 const program = packageJson.version;
 
-/** The minute of a cluster as the sweep function has it. Most sweeps need little of this, and a new function must not wait for code to approve: the rest is loaded at its first use. */
+/**
+ * The minute of a cluster in the sweep function. Most sweeps need little code, and a cold start must not delay
+ * approvals: the rest is loaded at first use.
+ */
 export function createDeployedMinute(options: DeployedOptions): SweepCluster {
   const { buckets, onRebuilt, policies, principalArn, thresholds } = options;
   const { clusters, ...limits } = options.rollouts;
@@ -39,12 +42,12 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
     isEksEndpoint,
-    // Only a cluster that cannot be reached where it was is looked for in EKS.
+    // EKS is only asked about a cluster that cannot be reached.
     describeCluster: lazy(async () => {
       const reader = (await import('../aws/eks-clusters.ts')).createEksReader({ credentials });
       return async (...call) => reader.describeCluster(...call);
     }),
-    // EC2's schemas are as much code as all the rest of a sweep, and most sweeps find no open request.
+    // EC2's schemas are as large as the rest of a sweep, and most sweeps find no open request.
     async *listInstances(...query) {
       yield* (await instances())(...query);
     },
@@ -62,7 +65,8 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
       const snapshots = createS3Snapshots({ client, bucket: buckets.snapshots });
       return createAuditStage({ snapshots, thresholds, policies, eksAudit: eks, clock });
     }),
-    // Where fleet.yaml lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
+    // Without rollouts in fleet.yaml there is no ledger and no permission for one: a rollout in progress is only
+    // observed to its end.
     rollout: lazy(async () => {
       const [client, { createJsonObjects }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
         s3(),

@@ -4,19 +4,24 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { appendDecisions, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
 import type { Minute } from './stage.ts';
 
-/** A minute whose time is over still has this long to write down what it decided. Milliseconds. */
+/** Time to record decisions after the minute is over. Milliseconds. */
 const SHORTEST_MS = 3_000;
-/** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
+/**
+ * A failing journal must not delay other clusters of the batch: the log has its lines, and the next sweep tries again.
+ * Milliseconds.
+ */
 const LONGEST_MS = 10_000;
 
-/** What became of the record of some decisions. */
+/** The result of recording decisions. */
 export interface Kept {
   readonly problems: readonly Problem[];
-  /** Absent where there was nothing to keep. */
+  /** Absent without decisions. */
   readonly journaled?: Journaled;
 }
 
-/** Writes decisions into the journal. It does not end with the minute at once: what was written to the cluster by then has to be on record. Never rejects. */
+/**
+ * Writes decisions into the journal. It may outlast the minute: writes to the cluster must be on record. Never rejects.
+ */
 export async function keepDecisions(
   journal: SweepJournal | undefined,
   decisions: readonly (CollectedDecisions<JournalEntry> | undefined)[],

@@ -15,35 +15,35 @@ import { createRecoveryStage } from './stages/recovery.ts';
 import { outcomeOf } from './sweep-outcome.ts';
 
 export interface MinuteOptions extends ConnectOptions, ApprovalOptions {
-  /** Sweeps the recovery windows of orders. @default none: what waits there waits on */
+  /** Sweeps the recovery windows of orders. @default none: requests wait */
   readonly recover?: RecoverCluster;
   /** @default no audit is made */
   readonly audit?: Stage<OrderedAudit, AuditSummary>;
   /** @default no step of a rollout is made */
   readonly rollout?: Stage<true, RolloutSummary>;
-  /** Keeps what was decided. @default nothing is kept */
+  /** Records decisions. @default nothing is recorded */
   readonly journal?: SweepJournal;
-  /** Of the processor, for one minute. @default {@link createProcessorBudget} */
+  /** Processor time of one minute. @default {@link createProcessorBudget} */
   readonly budgetOf?: () => ProcessorBudget;
 }
 
-/** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
+/** The result of an order. A problem of the cluster is not a failure of certmarshal: the next tick sweeps it again. */
 export interface SweptOrder {
   readonly outcome: SweepOutcome;
-  /** Absent when no client could be made, and when certmarshal failed before it decided anything. */
+  /** Absent when no client could be made, or certmarshal failed before deciding anything. */
   readonly report?: SweepReport;
-  /** Bugs of certmarshal, and where AWS did not let it work. */
+  /** Bugs of certmarshal, and refusals of AWS. */
   readonly failures: readonly StageFailure[];
-  /** What became of the record of the decisions, where there were any. */
+  /** The result of recording the decisions, if there were any. */
   readonly journaled?: Journaled;
 }
 
-/** One cluster's minute; not twice at once. Never rejects. */
+/** Runs one cluster's minute; never concurrently for one cluster. Never rejects. */
 export type SweepCluster = (order: SweepOrder, signal: AbortSignal) => Promise<SweptOrder>;
 
 /**
- * One cluster's minute: connect, approve, recover, audit, roll, and tell the outcome. Approvals come first: what the others take of the time, and whatever becomes of them, is
- * nothing to those. What is not done now is done in the next minute.
+ * One cluster's minute: connect, approve, recover, audit, roll, and report the outcome. Approvals come first and do not
+ * depend on the time or failures of the rest. Unfinished work waits for the next minute.
  */
 export function createMinute(options: MinuteOptions): SweepCluster {
   const { clock, budgetOf = createProcessorBudget } = options;
@@ -63,11 +63,11 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       const unread = outcome.readable ? undefined : 'the sweep could not read the cluster';
       const known = { open: found?.open, held: found?.held ?? unread };
 
-      // While a window is open, its cluster is down as long as nobody approves.
+      // During a recovery the cluster stays down until its requests are approved.
       const recovered = await runStage('recovery', order.recovery, recovery, minute, known);
       const before = told({ outcome, report: reportOf(approved), failures: approved.failures }, recovered);
 
-      // What is seen behind a moved server is not yet this cluster's.
+      // Data from a moved server may not be this cluster's.
       const { audit, rollout, journal }: Partial<MinuteOptions> = found?.moved === true ? {} : options;
       const trouble = outcome.readable ? undefined : before.outcome.problems[0];
       const [audited, kept] = await Promise.all([
@@ -88,12 +88,12 @@ export function createMinute(options: MinuteOptions): SweepCluster {
   };
 }
 
-/** With what came on top of its problems. */
+/** Adds later problems. */
 function reportOf({ result, problems }: StageEnd<Approved>): SweepReport | undefined {
   return result && { ...result.report, problems, complete: problems.length === 0 };
 }
 
-/** The first problems are kept, and nobody else tells of the newest ones. */
+/** The list keeps the first problems, so the newest must be added here. */
 function told(
   { outcome, journaled, ...swept }: SweptOrder,
   { problems, failures = [], journaled: added }: Kept & Partial<Pick<SweptOrder, 'failures'>>,
@@ -110,7 +110,7 @@ function told(
   };
 }
 
-/** That the processor time is spent, where no stage has told it. */
+/** Says that the processor time is used up, if no stage said so. */
 function untoldSpent({ outcome }: SweptOrder, { budget }: Minute): readonly Problem[] {
   const spent = spentProblem(`cluster ${outcome.id}`, budget.signal);
   return spent === undefined || outcome.problems.some(({ message }) => message === spent.message) ? [] : [spent];

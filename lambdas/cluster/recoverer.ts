@@ -7,7 +7,7 @@ import { recoveryEntries } from '../journal/recovery-entry.ts';
 import { type RecoveryRow, sweepRecovery } from '../recovery/sweep-recovery.ts';
 import type { OpenTarget } from './connect/open-target.ts';
 
-/** A sweep of a window that is open. */
+/** A sweep of an open recovery window. */
 export interface DueRecovery {
   readonly target: Target;
   readonly open: OpenTarget;
@@ -15,17 +15,17 @@ export interface DueRecovery {
   readonly signal: AbortSignal;
 }
 
-/** What became of it. */
+/** Its result. */
 export interface RecoveredCluster {
   /** Of kinds that begin with `recovery-`. */
   readonly problems: readonly Problem[];
   /** For the journal. */
   readonly decisions: CollectedDecisions<RecoveryEntry>;
-  /** A bug of certmarshal that came when something may have been approved already; the entries tell that. */
+  /** A bug of certmarshal after something may have been approved; the entries have it. */
   readonly bug?: { readonly error: unknown };
 }
 
-/** Sweeps one cluster once within a window. Whatever is wrong outside of certmarshal is told. */
+/** Sweeps one cluster once within a window. Problems outside of certmarshal are results, not errors. */
 export type RecoverCluster = (due: DueRecovery) => Promise<RecoveredCluster>;
 
 export interface ClusterRecovererOptions {
@@ -49,7 +49,7 @@ export function createClusterRecoverer({
     try {
       const options = { clock, signal, onRow: (row: RecoveryRow) => void rows.push(row) };
       const { problems } = await sweep({ ...open, clusterId: id }, window, options);
-      // What a recovery cannot read is no fault of the approvals.
+      // Failures to read in a recovery do not fail the approvals.
       const told = problems.map((problem) => ({ ...problem, kind: `recovery-${problem.kind}` }));
       return { problems: told, decisions: recorded() };
     } catch (error) {

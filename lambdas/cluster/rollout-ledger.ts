@@ -21,9 +21,12 @@ export const ROLLOUT_LEDGER_KEY = STATE_KEYS.rollouts;
 
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;
-/** A rollout that no one ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
+/**
+ * A rollout without a recorded end counts as ended after this: its cluster may be gone. The others wait for it only for
+ * `TURN_MS`.
+ */
 const MAX_MS = 14 * DAY_MS;
-/** Of a write that others overtake. */
+/** Tries of a write that others overtake. */
 const MAX_TRIES = 5;
 
 export interface RolloutLedgerOptions {
@@ -34,14 +37,14 @@ export interface RolloutLedgerOptions {
   readonly clock: () => number;
 }
 
-/** What the object holds. */
+/** The content of the object. */
 interface Ledger {
   readonly rollouts: readonly PastRollout[];
   readonly undone: readonly UndoneClaim[];
 }
 
 interface Loaded extends Ledger {
-  /** How many entries of a time to come were left out. */
+  /** Number of dropped entries with a future time. */
   readonly ahead: number;
   readonly etag: string | undefined;
   /** Why the object cannot be used. */
@@ -49,8 +52,9 @@ interface Loaded extends Ledger {
 }
 
 /**
- * What the fleet remembers of rollouts, in one object of the state bucket. Every write replaces just the version that was read, and a claim judges the budget by that
- * version: of two clusters that begin at once, one does. Nothing but a claim adds a rollout to it.
+ * The rollouts of the fleet, in one object of the state bucket. Every write replaces exactly the version that was read,
+ * and a claim checks the budget against that version: of two clusters that begin at once, one does. Only a claim adds a
+ * rollout.
  */
 export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOptions): RolloutLedger {
   const load = async (signal: AbortSignal): Promise<Loaded> => {
@@ -62,7 +66,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
     return { ...remembered({ rollouts, undone }, clock()), etag: found.etag };
   };
 
-  /** @returns whether it was written; undefined from `change` leaves everything as it is */
+  /** @returns whether it was written; `change` returns undefined to leave everything as it is */
   const write = async (
     { etag, rollouts, undone }: Loaded,
     change: (loaded: Ledger) => Ledger | undefined,
@@ -79,7 +83,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
     }
   };
 
-  /** The same, again when others were faster. @throws AwsError */
+  /** The same, with retries when others wrote first. @throws AwsError */
   const settle = async (change: (loaded: Ledger) => Ledger | undefined, signal: AbortSignal): Promise<void> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const loaded = await load(signal);
@@ -113,11 +117,11 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       const { id, cluster, trigger, at } = rollout;
       const others = loaded.rollouts.filter((past) => past.cluster !== cluster);
       if (trigger === 'schedule' && !hasRoom(others, limits, at)) return false;
-      // Another look at it was a moment faster, and what that claimed may have begun.
+      // A concurrent step was faster, and its claim may have begun.
       const isNew = (past: PastRollout): boolean => past.endedAt === undefined && at - past.startedAt <= UNDONE_MS;
       if (loaded.rollouts.some((past) => past.cluster === cluster && isNew(past))) return false;
       const claimed: PastRollout = { id, cluster, trigger, startedAt: at };
-      // What this cluster claimed before and is not done never began.
+      // An earlier unfinished claim of this cluster never began.
       const isUndone = (past: PastRollout): boolean => past.cluster === cluster && past.endedAt === undefined;
       const change = (ledger: Ledger): Ledger => {
         const { rollouts, undone } = withoutUndone(ledger, isUndone);
@@ -144,25 +148,25 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
   };
 }
 
-/** Whether the budget of the fleet allows one more, which is none of these. */
+/** Whether the budget of the fleet allows one more besides these. */
 function hasRoom(others: readonly PastRollout[], { atOnce, pauseMs }: RolloutLimits, at: number): boolean {
   const going = others.filter((past) => hasTurn(past, at));
   return going.length < atOnce && others.every(({ startedAt }) => at - startedAt >= pauseMs);
 }
 
-/** With an end where nobody wrote one for too long. */
+/** Adds an end to entries without one for too long. */
 function withEnd(past: PastRollout, now: number): PastRollout {
   const last = past.startedAt + MAX_MS;
   return past.endedAt === undefined && last <= now ? { ...past, endedAt: last } : past;
 }
 
-/** What never began is no rollout any more; that it was claimed is remembered. */
+/** An unbegun rollout is removed; its claim stays recorded. */
 function withoutUndone({ rollouts, undone }: Ledger, isUndone: (past: PastRollout) => boolean): Ledger {
   const more = rollouts.filter(isUndone).map(({ cluster, startedAt }) => ({ cluster, claimedAt: startedAt }));
   return { rollouts: rollouts.filter((past) => !isUndone(past)), undone: [...undone, ...more] };
 }
 
-/** What is not too old. Of what is more than ten minutes ahead every wait would last until then. */
+/** Drops old entries, and entries more than ten minutes ahead, which would make every wait last until then. */
 function remembered(ledger: Ledger, now: number): Ledger & Pick<Loaded, 'ahead'> {
   const rollouts = ledger.rollouts.filter(
     ({ startedAt, endedAt = startedAt }) => !isAhead(Math.max(startedAt, endedAt), now),
@@ -185,7 +189,7 @@ function aheadOfTime(count: number): Problem {
   };
 }
 
-/** As it is kept. */
+/** The stored form. */
 function bounded({ rollouts, undone }: Ledger): object {
   return {
     version: 1,
@@ -194,7 +198,7 @@ function bounded({ rollouts, undone }: Ledger): object {
   };
 }
 
-/** Those that go on, and of the others as many as fit. */
+/** Keeps rollouts in progress, and as many others as fit. */
 function newest(rollouts: readonly PastRollout[]): readonly PastRollout[] {
   if (rollouts.length <= MAX_ROLLOUTS) return rollouts;
   const byUse = rollouts.toSorted(

@@ -6,21 +6,21 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
 import type { Connection, OpenTarget } from './connect/connect.ts';
 
-/** One cluster's minute, while it lasts. */
+/** The current minute of a cluster. */
 export interface Minute {
   readonly order: SweepOrder;
   readonly connection: Connection;
   /** By `performance.now()`. */
   readonly endsAt: number;
-  /** Of the processor, for all stages together. */
+  /** Processor time of all stages. */
   readonly budget: ProcessorBudget;
-  /** Ends everything: what was seen or done is still to be written down when a stage was told to end. */
+  /** Ends everything; later than the signal of a stage, so that results can be recorded. */
   readonly last: AbortSignal;
 }
 
-/** What the approvals found out for the stages after them. */
+/** Results of the approvals for later stages. */
 export interface Known {
-  /** The clients that approved; absent where there are none. */
+  /** The clients of the approvals; absent if there are none. */
   readonly open?: OpenTarget | undefined;
   /** Why nothing may be written to the cluster. */
   readonly held?: string | undefined;
@@ -28,54 +28,54 @@ export interface Known {
   readonly trouble?: Problem | undefined;
 }
 
-/** What a stage works with. */
+/** Input of a stage. */
 export interface StageContext<Due> extends Known, Pick<Minute, 'order' | 'connection' | 'last'> {
-  /** What the order asks for. */
+  /** The part of the order. */
   readonly due: Due;
-  /** Absent also where too little time is left to ask the cluster anything. */
+  /** Absent also if too little time is left to call the cluster. */
   readonly open: OpenTarget | undefined;
   /** Ends the stage. */
   readonly signal: AbortSignal;
 }
 
-/** What a stage came to. */
+/** Result of a stage. */
 export interface Done<Result> {
   readonly result?: Result;
-  /** Told before everything else, also before a bug. */
+  /** Reported first, even before a bug. */
   readonly notices?: readonly Problem[];
   readonly problems: readonly Problem[];
   /** For the journal. */
   readonly decisions?: CollectedDecisions<JournalEntry> | undefined;
-  /** A bug of certmarshal that came when something was done already. */
+  /** A bug of certmarshal after something was done. */
   readonly bug?: { readonly error: unknown } | undefined;
 }
 
-/** One stage of the minute. What is wrong outside of certmarshal is told; only a bug rejects. */
+/** One stage of the minute. Problems outside of certmarshal are results; only a bug rejects. */
 export type Stage<Due, Result> = (context: StageContext<Due>) => Promise<Done<Result>>;
 
 export type StageName = 'approval' | 'recovery' | 'audit' | 'rollout';
 
-/** What certmarshal itself failed with, for the log. No other stage is touched by it. */
+/** Bugs of certmarshal, for the log. Other stages are not affected. */
 export interface StageFailure {
   readonly stage: StageName;
   readonly error: unknown;
 }
 
-/** What became of a stage, whatever became of it. */
+/** The result of a stage, even after a failure. */
 export interface StageEnd<Result> extends Pick<Done<Result>, 'result' | 'problems' | 'decisions'> {
   readonly failures: readonly StageFailure[];
 }
 
 interface StageRow {
-  /** With less time left, the stage would only find out that it has none. Milliseconds. */
+  /** The stage needs at least this time to be useful. Milliseconds. */
   readonly shortestMs: number;
-  /** Of its time, what it leaves for writing down what it saw. Milliseconds. */
+  /** Part of its time reserved for recording results. Milliseconds. */
   readonly wrapUpMs: number;
-  /** Whether the stage runs: a stage that does not run is not loaded. */
+  /** Whether the stage runs: otherwise its code is not loaded. */
   readonly begins: (context: StageContext<unknown>) => boolean;
-  /** Kind of the problem that tells a bug in the stage. */
+  /** Kind of the problem that reports a bug in the stage. */
   readonly kind: string;
-  /** What people need to know beside the bug. */
+  /** What people must know besides the bug. */
   readonly remedy: string;
 }
 
@@ -86,7 +86,7 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
   recovery: {
     shortestMs: 3_000,
     wrapUpMs: 0,
-    // Also to tell why nothing is approved in a window that is open.
+    // Also reports why nothing is approved in an open window.
     begins: always,
     kind: 'recovery-bug',
     remedy: ' docs/runbooks/recovery.md has the way by hand.',
@@ -94,7 +94,8 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
   audit: {
     shortestMs: 2_000,
     wrapUpMs: 1_000,
-    // A cluster that answers is audited with the next order. Of one that does not, or takes its time each time, what is known from before has to be looked at again now.
+    // A cluster that answers is audited with the next order. For one that does not, or is slow each time, earlier
+    // knowledge must be evaluated now.
     begins: ({ open, trouble, last }) => !last.aborted && (open !== undefined || trouble !== undefined),
     kind: 'bug',
     remedy: ' Approvals continue.',
@@ -108,17 +109,17 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
   },
 };
 
-/** The reason of a signal that ended a stage because the time of its order was over. */
+/** The abort reason of a stage when the time of its order is over. */
 export class OverdueError extends Error {
   override readonly name = 'OverdueError';
 }
 
 /**
- * Runs one stage: with what is left of the time, at the expense of the budget of the minute. What it throws becomes a problem, so that the stages after it have their turn. Never
- * rejects.
+ * Runs one stage with the remaining time, charged to the budget of the minute. Errors become problems, so that later
+ * stages run. Never rejects.
  *
- * @param due what the order asks for: without it the stage does not run
- * @param stage absent where this program has none
+ * @param due the part of the order: without it the stage does not run
+ * @param stage absent if this program has none
  */
 export async function runStage<Due, Result>(
   name: StageName,
@@ -141,7 +142,7 @@ export async function runStage<Due, Result>(
     open: hasTime ? known.open : undefined,
     held: known.held,
     trouble: spentProblem(`cluster ${id}`, budget.signal) ?? known.trouble,
-    // A stage that begins when the processor time is spent asks the cluster nothing, and has to finish.
+    // Without processor time left the stage makes no call and only finishes.
     signal: AbortSignal.any([last, end.signal, ...(isSpent ? [] : [budget.signal])]),
     last,
   };
@@ -176,7 +177,7 @@ function failureOf({ stage, error }: StageFailure, id: string): Problem {
   };
 }
 
-/** Undefined while some processor time is left. */
+/** Undefined while processor time is left. */
 export function spentProblem(object: string, { reason }: AbortSignal): Problem | undefined {
   if (!(reason instanceof ProcessorTimeError)) return undefined;
   return { kind: 'timeout', object, message: reason.problem, remedy: reason.remedy };

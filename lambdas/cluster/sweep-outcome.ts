@@ -6,7 +6,7 @@ import type { StageEnd } from './stage.ts';
 import type { Approved } from './stages/approval.ts';
 
 /**
- * Folds what became of the approvals of a target into what report is told. Pure.
+ * Turns the result of the approvals of a target into an outcome for report. Pure.
  *
  * @param times milliseconds since the epoch
  */
@@ -17,7 +17,7 @@ export function outcomeOf(
 ): SweepOutcome {
   const { report, workloadClusters, workloadClustersCut } = result ?? {};
   const readable = report?.readable ?? false;
-  // We had nothing to show to the cluster: certmarshal failed before, or our own credentials are missing.
+  // No credentials were presented: certmarshal failed before, or has none.
   const isUntried =
     (report === undefined && failures.length > 0) || (!readable && problems.some(({ kind }) => kind === 'credentials'));
   const at = new Date(startedAt).toISOString();
@@ -36,7 +36,7 @@ export function outcomeOf(
     counts: report?.counts,
     problems: problems.slice(0, MAX_SWEEP_PROBLEMS),
     problemCount: problems.length,
-    // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
+    // Before authentication any server may have answered, or none: it says nothing about the cluster.
     server: result !== undefined && readable ? serverName(result.server) : undefined,
     workloadClusters,
     workloadClustersCut,
@@ -45,7 +45,7 @@ export function outcomeOf(
   };
 }
 
-/** Host, port and path of the URL of an API server, in one spelling however it spells them; undefined when report would not take it. */
+/** Host, port and path of the URL of an API server, normalized; undefined if report would reject it. */
 export function serverName(url: string): string | undefined {
   const { hostname, port, pathname } = new URL(url);
   const path = pathname.replace(/\/+$/, '');
@@ -53,7 +53,7 @@ export function serverName(url: string): string | undefined {
   return SERVER.test(server) ? server : undefined;
 }
 
-/** `[::ffff:a00:5]`, as URL spells an IPv4 address that came as IPv6, is 10.0.0.5. */
+/** `[::ffff:a00:5]`, which is how URL writes an IPv4-mapped address, is 10.0.0.5. */
 function unmapped(hostname: string): string {
   const [, high, low] = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(hostname) ?? [];
   if (high === undefined || low === undefined) return hostname;

@@ -1,15 +1,20 @@
 import type { FleetIndex, IndexedCluster } from '../contracts/fleet-index.ts';
 import { bare, brief, terse } from './brief-cluster.ts';
 
-/** Bytes of JSON: three quarters of the largest object that is written, so that an index at its bound has room for the next batch of outcomes. */
+/**
+ * Three quarters of the largest object that is written, so that an index at its bound has room for the next outcomes.
+ * Bytes of JSON.
+ */
 export const MAX_INDEX_SIZE = 24 * 1024 * 1024;
 
 /**
- * The index in at most `most` bytes of JSON, whatever clusters say: an index that nobody can write makes everybody blind. Pure; twice is once.
+ * Bounds the index to `most` bytes of JSON, whatever clusters report: an index that cannot be written blinds everyone.
+ * Pure, idempotent.
  *
- * Clusters are cut to {@link brief}, the largest first, until all fit; only when all are brief, to {@link terse}, then to {@link bare}. One that was cut says so.
+ * Clusters are cut to {@link brief}, the largest first, until all fit; only when all are brief, to {@link terse}, then
+ * to {@link bare}. A cut cluster says so.
  *
- * @returns the very same index when it fits; one that is larger when even the bare clusters do not fit
+ * @returns the same object if it fits; a larger one if even bare clusters do not fit
  */
 export function boundIndex(index: FleetIndex, most: number = MAX_INDEX_SIZE): FleetIndex {
   const room = most - bytesOf({ ...index, clusters: {} });

@@ -7,19 +7,21 @@ import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { fitting } from '../fitting.ts';
 import { signalOf } from '../health/finding-signals.ts';
 
-/** Characters. The beginning of a text tells the most. */
+/** Characters. The beginning of a text says the most. */
 const SHORT = 80;
-/** The texts that are shortened. An object, place or name of a request says which one it is; those of {@link terse} lose their end too. */
+/**
+ * The texts that are shortened. An object, place or name identifies its entry, so only {@link terse} shortens those.
+ */
 type Text = 'message' | 'remedy' | 'found' | 'object' | 'node';
-/** Of the audit, besides those that signals tell. */
+/** Findings of the audit, besides those that signals need. */
 const FIRST_FINDINGS = 3;
 const BRIEF_ENDS = 3;
 /** Bytes of JSON. */
 const BRIEF_WORKLOAD_CLUSTERS = 2_000;
 
 /**
- * A cluster in about 40 kB at most, without details: no signal, no story of one, no count, tally, severity or time changes, nor how and when the cluster was
- * reached. Pure; twice is once.
+ * Cuts a cluster to about 40 kB, without details: signals, their stories, counts, tallies, severities and times stay,
+ * and so does how and when the cluster was reached. Pure, idempotent.
  */
 export function brief(cluster: IndexedCluster): IndexedCluster {
   const { verdicts = [], findings, rollout, audit } = cluster;
@@ -27,12 +29,12 @@ export function brief(cluster: IndexedCluster): IndexedCluster {
   const newest = newestOf(hostile);
   return {
     ...cluster,
-    // Which nodes they name is told; of the older ones nothing else.
+    // Older ones keep only the names of their nodes.
     verdicts: orAbsent(hostile.map((line) => (line === newest ? line : { ...line, csr: cutName(line), message: '' }))),
     findings: findings.slice(0, 1),
     workloadClusters: fewerClusters(cluster, BRIEF_WORKLOAD_CLUSTERS),
     audit: audit && { ...audit, findings: briefFindings(audit), ends: earliest(audit, BRIEF_ENDS) },
-    // What stops it stays by name; a machine is told by how many of them there are.
+    // Reasons that stop it stay; machines become a count.
     rollout: rollout && {
       ...rollout,
       failed: rollout.failed.map(({ id, found, passing }) => ({ id, found: short(found), passing })),
@@ -46,7 +48,10 @@ export function brief(cluster: IndexedCluster): IndexedCluster {
   };
 }
 
-/** {@link brief}, in about 20 kB: every text is short, of the findings that are counted only the worst is told, and not how long requests waited. Every signal stays. Pure; twice is once. */
+/**
+ * {@link brief}, in about 20 kB: all texts are short, of counted findings only the worst stays, and waits of requests
+ * are dropped. Every signal stays. Pure, idempotent.
+ */
 export function terse(whole: IndexedCluster): IndexedCluster {
   const cluster = brief(whole);
   const { verdicts, findings, slo, rollout, audit } = cluster;
@@ -66,8 +71,8 @@ export function terse(whole: IndexedCluster): IndexedCluster {
 }
 
 /**
- * {@link terse}, in about 5 kB beside the objective, for when thousands of clusters each say as much as they can: the newest hostile request alone is told, and
- * findings are counted without their class. Every signal stays. Pure; twice is once.
+ * {@link terse}, in about 5 kB plus the objective, for thousands of clusters of maximum size: only the newest hostile
+ * request stays, and findings are counted without their class. Every signal stays. Pure, idempotent.
  */
 export function bare(whole: IndexedCluster): IndexedCluster {
   const cluster = terse(whole);
@@ -79,7 +84,7 @@ export function bare(whole: IndexedCluster): IndexedCluster {
   };
 }
 
-/** Of each signal the finding that tells its story, and the first ones; others are left out where the tally counts them. */
+/** The finding behind the story of each signal, and the first ones; others are dropped if the tally counts them. */
 function briefFindings(audit: AuditSummary): AuditSummary['findings'] {
   const sorted = audit.findings.toSorted(byUrgency);
   const stories = Map.groupBy(sorted, signalOf);
@@ -100,7 +105,7 @@ function worstFinding(audit: AuditSummary): AuditSummary['findings'] {
     .map((finding) => withoutPlaces(finding, 'message', 'object'));
 }
 
-/** Findings that have a class would be counted once more, as a kind of their own. */
+/** Findings with a class would be counted twice, as a kind of their own. */
 function withoutClasses(
   findings: readonly KeptFinding[],
   tally: readonly FindingTally[],
@@ -117,7 +122,9 @@ function withoutPlaces(finding: KeptFinding, ...texts: ('message' | 'object')[])
   return { ...shortened(finding, ...texts), places: undefined, renewedBy: undefined };
 }
 
-/** Whether the tally counts at least as many of the kind of a finding as are shown; one of an earlier version counts none. */
+/**
+ * Whether the tally counts at least as many of the finding's kind as are shown; a tally of an earlier version may not.
+ */
 function countedOf({ findings, tally = [] }: AuditSummary): (finding: KeptFinding) => boolean {
   const shown = Map.groupBy(findings, kindOf);
   const counts = new Map(tally.map((entry) => [kindOf(entry), entry.count]));
@@ -128,7 +135,7 @@ function earliest({ ends }: AuditSummary, most: number): AuditSummary['ends'] {
   return ends.toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter)).slice(0, most);
 }
 
-/** Nothing is concluded from one that is not among them: what was found stays, and a new one is found when there is room again. */
+/** A missing one proves nothing: earlier findings stay, and new ones are found when there is room again. */
 function fewerClusters({ workloadClusters }: IndexedCluster, size: number): IndexedCluster['workloadClusters'] {
   if (workloadClusters === undefined) return undefined;
   const clusters = fitting(workloadClusters.clusters, Number.POSITIVE_INFINITY, size);
@@ -137,7 +144,7 @@ function fewerClusters({ workloadClusters }: IndexedCluster, size: number): Inde
     : { ...workloadClusters, clusters, cut: true };
 }
 
-/** That of which people are told: the same as in the signal of hostile requests. */
+/** The one that people are notified of: the same as in the signal of hostile requests. */
 function newestOf(hostile: readonly VerdictLine[]): VerdictLine | undefined {
   return hostile
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || (a.csr < b.csr ? -1 : Number(a.csr > b.csr)))
@@ -152,7 +159,7 @@ function shortReason(reason: HoldReason): HoldReason {
   return shortened({ ...reason, object: undefined }, 'message', 'remedy');
 }
 
-/** Without an ellipsis: of two at the same time the greater name counts as the newer. */
+/** Without an ellipsis, because of two at the same time the greater name counts as the newer. */
 function cutName({ csr }: VerdictLine): string {
   return csr.slice(0, SHORT).toWellFormed();
 }

@@ -7,8 +7,8 @@ export interface Selection {
 }
 
 /**
- * Whether a cluster with this name may be wanted, whatever its tags are. Asked before it is described, which spares a call for
- * each that is not.
+ * Whether a cluster with this name can be selected, whatever its tags. Checked before describing it, which saves a call
+ * for each other cluster.
  */
 export function nameMayBeWanted({ include, exclude }: Selection, name: string): boolean {
   if (!hasName(include, name)) return false;
@@ -34,7 +34,7 @@ function hasName({ names }: ClusterSelection, name: string): boolean {
   return names === undefined || names.some((glob) => matchesGlob(glob, name));
 }
 
-/** A selection that says nothing includes everything, and excludes nothing. */
+/** An empty selection includes everything and excludes nothing. */
 function isEmpty({ names, tags }: ClusterSelection): boolean {
   return names === undefined && tags === undefined;
 }

@@ -16,17 +16,17 @@ export type { HubIdentity } from './sources.ts';
 export type SourceResult =
   | {
       readonly source: string;
-      /** It was read to its end: what is not among `clusters` is not there. */
+      /** It was read completely: other clusters do not exist. */
       readonly ok: true;
       readonly clusters: readonly FoundCluster[];
-      /** What is wrong with it nevertheless. */
+      /** Problems that did not stop it. */
       readonly problem?: Problem;
     }
   | {
       readonly source: string;
       readonly ok: false;
       readonly problem: Problem;
-      /** What was found before it failed. Nothing is said about others. */
+      /** Found before it failed; says nothing about others. */
       readonly clusters?: readonly FoundCluster[];
     };
 
@@ -35,13 +35,16 @@ export interface FoundCluster {
   /** How to reach it. Absent when it cannot be swept; `problem` then says why. */
   readonly target?: Target;
   readonly problem?: Problem;
-  /** It is there, and was not looked at: the target that is known of it stays. */
+  /** It exists and was not described: its known target stays. */
   readonly unread?: true;
-  /** `fleet.yaml` does not want it. */
+  /** `fleet.yaml` does not select it. */
   readonly unwanted?: true;
-  /** `fleet.yaml` may want it by its name, and does not want it with the tags that it has. Whoever tags clusters decides that, so it is no order to forget it. */
+  /**
+   * `fleet.yaml` selects it by name but not by tags. Tags are set by users of the account, so the cluster must not be
+   * forgotten.
+   */
   readonly untagged?: true;
-  /** Its own clusters are looked for through it, in these namespaces. */
+  /** Namespaces in which its workload clusters are looked for. */
   readonly managesClusters?: readonly string[];
 }
 
@@ -53,16 +56,16 @@ const MAX_CLUSTERS = 10_000;
 export interface DiscoverOptions {
   /** Only these sources. @default all */
   readonly only?: readonly string[];
-  /** Where time is short, clusters that it cannot reach are described first, and then those seen longest ago. */
+  /** When time is short, clusters without a target are described first, then those seen longest ago. */
   readonly previous?: Registry | undefined;
 }
 
 /**
- * Looks for EKS clusters in every account and Region that `discovery` names, in all of them at once.
+ * Discovers EKS clusters in every account and Region of `discovery`, concurrently.
  *
- * Each result comes when its source is done, so that a slow account holds up no other one. When the signal aborts, the remaining ones
- * come at once with what they have: a source whose clusters are all known by then is complete, any other one is `unfinished`.
- * Nothing throws: whatever goes wrong is the problem of a source, or of a cluster.
+ * Each result arrives when its source is done, so that a slow account delays no other. When the signal aborts, the rest
+ * arrive at once with what they have: a source whose clusters are all known is complete, any other one `unfinished`.
+ * Never throws: every failure is the problem of a source or of a cluster.
  */
 export async function* discoverEks(
   discovery: readonly EksDiscovery[],
@@ -134,7 +137,7 @@ async function describeAll(source: EksSource, names: readonly string[], reading:
   const found: FoundCluster[] = [];
   const left = names.values();
   const describeNext = async (): Promise<void> => {
-    // The iterator is shared: each takes the next name.
+    // The workers share the iterator: each takes the next name.
     for (const name of left) {
       const cluster = await describeOne(source, name, reading);
       if (cluster !== undefined) found.push(cluster);
@@ -144,7 +147,7 @@ async function describeAll(source: EksSource, names: readonly string[], reading:
   return found;
 }
 
-/** Undefined when it is gone since it was listed. */
+/** Undefined if it was deleted after the list. */
 async function describeOne(source: EksSource, name: string, reading: Reading): Promise<FoundCluster | undefined> {
   const { reader, signal, previous, lanes } = reading;
   const id = idOf(source, name);
@@ -152,7 +155,7 @@ async function describeOne(source: EksSource, name: string, reading: Reading): P
   const unfinished = (): FoundCluster => ({
     id,
     unread: true,
-    // What is known of it stays; of another one nothing is known, and its source has to be read again.
+    // A known cluster keeps its target; for an unknown one the source must be read again.
     problem: known ? undefined : timeIsOver(`cluster ${id}`),
   });
   if (signal.aborted) return unfinished();
@@ -185,7 +188,7 @@ function timeIsOver(object: string): Problem {
   };
 }
 
-/** AWS answered with something that cannot be right. */
+/** AWS returned something impossible. */
 class UnusableAnswer extends AwsError {
   constructor(object: string, problem: string) {
     super({ kind: 'invalid', object, problem, remedy: 'Find out what answers there in the name of EKS.' });

@@ -11,10 +11,10 @@ import { targetAudit } from './target-audit.ts';
 
 const DEFAULT_LANE: typeof DefaultLane = 'default';
 
-/** In these states it has an API server that answers. Source: EKS API Reference, Cluster, status. */
+/** States with a working API server. Source: EKS API Reference, Cluster, status. */
 const SERVING: ReadonlySet<string> = new Set(['ACTIVE', 'UPDATING']);
 
-/** What an answer of DescribeCluster says about a cluster whose name may be wanted. Pure. */
+/** Interprets DescribeCluster for a cluster whose name may be selected. Pure. */
 export function describedCluster(
   { scope, entries }: Pick<EksSource, 'scope' | 'entries'>,
   cluster: EksCluster,
@@ -33,21 +33,21 @@ export function describedCluster(
   return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
 }
 
-/** What only EKS can say of a cluster. */
+/** Facts that only EKS knows. */
 export interface SaidByEks
   extends Pick<EksCluster, 'name' | 'serviceCidrs' | 'remoteNodeNetworks'>,
     Pick<EksAccess, 'endpoint' | 'certificateAuthority'> {
   readonly vpcId: string | undefined;
 }
 
-/** The target of an EKS cluster: what EKS says, and for the rest what `fleet.yaml` says. */
+/** The target of an EKS cluster, from EKS and `fleet.yaml`. */
 export function eksTarget(
   { name, endpoint, certificateAuthority, vpcId, serviceCidrs, remoteNodeNetworks }: SaidByEks,
   { scope, entry, lane }: { readonly scope: AwsScope; readonly entry: EksDiscovery; readonly lane: string },
 ): Target {
   return {
     id: eksClusterId(scope, name),
-    // None is not known to be none: every cluster has Services.
+    // An empty list means unknown: every cluster has Services.
     cluster: {
       name,
       provider: 'eks',
@@ -61,15 +61,15 @@ export function eksTarget(
   };
 }
 
-/** Every lane that an EKS cluster of an entry can be in, whoever reaches its endpoint. */
+/** Every lane that an EKS cluster of an entry can be in, wherever its endpoint is reachable from. */
 export function lanesFor(vpcId: string | undefined, entry: EksDiscovery, lanes: readonly Lane[]): readonly string[] {
   const own = vpcId === undefined ? [] : lanes.filter((lane) => lane.vpcId === vpcId).map(({ name }) => name);
   return [entry.lane ?? DEFAULT_LANE, ...own];
 }
 
 /**
- * An endpoint that not everybody reaches is swept from a lane in its VPC, or from the one that the entry names, which may be routed there or on the allow list. The default
- * lane is on none: it has no fixed address.
+ * A restricted endpoint is swept from a lane in its VPC, or from the lane that the entry names, which may be routed
+ * there or allow-listed. The default lane is on no allow list: it has no fixed address.
  */
 function laneOf(
   { endpointAccess, vpcId }: EksCluster,
@@ -80,7 +80,7 @@ function laneOf(
   return lanes.find((lane) => lane.vpcId === vpcId)?.name ?? entry.lane;
 }
 
-/** Somebody makes or deletes it on purpose. */
+/** It is being created or deleted on purpose. */
 const PASSING: ReadonlySet<string> = new Set(['CREATING', 'PENDING', 'DELETING']);
 
 function notServing(id: string, status: string): Problem {

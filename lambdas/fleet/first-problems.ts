@@ -1,6 +1,6 @@
 import type { Problem } from '../contracts/problem.ts';
 
-/** At most so many problems; the last one then says how many there are. */
+/** At most this many problems; the last one says how many there are. */
 export function firstProblems(problems: readonly Problem[], most: number): readonly Problem[] {
   if (problems.length <= most) return problems;
   const shown = problems.slice(0, most - 1);

@@ -14,18 +14,19 @@ import { listedClusters } from './listed-clusters.ts';
 import { eksSources, type HubIdentity } from './sources.ts';
 import { workloadTarget } from './workload-clusters.ts';
 
-/** What of `fleet.yaml` says how clusters are reached. */
+/** The parts of `fleet.yaml` that say how clusters are reached. */
 export type FleetOfTargets = Pick<Fleet, 'discovery' | 'managementClusters' | 'clusters' | 'lanes' | 'recovery'>;
 
-/** What of a whole `fleet.yaml` is deployed beside the functions that fit targets to it. */
+/** The part of a `fleet.yaml` deployed beside functions that check targets against it. */
 export function fleetOfTargets(fleet: FleetOfTargets): FleetOfTargets {
   const { discovery, managementClusters, clusters, lanes, recovery } = fleet;
   return { discovery, managementClusters, clusters, lanes, recovery };
 }
 
 /**
- * Every target that `fleet.yaml` allows in the place of a given one: with the same id, and with what only EKS or a management cluster can say, endpoint, CA bundle, VPC,
- * service CIDRs and remote node networks, as the given one has it. Empty where it allows none. There are several where it leaves a choice: of lanes, or of discovery entries.
+ * Every target that `fleet.yaml` allows in place of the given one: with the same id, and with the given facts that only
+ * EKS or a management cluster knows: endpoint, CA bundle, VPC, service CIDRs, remote node networks. Empty if it allows
+ * none; several if it leaves a choice of lanes or discovery entries.
  */
 export type AllowedTargets = (target: Target) => readonly Target[];
 
@@ -58,8 +59,8 @@ function placeOf({ account, region }: { readonly account: string; readonly regio
 }
 
 /**
- * The registry with every target as `fleet.yaml` has it now: it says what was found, and never with which credentials that is entered. A cluster for which `fleet.yaml` has
- * nothing keeps no target. Pure.
+ * The registry with every target as `fleet.yaml` has it now: the registry says what was found, never with which
+ * credentials it is entered. A cluster without an entry in `fleet.yaml` loses its target. Pure.
  */
 export function fitRegistry(registry: Registry, allowed: AllowedTargets): Registry {
   const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, fitCluster(cluster, allowed)]);
@@ -85,17 +86,21 @@ function notInFleet(id: string): Problem {
   };
 }
 
-/** Why an order is not carried out; undefined where it is one that dispatch or hint could have sent. */
+/** Why an order is rejected; undefined if dispatch or hint could have sent it. */
 export type OrderRefusal = (order: SweepOrder, now: number) => Problem | undefined;
 
-/** A tick is rounded down to its minute, the schedule delivers it for a minute, dispatch sends until its timeout, and then the order waits in its queue. Milliseconds. */
+/**
+ * A tick is rounded down to its minute, the schedule delivers it within a minute, dispatch sends until its timeout, and
+ * then the order waits in its queue. Milliseconds.
+ */
 const OLDEST_ORDER_MS =
   (2 * HUB_SIZES.tickSeconds + HUB_SIZES.dispatch.timeoutSeconds + HUB_SIZES.orders.retentionSeconds) * 1000;
 
 /**
- * Checks orders against what was deployed: anyone who can write to the queue or to the registry chooses a cluster of `fleet.yaml`, and nothing of how it is entered. Pure.
+ * Checks orders against the deployed `fleet.yaml`: anyone who can write to the queue or the registry can choose a
+ * cluster of `fleet.yaml`, but not how it is entered. Pure.
  *
- * @param lane of the function that carries them out
+ * @param lane of the function that executes them
  */
 export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane: string): OrderRefusal {
   const allowed = allowedTargets(fleet, hub);
@@ -105,7 +110,8 @@ export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane
   );
   const isTolerated = (given: ExpiredServer, id: string, now: number): boolean => {
     const server = expiredServerOf(fleet.recovery, id, undefined, now);
-    // Only the last audit tells when it was replaced. That refuses more, and an order without it is honest where no audit has seen the server.
+    // Only the last audit knows when it was replaced. Using it rejects more; an order without it is honest if no audit
+    // has seen the server.
     return isSameJson({ ...given, replacedBefore: undefined }, server);
   };
   const whyNot = (order: SweepOrder, now: number): string | undefined => {

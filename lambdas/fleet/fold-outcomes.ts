@@ -9,19 +9,20 @@ import { DAY_MS, isAhead } from '../time.ts';
 import { foldVerdicts } from './verdict-lines.ts';
 
 const KEPT_MS = 30 * DAY_MS;
-/** The clusters swept last. Far more than a fleet has. */
+/** Most clusters, the last swept ones. Far more than a fleet has. */
 const MAX_CLUSTERS = 50_000;
 
 /**
- * The fleet index after some outcomes. Pure.
+ * Folds outcomes into the fleet index. Pure.
  *
- * Any order of the same outcomes, in any batches and with any repetitions, gives the same index, but for {@link Finding.since}: that is
- * never later than with each outcome once and in order, and never before the first outcome that had the finding. A lost outcome is
- * made good by the next one, but for decisions that were written: those the journal has. An audit that did not know what was before removes
- * nothing here, whenever it comes; where older outcomes come after it, there may be more than in order, until the next audit that does know.
- * Two outcomes of one cluster that began in the same millisecond are the same outcome.
+ * The result does not depend on order, batching or repetition of outcomes, except {@link Finding.since}: it is never
+ * later than with each outcome once and in order, and never before the first outcome with the finding. The next outcome
+ * makes up for a lost one, except for written decisions, which the journal has. An audit without knowledge of earlier
+ * ones removes nothing, whenever it arrives; if older outcomes arrive after it, more may remain than in order, until
+ * the next audit with that knowledge. Two outcomes of one cluster that began in the same millisecond are the same.
  *
- * Ignored are outcomes more than ten minutes ahead of `now`; forgotten are clusters whose newest outcome is 30 days old.
+ * Outcomes more than ten minutes ahead of `now` are ignored; clusters whose newest outcome is 30 days old are
+ * forgotten.
  *
  * @param now milliseconds since the epoch
  */
@@ -67,12 +68,12 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
     findings: findingsOf(problems, startedAt, before?.findings),
     findingCount: problemCount,
     ...lasting,
-    // The next audit brings back what was left out of the one before.
+    // The next audit brings back what this one dropped.
     ...(outcome.audit === undefined ? { cut: before?.cut } : {}),
   };
 }
 
-/** What the newest outcome that knows it says, however old that is: each part has the time that it is of. */
+/** The value of the newest outcome that knows it, however old: each part has its own time. */
 function lastingOf(
   before: IndexedCluster | undefined,
   {
@@ -109,7 +110,7 @@ function lastingOf(
   };
 }
 
-/** What became of the requests. Late outcomes add to it like any other. */
+/** The fates of requests. Late outcomes add to them like any other. */
 function requestsOf(
   before: IndexedCluster | undefined,
   { startedAt, fates, verdicts = [] }: SweepOutcome,
@@ -136,7 +137,7 @@ function lastRollout(
   if (before === undefined) return rollout && { ...rollout, since: rollout.at };
   if (rollout === undefined) return before;
   const same = rollout.state === before.state && rollout.rollout?.id === before.rollout?.id;
-  // A late one says nothing new, but that the state was there before.
+  // A late outcome only shows that the state existed earlier.
   if (rollout.at <= before.at) return same && rollout.at < before.since ? { ...before, since: rollout.at } : before;
   return { ...rollout, since: same ? before.since : rollout.at };
 }
@@ -150,7 +151,7 @@ function findingsOf(
   return problems.map((problem) => ({ ...problem, since: since.get(keyOf(problem)) ?? startedAt }));
 }
 
-/** A late outcome says nothing new, but that a finding was there before. */
+/** A late outcome only shows that a finding existed earlier. */
 function sinceAtLeast(findings: readonly Finding[], problems: readonly Problem[], time: string): readonly Finding[] {
   const had = new Set(problems.map(keyOf));
   return findings.map((finding) =>

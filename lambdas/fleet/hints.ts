@@ -1,9 +1,9 @@
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 
-// A hint says that something happened in a cluster. Nothing of its content is used but which cluster it may be, and that only
-// if the registry knows it: whoever can forge one can have a cluster swept a little early.
+// A hint says that something happened in a cluster. Only the cluster is used, and only if the registry knows it: a
+// forged hint can only sweep a cluster a little early.
 
-/** Hints of one cluster that are due in the same interval are one hint. Milliseconds. */
+/** Hints of one cluster due in the same interval are one hint. Milliseconds. */
 const BUCKET_MS = 3_000;
 
 /** Source: EKS User Guide, "Send control plane logs to CloudWatch Logs". */
@@ -16,7 +16,7 @@ export interface EksClusterName {
   readonly region?: string;
 }
 
-/** The EKS cluster of that name that can be swept; undefined when none, or more than one, is known. */
+/** The sweepable EKS cluster of that name; undefined if none or several are known. */
 export function eksClusterNamed(
   { account, name, region }: EksClusterName,
   registry: Registry,
@@ -33,7 +33,7 @@ export function eksClusterNamed(
  * The cluster whose audit log a subscription filter delivered.
  *
  * @param auditLogs `owner` and `logGroup` of the message of CloudWatch Logs
- * @param region that the function runs in: a subscription filter delivers within its Region
+ * @param region of this function: a subscription filter delivers within its Region
  */
 export function hintedCluster(
   { owner, logGroup }: { readonly owner: string; readonly logGroup: string },
@@ -46,7 +46,7 @@ export function hintedCluster(
 }
 
 /**
- * When a request that was just made may be judged, at the end of an interval of three seconds: all hints until then ask for one sweep.
+ * When a new request may be judged, at the end of an interval of three seconds: all hints until then ask for one sweep.
  *
  * @param now milliseconds since the epoch
  * @param minAgeSeconds the youngest age at which a request is judged

@@ -4,7 +4,7 @@ import type { FoundCluster, SourceResult } from './discover.ts';
 import { LISTED } from './sources.ts';
 import { targetAudit } from './target-audit.ts';
 
-/** The clusters that `fleet.yaml` names one by one, management clusters among them: a source that never fails. */
+/** The clusters that `fleet.yaml` lists, management clusters included: a source that never fails. */
 export function listedClusters(fleet: Pick<Fleet, 'clusters' | 'managementClusters'>): SourceResult {
   const clusters = [...fleet.managementClusters.map(managementTarget), ...fleet.clusters.map(listedTarget)];
   return { source: LISTED, ok: true, clusters };

@@ -21,35 +21,36 @@ import { fitting } from '../fitting.ts';
 import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
 import { firstProblems } from './first-problems.ts';
 
-/** Bytes of a message. What SQS has for certain. */
+/** Bytes of a message, below every limit of SQS. */
 export const MAX_MESSAGE_SIZE = 262_144;
-/** Bytes of JSON: with the few of the rest of an outcome they are a message. */
+/** Bytes of JSON of one outcome; together with the envelope they fit into a message. */
 const SWEEP_PROBLEMS_SIZE = 70_000;
 const WORKLOAD_CLUSTERS_SIZE = 110_000;
 const DISPATCH_PROBLEMS_SIZE = 190_000;
-/** Twelve ordinary ones. */
+/** As large as twelve ordinary ones. */
 const VERDICTS_SIZE = 5_000;
 
 /**
- * An outcome as it stands in a message, never longer than 220 kB: what is cut is counted, or a problem of its own.
- * Whatever the cluster made of its parts, {@link decodeOutcomes} takes it: an outcome that is refused would be a sweep that nobody knows of.
+ * Encodes an outcome in at most 220 kB: cut parts are counted, or become a problem. {@link decodeOutcomes} accepts it
+ * whatever the cluster wrote: a rejected outcome would be a sweep that no one knows of.
  */
 export function encodeOutcome(outcome: Outcome): string {
   return JSON.stringify(outcome.kind === 'dispatch' ? boundedDispatch(outcome) : boundedSweep(outcome));
 }
 
 /**
- * The body of the SQS message that tells report of outcomes.
+ * The body of the SQS message with outcomes for report.
  *
- * @param encoded what {@link encodeOutcome} made of them, at most MAX_OUTCOMES
+ * @param encoded results of {@link encodeOutcome}, at most MAX_OUTCOMES
  */
 export function encodeOutcomes(encoded: readonly string[]): string {
   return `{"version":1,"kind":"outcomes","outcomes":[${encoded.join(',')}]}`;
 }
 
 /**
- * Reads the body of an SQS message: one reading for each outcome in it, and one for a message that cannot be read at all. Never throws: what
- * certmarshal did not write is a value, with the field that is wrong and nothing of its content. Unknown fields are dropped, and parts that are of another time than the sweep.
+ * Reads the body of an SQS message: one result for each outcome, and one for a message that cannot be read at all.
+ * Never throws: invalid input becomes a value with the wrong field and nothing of its content. Unknown fields, and
+ * parts of another time than the sweep, are dropped.
  */
 export function decodeOutcomes(body: string): readonly Reading<Outcome>[] {
   const message = readJson(OutcomeMessage, body, MAX_MESSAGE_SIZE);
@@ -73,7 +74,7 @@ function ofItsTime(outcome: Outcome): Outcome {
   };
 }
 
-/** No sweep decides before it begins to look, nor says anything of another one. */
+/** A sweep decides nothing before it begins, and reports no other sweep. */
 function ofSweep(verdicts: Contract<typeof VerdictLines>, startedAt: string): Contract<typeof VerdictLines> {
   return verdicts.filter(({ at }) => at === startedAt);
 }
@@ -104,28 +105,28 @@ function boundedSweep(outcome: SweepOutcome): SweepOutcome {
   const problems = [...lost, ...outcome.problems].slice(0, MAX_SWEEP_PROBLEMS).map(boundedProblem);
   return {
     ...outcome,
-    // A clock that was set back is no reason to lose the rest.
+    // A clock that was set back must not lose the rest.
     durationMs: Math.max(0, Math.round(outcome.durationMs)),
     name: name !== undefined && CLUSTER_NAME.test(name) ? name : undefined,
     server: server !== undefined && SERVER.test(server) ? server : undefined,
     problems: fitting(problems, MAX_SWEEP_PROBLEMS, SWEEP_PROBLEMS_SIZE),
     problemCount: outcome.problemCount + lost.length,
     workloadClusters: sent,
-    // One that cannot be named never was among them.
+    // An invalid name never was a request of the cluster.
     workloadClustersCut:
       outcome.workloadClustersCut ??
       ((sent?.length ?? 0) < (workloadClusters ?? []).filter(isNameable).length || undefined),
     audit: audit.value,
     fates: fates.value,
     rollout: rollout.value,
-    // The journal and the log have what is left out.
+    // The journal and the log have the dropped ones.
     verdicts: verdicts.value && fitting(ofSweep(verdicts.value, startedAt), MAX_VERDICTS, VERDICTS_SIZE),
   };
 }
 
 interface Part<T> {
   readonly value?: T;
-  /** What is in it cannot be sent; that it cannot must be. */
+  /** Its content cannot be sent, so that fact is. */
   readonly lost: readonly Problem[];
 }
 
@@ -155,7 +156,7 @@ function sentClusters(all: SweepOutcome['workloadClusters']): SweepOutcome['work
   return known && fitting(known, MAX_WORKLOAD_CLUSTERS, WORKLOAD_CLUSTERS_SIZE);
 }
 
-/** A management cluster can name its clusters as no path, log or metric can take it. */
+/** A management cluster may have cluster names that are invalid in a path, log or metric. */
 function isNameable({ namespace, name }: WorkloadCluster): boolean {
   return NAMESPACE.test(namespace) && CLUSTER_NAME.test(name);
 }

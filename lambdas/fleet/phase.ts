@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../time.ts';
 
 /**
- * Whether it is the turn of a cluster for what is done every `minutes`. Clusters have different minutes, always the same ones, so that
- * a fleet does its heavier work evenly.
+ * Whether it is the turn of a cluster for work done every `minutes`. Clusters have different, fixed minutes, so that a
+ * fleet spreads its heavy work.
  *
  * @param tick milliseconds since the epoch
  */
@@ -12,7 +12,7 @@ export function isTurnOf(id: string, minutes: number, tick: number): boolean {
 }
 
 /**
- * How long ago it was the turn of a cluster: 0 to `minutes` - 1.
+ * Minutes since the turn of a cluster: 0 to `minutes` - 1.
  *
  * @param tick milliseconds since the epoch
  */

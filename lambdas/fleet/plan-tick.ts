@@ -33,37 +33,41 @@ export interface PlacedOrder {
   readonly order: SweepOrder;
 }
 
-/** What dispatch does in one tick. */
+/** The work of dispatch in one tick. */
 export interface TickPlan {
   readonly shards: readonly ShardOrders[];
-  /** Where each cluster that is ordered is swept from now on, by id. */
+  /** The new shard of each ordered cluster, by id. */
   readonly assigned: ReadonlyMap<string, Shard>;
   readonly problems: readonly Problem[];
 }
 
-/** How often what is not done each minute is done: looking for workload clusters, and giving a slow cluster all the time. */
+/** Interval of work not done each minute: looking for workload clusters, and giving a slow cluster the full time. */
 const CADENCE_MINUTES = 10;
-/** How often an audit is ordered again that was not made when it was its turn. An outcome needs up to two minutes to get here. */
+/** Interval after which a missed audit is ordered again. An outcome takes up to two minutes to arrive. */
 const AUDIT_AGAIN_MINUTES = 5;
 const MAX_PROBLEMS = 100;
 
 export interface TickOptions {
-  /** Those that are deployed; what is in another one cannot be swept. @default all */
+  /** Deployed lanes; clusters of other lanes cannot be swept. @default all */
   readonly lanes?: ReadonlySet<string>;
-  /** From which machines are reached. @default none */
+  /** Lanes that reach machines. @default none */
   readonly handshakeLanes?: ReadonlySet<string>;
   /** How often each cluster is audited. @default never */
   readonly auditEveryMinutes?: number;
-  /** `rollouts.clusters` of fleet.yaml; each is looked at as often as it is audited. @default no step is ordered, not even of what goes on */
+  /**
+   * `rollouts.clusters` of fleet.yaml; each gets a step as often as it is audited. @default no step is ordered, not
+   * even of a rollout in progress
+   */
   readonly rollouts?: readonly RolloutPolicy[];
   /** `recovery` of fleet.yaml. @default none */
   readonly expiredServers?: readonly ExpiredServerOfCluster[];
-  /** That somebody opened. @default none */
+  /** Open recovery windows. @default none */
   readonly recoveryWindows?: readonly RecoveryWindow[];
 }
 
 /**
- * One order for each cluster that can be swept, by shard, and what is wrong with the others. Pure. Shards with an audit or a step of a rollout come last: they take longer.
+ * Orders for every sweepable cluster, by shard, and the problems of the others. Pure. Shards with an audit or a step of
+ * a rollout come last, because they take longer.
  *
  * @param tick the minute, in milliseconds since the epoch
  */
@@ -85,7 +89,10 @@ export function planTick(
   return { shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)), assigned, problems };
 }
 
-/** The order of each cluster that can be swept and has a shard, and what is wrong with the others. Pure. It takes the whole fleet to see which writes have to be held. */
+/**
+ * The order of each sweepable cluster with a shard, and the problems of the others. Pure. Needs the whole fleet to
+ * decide which writes are held.
+ */
 export function planOrders(
   registry: Registry,
   index: FleetIndex | undefined,
@@ -95,7 +102,7 @@ export function planOrders(
 ): { readonly orders: readonly PlacedOrder[]; readonly problems: readonly Problem[] } {
   const { handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
   const reachable = reachableIn(registry, options.lanes);
-  // A cluster that is missing contradicts none that is there.
+  // A missing cluster contradicts no present one.
   const conflicts = sameServer(
     reachable.filter(({ missingSince }) => missingSince === undefined),
     index,
@@ -167,14 +174,14 @@ function timeOf(at: string | undefined): number | undefined {
   return at === undefined ? undefined : Date.parse(at);
 }
 
-/** report writes the index each minute. An older one says nothing about the last orders. */
+/** report writes the index each minute; an older one says nothing about the last orders. */
 function isOfLastMinute(index: FleetIndex | undefined, tick: number): boolean {
   return index !== undefined && Date.parse(index.writtenAt) >= tick - MINUTE_MS;
 }
 
 /**
- * Why nothing is written to a cluster yet although nothing contradicts it. No problem of its own: in an ordinary fleet it is over after one
- * sweep. EKS itself says which endpoint and CA bundle are those of a cluster; everything else may lead to another one.
+ * Why writes to a cluster are held although nothing contradicts it. Not a problem: usually over after one sweep. EKS
+ * itself names endpoint and CA bundle of a cluster; any other source may lead to a different cluster.
  */
 function doubtOf(cluster: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
   const { target, missingSince } = cluster;
@@ -186,14 +193,14 @@ function doubtOf(cluster: RegisteredCluster, index: FleetIndex | undefined): str
     : undefined;
 }
 
-/** EKS itself says which endpoint a cluster has; a kubeconfig may lead elsewhere tomorrow. */
+/** EKS names the endpoint of its clusters; a kubeconfig may lead elsewhere tomorrow. */
 function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
   return target?.access.kind === 'eks' ? undefined : entryOf(index?.clusters, id)?.server;
 }
 
-/** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */
+/** A cluster of another owner gets the long time only after it showed that it is fast. */
 function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQuestion): number {
-  // A cluster that is only slow has to be able to show it; one whose control plane is replaced is slow for that reason.
+  // A slow cluster must be able to show that it is only slow; replacing the control plane also makes it slow.
   return isQuick(cluster, index) || isRolling(cluster, index) || isTurnOf(shard, CADENCE_MINUTES, tick)
     ? DEADLINE_MS
     : SHORT_DEADLINE_MS;
@@ -215,7 +222,7 @@ function isTimeToLook(id: string, { shard, index, tick }: TurnQuestion): boolean
   return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(shard, CADENCE_MINUTES, tick);
 }
 
-/** Turns are those of a shard: its clusters take their time together, and in the other minutes it ends soon. */
+/** Turns are per shard: its clusters take their time together, and its other minutes are short. */
 interface TurnQuestion {
   readonly shard: string;
   readonly index: FleetIndex | undefined;
@@ -224,8 +231,8 @@ interface TurnQuestion {
 }
 
 /**
- * The audit of a cluster whose turn it is, or that was not audited since it was. A new cluster waits for its turn: a fleet that is new as a
- * whole is not audited in one tick.
+ * The audit of a cluster whose turn it is, or whose last turn was missed. A new cluster waits for its turn, so a new
+ * fleet is not audited in one tick.
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
@@ -234,7 +241,7 @@ function auditOf(
 ): OrderedAudit | undefined {
   if (everyMinutes === undefined) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
-  // It came from another shard, whose turn was not long ago.
+  // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
   if (!isDue(shard, everyMinutes, tick, last)) return undefined;
@@ -245,7 +252,7 @@ function auditOf(
   };
 }
 
-/** @param last when it was done last; undefined where that is not known */
+/** @param last time of the last one; undefined if unknown */
 function isDue(shard: string, everyMinutes: number, tick: number, last: string | undefined): boolean {
   const elapsed = minutesSinceTurnOf(shard, everyMinutes, tick);
   if (elapsed === 0) return true;
@@ -253,8 +260,9 @@ function isDue(shard: string, everyMinutes: number, tick: number, last: string |
 }
 
 /**
- * Whether the next step of its rollout is due: each minute while it goes on, also of a cluster that is selected no more; else when it is its turn, or a step was missed, because
- * the audit took all of the time. A cluster that is selected no more is looked at until that is told.
+ * Whether the next step of its rollout is due: each minute during a rollout, also for a cluster that is no longer
+ * selected; otherwise at its turn, or after a missed one, because the audit took all the time. A cluster that is no
+ * longer selected gets steps until that is reported.
  */
 function rolloutOf(
   { id, foundAt }: RegisteredCluster,
@@ -266,7 +274,7 @@ function rolloutOf(
   const known = entryOf(index?.clusters, id)?.rollout;
   if (known !== undefined && isUnderWay(known)) return true;
   const policy = rolloutPolicyOf(policies, target);
-  // Of an EKS cluster nothing else is replaced.
+  // Nothing else of an EKS cluster is replaced.
   const isSelected = policy !== undefined && (target.access.kind !== 'eks' || policy.nodeGroups);
   if (!isSelected && (known === undefined || known.state === 'off')) return undefined;
   const last = index === undefined ? undefined : (known?.at ?? foundAt);

@@ -3,7 +3,7 @@ import { partitionOf } from '../aws/eks-endpoint.ts';
 /** Name of the hub's stack in CloudFormation. */
 export const HUB_STACK = 'CertMarshal';
 
-/** Who of the hub has a role that other accounts trust, or that has access entries. */
+/** Parts of the hub with a role that other accounts trust, or that has access entries. */
 export type HubPart = 'sweep' | 'dispatch';
 
 /** The fixed name of a role of the hub. A role's name is unique in an account, a stack's in a Region of it. */
@@ -14,7 +14,7 @@ export function roleName(
   return `${stackName}-${part}-${region}`;
 }
 
-/** ARN of a role of the hub, by where the hub is. */
+/** ARN of a role of the hub. */
 export function hubRoleArn(
   { account, region }: { readonly account: string; readonly region: string },
   part: HubPart,
@@ -22,7 +22,10 @@ export function hubRoleArn(
   return `arn:${partitionOf(region)}:iam::${account}:role/${roleName({ stackName: HUB_STACK, region }, part)}`;
 }
 
-/** The fixed name of the function that takes hints: who has credentials for the hub finds its URL by it. A function's name is unique in a Region of an account. */
+/**
+ * The fixed name of the function that receives hints: the command line finds its URL by it. A function's name is unique
+ * in a Region of an account.
+ */
 export function webhookFunctionName(stackName: string): string {
   return `${stackName}-webhook`;
 }

@@ -6,14 +6,15 @@ import { entryOf } from '../tables/keys.ts';
 const SHOWN = 5;
 
 /**
- * Clusters whose writes are held because another one is behind the same API server: they are one cluster that is known twice, or one of
- * them is reached with the credentials of the other, and then evidence about the wrong cluster would prove names.
+ * Clusters whose writes are held because another one has the same API server: either one cluster is known twice, or one
+ * is reached with the credentials of the other, and evidence about the wrong cluster would prove names.
  *
- * A kubeconfig that a management cluster keeps is only its word. Against a cluster that EKS or the owner of the fleet vouches for it holds
- * the writes of its own cluster alone: else whoever rules a management cluster could stop any other cluster.
+ * A kubeconfig kept by a management cluster is only its claim. Against a cluster named by EKS or the owner of the
+ * fleet, it holds only the writes of its own cluster: otherwise an administrator of a management cluster could stop any
+ * other cluster.
  *
- * @param clusters that are swept, and not missing: what is gone says nothing about what is there
- * @returns by id, one problem for each whose writes are held
+ * @param clusters that are swept and not missing: a missing cluster proves nothing about others
+ * @returns by id, one problem for each cluster whose writes are held
  */
 export function sameServer(
   clusters: readonly RegisteredCluster[],

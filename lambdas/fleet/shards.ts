@@ -5,26 +5,29 @@ import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** Clusters in one message. */
 export const SHARD_SIZE = HUB_SIZES.sweep.clusters;
-/** Clusters of a lane that are swept alone, and shards of silent ones: so many invocations a minute are the most that suspicion costs, each. */
+/**
+ * Most clusters of a lane that are swept alone, and most shards of silent ones: this bounds the extra invocations a
+ * minute.
+ */
 export const MAX_PARTS = 50;
-/** A lane has at most a quarter more shards than its clusters would fill. */
+/** A lane has at most a quarter more shards than its clusters fill. */
 const FILL = HUB_SIZES.sweep.leastFill;
-/** Outcomes of a tick are in the index within 100 s, so one that is missing after two ticks was not sent. */
+/** Outcomes of a tick are in the index within 100 s, so one missing after two ticks was not sent. */
 const SILENT_MS = 2 * MINUTE_MS;
-/** They begin anew long after they were last used. */
+/** Numbers restart long after their last use. */
 const MAX_NUMBER = 1_000_000;
-/** Clocks of two functions differ by some. */
+/** The clocks of two functions may differ by this. */
 const SKEW_MS = 20_000;
 
-/** A cluster that is ordered in a tick. */
+/** A cluster to be ordered in this tick. */
 export interface ShardMember {
   readonly id: string;
   readonly lane: string;
-  /** It answered in little time, or nothing is known against it. */
+  /** It answered quickly, or nothing is known against it. */
   readonly quick: boolean;
-  /** When it last held the thread or spent its processor time. Milliseconds since the epoch. */
+  /** When it last held the thread or used up its processor time. Milliseconds since the epoch. */
   readonly heavyAt: number | undefined;
-  /** When the newest sweep that the index knows began. Milliseconds since the epoch. */
+  /** Start of the newest sweep in the index. Milliseconds since the epoch. */
   readonly heardAt: number | undefined;
   readonly before: Shard | undefined;
 }
@@ -42,14 +45,15 @@ interface Place {
 }
 
 /**
- * Which clusters are swept together. Pure.
+ * Decides which clusters are swept together. Pure.
  *
- * - A cluster keeps its shard while it is of the same kind; few others move when one joins or leaves.
- * - Slow clusters share shards with each other. One that takes the thread is alone for a day.
- * - Silent clusters, whose orders had no outcome for two ticks, leave their shard: something of it may have ended the process. They are halved in each
- *   tick until each is alone or was heard. One that is silent although it was alone stays so for a day. The rest of that shard goes to others, because the group of
- *   the queue waits for the message that was not acknowledged.
- * - Of a lane at most {@link MAX_PARTS} clusters are alone and as many shards are halves; silent clusters beyond share shards with each other.
+ * - A cluster keeps its shard while it stays of the same kind; few others move when one joins or leaves.
+ * - Slow clusters share shards with each other. One that holds the thread is alone for a day.
+ * - Silent clusters, without an outcome for two ticks, leave their shard: one of them may have ended the process. They
+ * are halved in each tick until each is alone or was heard. One that is silent alone stays alone for a day. The others
+ * of that shard move, because the message group waits for the unacknowledged message.
+ * - At most {@link MAX_PARTS} clusters of a lane are alone, and as many shards are halves; further silent clusters
+ * share shards with each other.
  *
  * @param tick milliseconds since the epoch
  * @param isKnown whether the index is of the last minute: an old one says nothing about who is silent
@@ -71,7 +75,7 @@ export function assignShards(
 function judge(member: ShardMember, tick: number, isKnown: boolean): Judged {
   const { before, heardAt = -Infinity, heavyAt = -Infinity } = member;
   const isWaiting = before !== undefined && (!isKnown || heardAt < before.waitingSince - SKEW_MS);
-  // A clock that was wrong must not make it wait for ever.
+  // A wrong clock must not make it wait for ever.
   const waitingSince = isWaiting ? Math.min(before.waitingSince, tick) : tick;
   const silent = isKnown && tick - waitingSince >= SILENT_MS;
   const isAlone = before !== undefined && kindOf(before.name) === 'alone';
@@ -88,7 +92,7 @@ function assignLane(lane: string, members: readonly Judged[], tick: number): rea
   const silent = members.filter((member) => member.silent && member.aloneUntil === undefined);
   const suspects = Map.groupBy(silent, ({ before }) => before?.name);
   const sizes = Map.groupBy(members, ({ before }) => before?.name);
-  // Where no cluster of the lane is heard, its functions or queues are the cause as likely as any of them.
+  // If no cluster of the lane is heard, the cause is as likely its functions or queues.
   const isHeard = members.some((member) => !member.silent);
 
   const alone: Judged[] = members.filter(({ aloneUntil }) => aloneUntil !== undefined);
@@ -125,7 +129,7 @@ function assignLane(lane: string, members: readonly Judged[], tick: number): rea
   );
 }
 
-/** Leaves each cluster where it was, if that may stay; the others fill what has room, the fullest first. */
+/** Leaves each cluster where it was if possible; the others fill free places, the fullest shard first. */
 function fill(members: readonly Judged[], mayStay: (name: string) => boolean, next: () => string): readonly Place[] {
   const shards = new Map<string, Judged[]>();
   const moving: Judged[] = [];
@@ -152,7 +156,7 @@ function fill(members: readonly Judged[], mayStay: (name: string) => boolean, ne
   return fullest.map(([name, some]) => ({ name, members: some }));
 }
 
-/** A new name is a new message group, which waits for nothing: its number is above all that are in use. */
+/** A new name is a new message group, which waits for nothing: its number is above all in use. */
 function namesOf(lane: string, members: readonly Judged[]) {
   const numbers = new Set(members.map(({ before }) => numberOf(before?.name ?? '')));
   let last = Math.max(...numbers);

@@ -5,10 +5,11 @@ import type { Target } from '../contracts/target.ts';
 const SHOWN = 5;
 
 /**
- * Clusters for which one token is good: it says the Region and what the aws-iam-authenticator calls the cluster, of an EKS cluster its name, and no account. Writes go on: a
- * token goes only to hosts of EKS, whose API servers AWS runs. Pure.
+ * Clusters that accept the same token: it contains the Region and the cluster name of aws-iam-authenticator, for EKS
+ * the cluster's name, but no account. Writes continue: tokens are sent only to hosts of EKS, whose API servers AWS
+ * runs. Pure.
  *
- * @returns one problem for each token that several have
+ * @returns one problem for each shared token
  */
 export function sharedTokens(clusters: readonly RegisteredCluster[]): readonly Problem[] {
   const byToken = Map.groupBy(clusters, ({ target }) => target && tokenOf(target));
@@ -31,7 +32,7 @@ export function sharedTokens(clusters: readonly RegisteredCluster[]): readonly P
 
 export const SHARED_TOKEN = 'shared-token';
 
-/** Undefined where another one signs. */
+/** Undefined if certmarshal does not sign its token. */
 function tokenOf({ cluster, access }: Target): string | undefined {
   if (access.kind === 'eks') return `${cluster.name} in ${access.scope.region}`;
   if (access.kind !== 'kubeconfig' || access.authenticatorId === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { EksDiscovery, Fleet, SELF as Self } from '../config/fleet.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { AwsScope } from '../contracts/target.ts';
 
-// Functions import no values from config; the type keeps this one the same.
+// Functions import no values from config; the type keeps this in sync.
 const SELF: typeof Self = 'self';
 
 /** Where certmarshal runs. */
@@ -14,13 +14,13 @@ export interface HubIdentity {
   readonly partition: string;
 }
 
-/** One Region of one account in which EKS clusters are looked for. */
+/** One Region of one account in which EKS clusters are discovered. */
 export interface EksSource {
   readonly name: string;
   readonly scope: AwsScope;
-  /** The entries that ask for it. A cluster belongs to the first one that wants it. */
+  /** The entries that name it. A cluster belongs to the first one that selects it. */
   readonly entries: readonly EksDiscovery[];
-  /** It is asked for more than once, which `fleet.yaml` alone cannot always show: `self` is known only here. */
+  /** It is named more than once, which `fleet.yaml` alone cannot always show: `self` is resolved only here. */
   readonly problem?: Problem;
 }
 
@@ -35,7 +35,7 @@ export function clusterApiSource(managementCluster: string): string {
   return `cluster-api ${managementCluster}`;
 }
 
-/** Every source that the fleet asks for, by name. */
+/** Every source of the fleet, by name. */
 export function sourcesOf(fleet: Pick<Fleet, 'discovery' | 'managementClusters'>, hub: HubIdentity): readonly string[] {
   return [
     LISTED,
@@ -44,7 +44,7 @@ export function sourcesOf(fleet: Pick<Fleet, 'discovery' | 'managementClusters'>
   ];
 }
 
-/** Accounts × Regions of every entry, each once. In the hub's own account no role is assumed. */
+/** Accounts × Regions of every entry, once each. No role is assumed in the hub's own account. */
 export function eksSources(discovery: readonly EksDiscovery[], hub: HubIdentity): readonly EksSource[] {
   const sources = new Map<string, EksSource>();
   for (const entry of discovery)

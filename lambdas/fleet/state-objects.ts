@@ -2,7 +2,7 @@ import type { BucketOptions } from '../aws/byte-objects.ts';
 import { createJsonObjects, type JsonObjects } from '../aws/json-objects.ts';
 import { readOrBefore } from './state-keys.ts';
 
-/** The state bucket. What the version before wrote is read too, until this one wrote its own, and stays. */
+/** The state bucket. Objects of the previous version are read until this version wrote its own, and stay. */
 export function createStateObjects(options: BucketOptions): JsonObjects {
   const objects = createJsonObjects(options);
   return {

@@ -4,13 +4,15 @@ import { entryOf } from '../tables/keys.ts';
 
 export interface SweepAge {
   readonly id: string;
-  /** Since the last sweep that tried to reach it began, whatever came of it; since the cluster was found when there was none. */
+  /**
+   * Since the start of the last sweep that tried to reach it, successful or not; since it was found if there was none.
+   */
   readonly ageMs: number;
 }
 
 /**
- * How long ago each cluster was swept: whether certmarshal itself is at work. That a cluster does not answer, is missing, or cannot be swept
- * is a finding of that cluster, and no age. A sweep that never came as far as the cluster is none.
+ * How long ago each cluster was swept: whether certmarshal itself works. A cluster that does not answer, is missing or
+ * cannot be swept is a finding of that cluster, not an age. A sweep that never got to the cluster does not count.
  *
  * @param now milliseconds since the epoch
  */

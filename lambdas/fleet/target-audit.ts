@@ -1,7 +1,7 @@
 import type { AuditOptIns } from '../config/fleet.ts';
 import type { Target } from '../contracts/target.ts';
 
-/** What a target has of the opt-ins of its entry in `fleet.yaml`. */
+/** The audit opt-ins of a target's entry in `fleet.yaml`. */
 export function targetAudit({ auditSecrets, kubeletMetrics }: AuditOptIns): Pick<Target, 'audit'> {
   if (!auditSecrets && !kubeletMetrics) return {};
   return { audit: { secrets: yes(auditSecrets), kubeletMetrics: yes(kubeletMetrics) } };

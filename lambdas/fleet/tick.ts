@@ -1,11 +1,11 @@
 import { MINUTE_MS } from '../time.ts';
 
-/** Scheduler drops what it could not deliver within a minute; anything further away is no time of this schedule. */
+/** Scheduler drops events undelivered within a minute; any other time is not of this schedule. */
 const FURTHEST_MS = 5 * MINUTE_MS;
 
 /**
- * The minute that an event stands for. Every delivery of it gives the same one, so that the queue can drop repetitions. Events
- * without a usable time (started by hand, or a placeholder that nobody replaced) stand for the current minute.
+ * The minute of a tick. Every delivery of an event gives the same one, so that the queue deduplicates. Events without a
+ * usable time (started by hand, or with an unreplaced placeholder) mean the current minute.
  *
  * @param now milliseconds since the epoch
  * @returns milliseconds since the epoch, a whole minute

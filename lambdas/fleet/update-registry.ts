@@ -5,27 +5,29 @@ import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
 import { LISTED } from './sources.ts';
 
-/** How often a source is read, and how soon again after it failed. */
+/** How often a source is read, and how soon again after a failure. */
 const CADENCE_MS = 10 * MINUTE_MS;
 const RETRY_MS = 2 * MINUTE_MS;
 /** Ticks come a little early and late. */
 const JITTER_MS = MINUTE_MS / 2;
-/** How long a cluster that disappeared is still swept, and how long it is reported. */
+/** How long a missing cluster is still swept, and how long it is reported. */
 const SWEPT_WHILE_MISSING_MS = 60 * MINUTE_MS;
 const REPORTED_WHILE_MISSING_MS = 14 * DAY_MS;
 
 /**
- * The registry after some sources were read. Pure.
+ * Updates the registry with the results of sources. Pure.
  *
- * - A source that failed keeps all its clusters, but for those that it could still tell about.
- * - A cluster that its source was read to the end without is missing: it is swept for an hour more, reported for 14 days, then dropped.
- * - So is one that could be swept, and whose tags no longer select it: whoever may tag clusters must not be able to hide one.
- * - What somebody took out of `fleet.yaml` is dropped at once: a source, a listed cluster, a cluster whose name is no longer wanted.
- * - An id belongs to the source that found it first; another one neither changes nor drops it. Only `fleet.yaml` may, which the owner of the
- *   fleet wrote.
+ * - A failed source keeps all its clusters, except those it could still report.
+ * - A cluster absent from a completely read source is missing: swept for an hour more, reported for 14 days, then
+ * dropped.
+ * - So is one that was sweepable and whose tags no longer select it: a user who sets tags must not be able to hide it.
+ * - Anything removed from `fleet.yaml` is dropped at once: a source, a listed cluster, a cluster whose name is no
+ * longer selected.
+ * - An id belongs to the source that found it first; no other source changes or drops it, except `fleet.yaml`, which
+ * the owner of the fleet wrote.
  *
  * @param now milliseconds since the epoch
- * @param asked every source that the fleet asks for, by name. @default those that are known
+ * @param asked every source of the fleet, by name. @default the known ones
  */
 export function updateRegistry(
   previous: Registry | undefined,
@@ -66,7 +68,7 @@ export function updateRegistry(
 /**
  * The sources to read now: new ones, those read ten minutes ago, and those that failed two minutes ago.
  *
- * @param asked every source that the fleet asks for, by name
+ * @param asked every source of the fleet, by name
  * @param now milliseconds since the epoch
  */
 export function dueSources(registry: Registry | undefined, asked: readonly string[], now: number): readonly string[] {
@@ -78,7 +80,7 @@ export function dueSources(registry: Registry | undefined, asked: readonly strin
 
 function isDue({ triedAt, readAt }: SourceRecord, now: number): boolean {
   const elapsed = now - Date.parse(triedAt);
-  // A clock that was wrong must not stop the discovery.
+  // A wrong clock must not stop the discovery.
   return elapsed < -JITTER_MS || elapsed + JITTER_MS >= (readAt === triedAt ? CADENCE_MS : RETRY_MS);
 }
 
@@ -114,9 +116,9 @@ function registered(
     if (previous?.target === undefined && previous?.missingSince === undefined) return undefined;
     return { ...missed(previous, now), untagged };
   }
-  // Nobody looked at its tags.
+  // Its tags were not read.
   if (unread && previous?.untagged) return previous;
-  // What a cluster that is missing was reported for is over.
+  // Earlier problems of a missing cluster are over.
   const before = previous?.missingSince === undefined ? previous?.problem : undefined;
   const problem = unread ? (found.problem ?? before) : found.problem;
   return {
@@ -135,7 +137,7 @@ function missed(cluster: RegisteredCluster, now: string): RegisteredCluster {
   return { ...cluster, missingSince: cluster.missingSince ?? now, untagged: undefined };
 }
 
-/** What a cluster that is missing still is. Undefined when it is forgotten. */
+/** The entry of a missing cluster. Undefined when it is forgotten. */
 function withAge(cluster: RegisteredCluster, now: number): RegisteredCluster | undefined {
   const { missingSince, target, ...rest } = cluster;
   if (missingSince === undefined) return cluster;

@@ -7,7 +7,7 @@ import { compare } from '../words.ts';
 const KEPT_MS = 7 * DAY_MS;
 
 /**
- * The decisions of one sweep that people see: hostile ones first, then what was written, then the others. Pure.
+ * The displayed decisions of one sweep: hostile ones first, then written ones, then the rest. Pure.
  *
  * @param at when the sweep began, RFC 3339
  */
@@ -34,11 +34,11 @@ function rankOf({ hostile, outcome }: SweepRow): number {
 }
 
 /**
- * The newest decisions of a week, hostile ones first; of one request the last hostile one and the last other one, so that neither hides the other. Every
- * node has a turn before another has its second, so that no node hides another. Pure.
+ * The newest decisions of a week, hostile ones first; for each request the last hostile and the last other one, so that
+ * neither hides the other. Nodes take turns, so that no node hides another. Pure.
  *
- * A line is only ever replaced by one that comes before it, and no turn of a node is ever older than before, so what was left out once would be left out
- * again: the order in which lines are told does not matter.
+ * A line is only replaced by one that sorts before it, and no turn of a node gets older, so a dropped line would be
+ * dropped again: the order of arrival does not matter.
  *
  * @param now milliseconds since the epoch
  */
@@ -58,7 +58,10 @@ export function foldVerdicts(
     .toSorted(byUrgency);
 }
 
-/** First the newest of each node, then of each the second, and so on; hostile ones have turns of their own, before all others. */
+/**
+ * First the newest of each node, then the second of each, and so on; hostile ones take turns among themselves, before
+ * all others.
+ */
 function inTurns(sorted: readonly VerdictLine[]): readonly VerdictLine[] {
   const turns = new Map<string, number>();
   return sorted

@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { CLUSTER_ID } from '../identifiers.ts';
 
-// A cluster sends its hints to a path that only it was given: /hint/ID/TOKEN. The token is made of the id and of a key that the hub has, so that nothing is stored for
-// each cluster and whoever knows one token knows no other. A URL of a webhook has no query and no fragment (Kubernetes API reference, WebhookClientConfig).
+// A cluster sends its hints to a secret path: /hint/ID/TOKEN. The token is derived from the id and a key of the hub, so
+// that nothing is stored for each cluster and knowing one token reveals no other. A webhook URL has no query and no
+// fragment (Kubernetes API reference, WebhookClientConfig).
 
-/** What {@link isKey} takes: 32 bytes at least, as RFC 2104 (section 3) wants it for SHA-256. */
+/** At least 32 bytes, as RFC 2104 (section 3) recommends for SHA-256. */
 const KEY = /^[\w+/=.-]{43,256}$/;
 /** HMAC-SHA-256 in base64url: all of its 256 bits. */
 const PATH = /^\/hint\/(?<id>[^?#]{1,302})\/(?<token>[A-Za-z0-9_-]{43})$/;
@@ -17,15 +18,15 @@ export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** Where a cluster sends its hints to, from the host on. */
+/** The path for a cluster's hints. */
 export function hintPath(key: string, id: string): string {
   return `/hint/${id}/${tokenOf(key, id)}`;
 }
 
 /**
- * The cluster that a path is the path of; undefined where the token is not that of the cluster. The comparison takes as long for any token.
+ * The cluster of a path; undefined for a wrong token. Compares in constant time.
  *
- * @param path as it was sent: nothing in it is decoded
+ * @param path as received: nothing in it is decoded
  */
 export function hintedBy(key: string, path: string): string | undefined {
   const { id, token } = PATH.exec(path)?.groups ?? {};
@@ -34,16 +35,16 @@ export function hintedBy(key: string, path: string): string | undefined {
 }
 
 /**
- * Tells whoever has the key, and nobody else, what became of a hint: to all others it is a random text, for the same call again too.
+ * Tells only holders of the key what became of a hint: for others it is a random text, also for a repeated call.
  *
  * @param uid of the request that is answered
- * @param salt another one for each answer, without a full stop
+ * @param salt a new one for each answer, without a full stop
  */
 export function proofOf(key: string, outcome: 'accepted' | 'refused', uid: string, salt: string): string {
   return `${salt}.${mac(key, `${outcome} ${uid} ${salt}`)}`;
 }
 
-/** Whether {@link proofOf} made it of a hint that was accepted. */
+/** Whether {@link proofOf} made it for an accepted hint. */
 export function provesAccepted(key: string, uid: string, proof: string): boolean {
   return proof === proofOf(key, 'accepted', uid, proof.slice(0, proof.indexOf('.')));
 }
@@ -52,7 +53,7 @@ function tokenOf(key: string, id: string): string {
   return mac(key, `hint ${id}`);
 }
 
-/** An id has no space, and the first word of each kind is its own: no token is a proof. */
+/** Ids have no space, and each kind has its own first word: no token is a proof. */
 function mac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }

@@ -10,14 +10,15 @@ import type { FoundCluster, SourceResult } from './discover.ts';
 import { clusterApiSource } from './sources.ts';
 import { targetAudit } from './target-audit.ts';
 
-/** Three times the interval at which they are looked for. */
+/** Three times the interval at which they are read. */
 const STALE_MS = 30 * 60_000;
 
 /**
- * The workload clusters that the sweeps of the management clusters found: one source each. One whose clusters were not looked for yet has
- * no result. Only Clusters in the namespaces that `fleet.yaml` names count: in another one anybody may be allowed to make them. Pure.
+ * The workload clusters found by the sweeps of management clusters, one source each. A source that was not read yet has
+ * no result. Only Clusters in the namespaces of `fleet.yaml` count: in others anyone may be allowed to create them.
+ * Pure.
  *
- * @param previous tells which cluster had a name first; a secret that is named for it is given to no other one
+ * @param previous knows which cluster had a name first; a secret named for it is given to no other cluster
  */
 export function workloadClusters(
   fleet: Pick<Fleet, 'managementClusters' | 'clusters'>,
@@ -42,7 +43,7 @@ function resultOf(
   const { readAt, clusters, cut } = swept.workloadClusters;
   if (Date.parse(swept.sweptAt) - Date.parse(readAt) > STALE_MS)
     return [{ source, ok: false, problem: stale(management.name, readAt) }];
-  // One that is not among them may be there all the same, also as a second one of a name.
+  // An absent one may exist all the same, also as a second cluster of a name.
   if (cut) return [{ source, ok: false, problem: cutProblem(management.name, clusters.length) }];
   const { namespaces } = management.workloadClusters;
   const { asked = [], others = [] } = Object.groupBy(clusters, ({ namespace }) =>
@@ -51,12 +52,12 @@ function resultOf(
   const found = asked
     .filter((cluster) => !isOwnCluster(management, cluster))
     .map((cluster) => foundCluster(management, cluster, { asked, fleet, previous }));
-  // Looked for before fleet.yaml asked for fewer namespaces.
+  // Found before fleet.yaml was restricted to fewer namespaces.
   const unwanted = others.map((cluster) => ({ id: idOf(management, cluster), unwanted: true as const }));
   return [{ source, ok: true, clusters: [...found, ...unwanted] }];
 }
 
-/** Its own Cluster object is swept as the management cluster that fleet.yaml lists. */
+/** Its own Cluster is swept as the management cluster listed in fleet.yaml. */
 function isOwnCluster({ name, namespace }: ManagementCluster, cluster: WorkloadCluster): boolean {
   return cluster.name === name && cluster.namespace === namespace;
 }
@@ -69,7 +70,7 @@ function idOf(
 }
 
 interface Known {
-  /** Every Cluster in the namespaces that are asked for. */
+  /** Every Cluster in the selected namespaces. */
   readonly asked: readonly WorkloadCluster[];
   readonly fleet: Pick<Fleet, 'clusters'>;
   readonly previous: Registry | undefined;
@@ -82,7 +83,7 @@ function foundCluster(management: ManagementCluster, cluster: WorkloadCluster, k
   if (name === management.name) return { id, problem: namesake(id, management) };
   const access = accessOf(management, cluster, known);
   if (access === 'none') return { id, problem: withoutCredentials(id, management, cluster) };
-  // One that was swept before the other one came still is: else whoever makes the other one stops it.
+  // The one swept before stays: otherwise creating a second cluster of the name would stop the first.
   if (access === 'ambiguous') return { id, unread: true, problem: ambiguous(id, cluster) };
   return { id, target: targetOf(management, cluster, access) };
 }
@@ -104,10 +105,11 @@ function targetOf(
 }
 
 /**
- * The target that `fleet.yaml` allows for a workload cluster, whether there is such a Cluster or not; undefined where it allows none. Pure.
+ * The target that `fleet.yaml` allows for a workload cluster, whether the Cluster exists or not; undefined if it allows
+ * none. Pure.
  *
  * @param id `management cluster/namespace/name`
- * @param serviceCidrs what the management cluster says of it
+ * @param serviceCidrs from the management cluster
  */
 export function workloadTarget(
   fleet: Pick<Fleet, 'managementClusters' | 'clusters'>,
@@ -135,7 +137,7 @@ function isAllowed(
   );
 }
 
-/** fleet.yaml lists it by itself, as a cluster of this management cluster: it is not a second one. */
+/** fleet.yaml lists it separately, as a cluster of this management cluster: it is not a second one. */
 function isListed(
   { kubeconfigSecret }: ManagementCluster,
   { namespace, name }: Pick<WorkloadCluster, 'namespace' | 'name'>,
@@ -147,7 +149,7 @@ function isListed(
   );
 }
 
-/** Secrets are named by the name of the cluster alone: of two with the same name nobody can say which one is meant. */
+/** Secrets are named by cluster name only: with two clusters of a name it is unknown which one is meant. */
 function accessOf(
   management: ManagementCluster,
   cluster: WorkloadCluster,
@@ -169,7 +171,7 @@ function namedAccess(
   return kubeconfigsFromManagementCluster ? { kind: 'cluster-api', namespace } : undefined;
 }
 
-/** Another cluster of this name was entered with the secret, and is still swept: also for an hour after it disappeared. */
+/** Another cluster of this name used the secret and is still swept, up to an hour after it disappeared. */
 function hasPredecessor(management: ManagementCluster, cluster: WorkloadCluster, previous: Registry | undefined) {
   const id = idOf(management, cluster);
   if (entryOf(previous?.clusters, id)?.target !== undefined) return false;

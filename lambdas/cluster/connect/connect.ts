@@ -8,30 +8,31 @@ import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } 
 
 export type { OpenTarget } from './open-target.ts';
 
-/** What was seen over a connection. */
+/** The result of using a connection. */
 export interface Seen {
   readonly problems: readonly Problem[];
-  /** Absent where no client could be made. */
+  /** Absent if no client could be made. */
   readonly report?: SweepReport;
-  /** A bug of certmarshal: nothing is tried again after it. */
+  /** A bug of certmarshal: there is no retry after it. */
   readonly bug?: object | undefined;
 }
 
-/** The way to the cluster of one order. */
+/** The connection to the cluster of one order. */
 export interface Connection {
   /**
-   * The clients; those of the minute before where they were kept.
+   * The clients; those of the previous minute if they were kept.
    *
    * @throws KubeconfigSecretError of kind `unavailable`: nothing is known about the target
    */
   open(signal: AbortSignal): Promise<{ readonly open: OpenTarget } | { readonly problem: Problem }>;
   /**
-   * Closes the clients where what was seen gives reason to believe that secrets, endpoint or CA bundle changed: opened again, they are up to date.
+   * Closes the clients if the result suggests that secrets, endpoint or CA bundle changed; opened again, they are up to
+   * date.
    *
-   * @returns what to tell; undefined when it is to be opened and tried again
+   * @returns the problems; undefined to open and try again
    */
   doubt(seen: Seen, signal: AbortSignal): Promise<readonly Problem[] | undefined>;
-  /** Keeps the clients for the next minute, unless there is reason to doubt them. */
+  /** Keeps the clients for the next minute, unless the result casts doubt on them. */
   release(): void;
 }
 
@@ -43,15 +44,16 @@ export interface ConnectOptions extends TargetSources {
   readonly principalArn?: string;
 }
 
-/** Each keeps a few sockets, and about 100 kB, between two sweeps. */
+/** Each has a few sockets and about 100 kB. */
 const KEPT_TARGETS = 64;
 
-/** Kinds of problems that other credentials or another CA bundle may end, so that secrets are worth to be read again. */
+/** Problems that new credentials or a new CA bundle may solve, so that secrets are worth reading again. */
 const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
 
 /**
- * Connects to targets and keeps their connections from one minute to the next. After a rotation of credentials or of the cluster's CA the same minute already succeeds: secrets
- * are read again, and EKS is asked again for endpoint and CA bundle. What was found so stays with the connection, until the order itself names another target.
+ * Connects to targets and keeps connections for the next minute. After a rotation of credentials or CA the same minute
+ * already succeeds: secrets are read again, and EKS is asked again for endpoint and CA bundle. The answer stays with
+ * the connection until the order names another target.
  */
 export function createConnect(options: ConnectOptions): Connect {
   const { describeCluster, principalArn } = options;
@@ -92,7 +94,7 @@ export function createConnect(options: ConnectOptions): Connect {
           return undefined;
         }
         if (access.kind !== 'eks') return problems;
-        // It is asked once: what it says is in the target then.
+        // Asked once: the answer is in the target from then on.
         const answer =
           mayRepeat && mayHaveMoved(problems) && target === order.target
             ? await askEks(problems, cluster.name, access, describeCluster, signal)
@@ -113,6 +115,6 @@ export function createConnect(options: ConnectOptions): Connect {
 }
 
 function isSuspect({ problems, report }: Seen): boolean {
-  // A source of evidence may be another API server, with credentials of its own.
+  // A source of evidence may be another API server with other credentials.
   return [...problems, ...(report?.evidence ?? [])].some(({ kind }) => kind !== undefined && SUSPECT.has(kind));
 }

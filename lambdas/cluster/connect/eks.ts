@@ -5,8 +5,8 @@ import type { EksAccess } from '../../contracts/target.ts';
 import { NAME_NOT_RESOLVED } from '../../kubernetes/broken-connection.ts';
 
 /**
- * Whether another endpoint or another CA bundle could end these problems: the endpoint shows a certificate that is not trusted, or its
- * name is gone. Not a 401: that came over a connection which the cluster's own CA vouched for.
+ * Whether another endpoint or CA bundle could solve these problems: the endpoint's certificate is not trusted, or its
+ * name is gone. Not for a 401, which arrived over a connection trusted by the cluster's own CA.
  */
 export function mayHaveMoved(problems: readonly Problem[]): boolean {
   return problems.some(
@@ -15,10 +15,10 @@ export function mayHaveMoved(problems: readonly Problem[]): boolean {
 }
 
 /**
- * Asks EKS where the cluster is and which CA it has. Only a bug throws.
+ * Asks EKS for endpoint and CA of the cluster. Only a bug throws.
  *
- * @param problems that made us ask
- * @returns the access where it is another one now; else the problems with what EKS says of them
+ * @param problems the reason for asking
+ * @returns the new access if it changed; otherwise the problems with the answer of EKS
  */
 export async function askEks(
   problems: readonly Problem[],
@@ -51,12 +51,11 @@ export async function askEks(
 const IMPOSTOR =
   'EKS names this very endpoint and CA bundle, so something else answers under its address: look at DNS, proxies and TLS inspection on the way.';
 
-/** The Kubernetes group of the access entry, and of what `certmarshal rbac` grants unless it is told otherwise. */
+/** The Kubernetes group of the access entry, and of `certmarshal rbac` by default. */
 const GROUP = 'certmarshal';
 
 /**
- * The same problems with the remedies that are right for EKS, where the identity is an IAM role and its rights hang on an access entry.
- * Pure.
+ * The same problems with remedies for EKS, where the identity is an IAM role with an access entry. Pure.
  *
  * @param principalArn of the role that signs the tokens
  */
@@ -66,7 +65,7 @@ export function adviseForEks(
   { scope: { account, region } }: EksAccess,
   principalArn = '<ARN of the sweep role>',
 ): readonly Problem[] {
-  // A token signed by a wrong clock is refused whatever the access entries say; the client said so.
+  // A token signed with a wrong clock is rejected regardless of access entries; the client reported it.
   const skewed = problems.some(({ kind }) => kind === 'clock');
   const cluster = `--cluster-name ${name} --region ${region}`;
   return problems.map((problem) => {

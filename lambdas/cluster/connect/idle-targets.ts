@@ -1,14 +1,14 @@
 import type { OpenTarget } from './open-target.ts';
 
-/** Connections that wait for the next sweep of their target. Who takes one out owns it; one in here belongs to nobody. */
+/** Idle connections until the next sweep of their target. Taking one out transfers ownership. */
 export interface IdleTargets {
   take(key: string): OpenTarget | undefined;
-  /** Closes the one that waits longest when there are too many. */
+  /** Closes the one idle for longest when there are too many. */
   keep(key: string, target: OpenTarget): void;
 }
 
 export function createIdleTargets(limit: number): IdleTargets {
-  // A Map remembers the order in which its entries came.
+  // A Map keeps insertion order.
   const idle = new Map<string, OpenTarget>();
   return {
     take(key) {

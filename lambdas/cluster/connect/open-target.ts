@@ -22,18 +22,18 @@ export interface OpenTarget extends SweepTarget {
   close(): void;
 }
 
-/** What opening a target may ask for. */
+/** Dependencies of opening a target. */
 export interface TargetSources {
-  /** Where API servers may be: what is deployed takes `cluster`. */
+  /** Where API servers may be; deployed code uses `cluster`. */
   readonly addresses: AddressRule;
   readonly readSecret: ReadKubeconfigSecret;
   readonly signToken: SignToken;
-  /** Which servers may be given the token of an EKS cluster. */
+  /** Servers that may receive the token of an EKS cluster. */
   readonly isEksEndpoint: IsEksEndpoint;
   readonly listInstances: ListInstances;
 }
 
-/** Thrown when a target cannot be opened, and nothing was asked of its API server yet. */
+/** Thrown when a target cannot be opened, before any call to its API server. */
 export class UnusableTargetError extends Error {
   override readonly name = 'UnusableTargetError';
   readonly problem: Problem;
@@ -45,7 +45,7 @@ export class UnusableTargetError extends Error {
 }
 
 /**
- * Makes clients for a target. Connects to no cluster yet, but to the management cluster when that keeps the kubeconfig.
+ * Makes clients for a target. Connects to no cluster yet, except the management cluster that stores the kubeconfig.
  *
  * @param expiredServer connect to the cluster itself although its certificate has expired; EKS renews its own
  * @throws UnusableTargetError
@@ -99,7 +99,7 @@ async function openWorkload(
   }
 }
 
-/** The last point before a token: whatever named the endpoint, registry, order or EKS itself, passes here. */
+/** The last check before a token is sent: every endpoint passes here, whether from registry, order or EKS. */
 function openEks(
   name: string,
   { endpoint, certificateAuthority, scope }: EksAccess,
@@ -127,7 +127,7 @@ async function openKubeconfig(
   }: { readonly expiredServer?: ExpiredServer | undefined; readonly isEks?: boolean } = {},
 ): Promise<KubernetesClient> {
   const text = await textOf(secret, readSecret, signal);
-  // The STS that answers an EKS Anywhere cluster is nobody's in particular; that of the secret is where we are at home.
+  // An EKS Anywhere cluster has no STS of its own; the Region of its secret is used.
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   const object = `kubeconfig in secret ${secret}`;
   return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
@@ -167,7 +167,7 @@ async function openClusterApi(
   );
 }
 
-/** Tokens that our own role signs. */
+/** Tokens signed by our own role. */
 function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {
   return {
     kind: 'token',
@@ -193,7 +193,7 @@ async function textOf(arn: string, readSecret: ReadKubeconfigSecret, signal: Abo
   }
 }
 
-/** @param remedy of a kubeconfig that cannot be used */
+/** @param remedy for an unusable kubeconfig */
 function usable(object: string, remedy: string, open: () => KubernetesClient): KubernetesClient {
   try {
     return open();
@@ -211,7 +211,7 @@ function usable(object: string, remedy: string, open: () => KubernetesClient): K
   }
 }
 
-/** One that names no other management cluster manages itself. */
+/** A cluster without another management cluster manages itself. */
 function machinesFrom(
   { management: named }: Target,
   workload: KubernetesClient,

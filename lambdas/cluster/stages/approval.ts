@@ -14,7 +14,7 @@ import type { OpenTarget } from '../connect/connect.ts';
 import { type Done, OverdueError, type Stage, spentProblem } from '../stage.ts';
 import { serverName } from '../sweep-outcome.ts';
 
-/** What the approvals of a cluster found, where they had a client to ask with. */
+/** The result of the approvals of a cluster, if there was a client. */
 export interface Approved {
   readonly open: OpenTarget;
   readonly report: SweepReport;
@@ -22,7 +22,7 @@ export interface Approved {
   readonly server: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
   readonly workloadClustersCut?: true;
-  /** It leads to another API server than before: what is seen there is not yet this cluster's. */
+  /** It leads to another API server than before, whose data may not be this cluster's. */
   readonly moved: boolean;
   /** Why nothing was written. */
   readonly held?: string | undefined;
@@ -31,15 +31,15 @@ export interface Approved {
 export interface ApprovalOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly clock: Clock;
-  /** Shakes hands with the nodes of the cluster behind this client. @default what is deployed */
+  /** Connects by TLS to the nodes of the cluster behind this client. @default the deployed implementation */
   readonly handshakeOf?: typeof handshakeFrom;
-  /** Keeps what was decided. @default nothing is kept */
+  /** Records decisions. @default nothing is recorded */
   readonly journal?: SweepJournal;
 }
 
 /**
- * Approves what may be approved, as often as the connection gives reason to try again: never after a write, because only its report knows of that. Where writes are held, every
- * policy observes; requests that wait because of that have not got what their policy promises.
+ * Approves, and retries as often as the connection suggests, but never after a write: only its report knows of that.
+ * Where writes are held, every policy observes; requests that wait because of that count as missed.
  */
 export function createApprovalStage({
   policies,
@@ -71,7 +71,7 @@ export function createApprovalStage({
           policyHash: hashOf(judging),
           program: journal.program,
         });
-      // Connections are kept from order to order; what a lane reaches may change between two.
+      // Connections outlive orders; what a lane reaches may change between two.
       const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
       const acted = (one: Acted): void => decisions?.take(one);
       const promised = { promised: policies };
@@ -100,13 +100,13 @@ function whole(report: SweepReport): Told {
   return { report };
 }
 
-/** What was decided before a bug is reported, counted and kept as ever. */
+/** Decisions before a bug are reported, counted and recorded as usual. */
 function untilBug(error: unknown): Told {
   if (!(error instanceof ApprovalBugError)) throw error;
   return { report: error.report, bug: { error: error.cause } };
 }
 
-/** A call that the end of the stage stopped says nothing about the object that it was for. */
+/** A call aborted by the end of the stage says nothing about its object. */
 function explained(problems: readonly Problem[], signal: AbortSignal, deadlineMs: number): readonly Problem[] {
   return problems.map((problem) => {
     if (problem.kind !== 'aborted') return problem;
@@ -133,7 +133,7 @@ async function lookForClusters(
   { workload }: OpenTarget,
   signal: AbortSignal,
 ): Promise<Pick<Approved, 'workloadClusters' | 'workloadClustersCut'> & { readonly problems: readonly Problem[] }> {
-  // A cluster that does not list its requests has said why.
+  // A cluster whose requests could not be listed has its own problem.
   if (namespaces === undefined || !readable) return { problems: [] };
   try {
     const { clusters, cut, problems } = await listWorkloadClusters(workload, namespaces, signal);
@@ -144,7 +144,7 @@ async function lookForClusters(
   }
 }
 
-/** A kubeconfig that was changed may lead to another cluster, for which the evidence says nothing: the fleet has to see it first. */
+/** A changed kubeconfig may lead to another cluster, for which the evidence is wrong: dispatch must see it first. */
 function movedTo(url: string, { server }: SweepOrder): string | undefined {
   const found = serverName(url);
   return server === undefined || found === server
@@ -159,7 +159,7 @@ function heldProblem({ target }: SweepOrder, held: string | undefined): readonly
   return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
 }
 
-/** Loud as long as it lasts: who opened it may have forgotten it. */
+/** Reported as long as it lasts: an open recovery is easily forgotten. */
 function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): readonly Problem[] {
   const { recovering } = workload;
   if (recovering === undefined) return [];

@@ -21,12 +21,12 @@ import type { Stage, StageContext } from '../stage.ts';
 export interface AuditStageOptions {
   readonly snapshots: Snapshots;
   readonly thresholds: Thresholds;
-  /** What certificates that were issued are judged by. */
+  /** Policies for judging issued certificates. */
   readonly policies: readonly ApprovalPolicy[];
   readonly eksAudit: (scope: AwsScope, name: string) => EksAuditReader;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** @default those that there are */
+  /** @default all */
   readonly engine?: AuditEngine;
 }
 
@@ -38,27 +38,28 @@ export interface AuditEngine {
 
 const ENGINE: AuditEngine = { audit, auditUnopened, assessInSteps };
 
-/** A bucket that hangs must not take the time of the audit. Milliseconds. */
+/** A hanging bucket must not use up the time of the audit. Milliseconds. */
 const READ_MS = 3_000;
 
-/** What is known of the stored snapshot. */
+/** The stored snapshot. */
 interface Before {
   readonly stored?: StoredSnapshot | undefined;
-  /** It could not be read: what is there must not be written over. */
+  /** It could not be read, so it must not be overwritten. */
   readonly unread?: string;
 }
 
 /**
- * The newest snapshot is read before and replaced after an audit that saw something else, under the condition that nobody wrote another one meanwhile. One
- * that cannot be read is not replaced: it would be the end of what only it knows. Where one is lost, damaged or missing, every audit is partial, and so removes
- * nothing from the index, until one after it has seen everything again.
+ * Reads the newest snapshot before an audit and replaces it after one that saw something else, unless another audit
+ * wrote in between. An unreadable snapshot is not replaced: that would destroy what only it knows. While one is lost,
+ * damaged or missing, every audit is partial, and so removes nothing from the index, until a later one has seen
+ * everything again.
  */
 export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit, AuditSummary> {
   const { snapshots, thresholds, policies, eksAudit, clock, engine = ENGINE } = options;
 
   return async (context) => ({ result: await auditOrdered(context), problems: [] });
 
-  /** Whatever is wrong outside of certmarshal is part of the summary. */
+  /** Problems outside of certmarshal are part of the summary. */
   async function auditOrdered({ order, due, open, trouble, signal, last }: StageContext<OrderedAudit>) {
     const { target, handshakes = false } = order;
     const { known, ...ordered } = due;
@@ -76,7 +77,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
 
     const lost = lossOf(stored, known);
-    // It saw nothing and knows nothing: nothing is written over whatever may be there, and nothing is removed from the index.
+    // It saw nothing and knows nothing: nothing is overwritten, and nothing is removed from the index.
     if (open === undefined && previous === undefined)
       return summaryOf(snapshot, { durationMs, snapshotProblem: lost, partial: true });
     const isPartial = lost !== undefined && (lost !== PARTIAL || open === undefined || !isWhole(snapshot));
@@ -96,7 +97,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     }
   }
 
-  /** @returns what is there now, or would be */
+  /** @returns the snapshot that is stored now, or would be */
   async function write(
     snapshot: Snapshot,
     etag: string | undefined,
@@ -108,7 +109,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     } catch (error) {
       if (!(error instanceof AwsError) || error.kind !== 'conflict') return { snapshot, problem: problemOf(error) };
     }
-    // Another audit of the cluster was faster; what it saw is of before.
+    // Another audit of the cluster was faster; this one is older.
     const { stored, unread } = await readBefore(snapshot.cluster, signal);
     if (unread !== undefined) return { snapshot, problem: unread };
     const merged = stored === undefined ? snapshot : await assessedAfter(stored.snapshot, snapshot);
@@ -159,7 +160,7 @@ function unexplained({ id }: Target): Problem {
   };
 }
 
-/** What of before is not known, and what to do. */
+/** What is unknown about earlier audits, and the remedy. */
 function lossOf(stored: StoredSnapshot | undefined, known: true | undefined): string | undefined {
   if (stored === undefined) return known === undefined ? undefined : MISSING;
   if (stored.snapshot === undefined) return DAMAGED;

@@ -4,7 +4,7 @@ import { printable } from '../../printable.ts';
 import type { RecoverCluster } from '../recoverer.ts';
 import type { Stage } from '../stage.ts';
 
-/** Sweeps the recovery window that is open for the cluster, and tells of it, also where it cannot be used. */
+/** Sweeps the open recovery window of the cluster and reports it, even if it cannot be used. */
 export function createRecoveryStage(recover: RecoverCluster): Stage<RecoveryWindow, never> {
   return async ({ due: window, order: { target }, open, held, signal }) => {
     const unused = held ?? (open === undefined ? 'no time was left of the sweep' : undefined);
@@ -18,7 +18,7 @@ export function createRecoveryStage(recover: RecoverCluster): Stage<RecoveryWind
   };
 }
 
-/** Loud as long as it is open: whoever did not expect it shall see it. @param unused why nothing is approved in it */
+/** Reported as long as it is open: an unexpected window must be noticed. @param unused why nothing is approved in it */
 function openWindow({ id, cluster, until, by, nodes }: RecoveryWindow, unused: string | undefined): Problem {
   const what = `window ${printable(id, 26)} is open until ${until}, by ${printable(by, 200)}`;
   const count = nodes.length === 1 ? 'a node' : `${nodes.length} nodes`;

@@ -17,13 +17,13 @@ import type { Stage } from '../stage.ts';
 export interface RolloutStageOptions {
   /** `rollouts.clusters` of fleet.yaml. */
   readonly policies: readonly RolloutPolicy[];
-  /** Absent where nothing may begin: then what goes on is only looked at. */
+  /** Absent if nothing may begin: a rollout in progress is then only observed. */
   readonly ledger?: RolloutLedger;
   /** Version of certmarshal. */
   readonly program: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** Reads and updates the node groups of EKS clusters. @default none are looked at */
+  /** Reads and updates the node groups of EKS clusters. @default none */
   readonly eks?: EksOfClusters;
   /** @default that there is */
   readonly step?: typeof stepRollout;
@@ -31,7 +31,7 @@ export interface RolloutStageOptions {
   readonly stepGroups?: typeof stepNodeGroups;
 }
 
-/** Of the cluster with this name in this account and Region. */
+/** For the cluster with this name in this account and Region. */
 export interface EksOfClusters {
   reader(scope: AwsScope, name: string): Pick<EksAuditReader, 'authorities'>;
   nodeGroups(scope: AwsScope, name: string): EksNodeGroups;
@@ -53,7 +53,7 @@ export function createRolloutStage({
     const options = {
       policy: rolloutPolicyOf(policies, target),
       ledger,
-      // Plan, and write nothing.
+      // Plans without writing.
       holdWrites: held,
       clock,
       signal,
@@ -87,7 +87,7 @@ export function createRolloutStage({
         namespace: machinesNamespace,
         eksAnywhereNamespace,
         handshakes: reached ? handshakes : undefined,
-        // What a client of the cluster trusts are the authorities of its control plane.
+        // Clients of the cluster trust the CAs of its control plane.
         authorities: caPem === undefined ? undefined : async () => caPem,
         readEtcdClientSecret: target.audit?.secrets === true ? true : undefined,
       },
@@ -103,7 +103,7 @@ function recorded(entries: readonly RolloutEntry[]): CollectedDecisions<RolloutE
   return entries.length === 0 ? undefined : { entries, leftOut: 0 };
 }
 
-/** Of a cluster that AWS makes, nothing but node groups. */
+/** Of an EKS cluster only node groups. */
 function nothingToRoll(now: number): RolloutSummary {
   return {
     state: 'off',
