@@ -11,25 +11,26 @@ import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 
 export interface ByteObject {
-  /** Undefined when it is larger than what is read. */
+  /** Undefined if it exceeds the size limit. */
   readonly bytes: Buffer | undefined;
-  /** Of the version that was read, for a write that replaces just that one. */
+  /** Version that was read, for a write that replaces exactly it. */
   readonly etag: string;
 }
 
 /** Objects of one bucket. No error quotes anything of an object. */
 export interface ByteObjects {
   /**
-   * @returns undefined when there is no such object
+   * @returns undefined if the object does not exist
+   *
    * @throws AwsError
    */
   read(key: string, signal: AbortSignal): Promise<ByteObject | undefined>;
   /**
-   * Writes an object that nobody else has written since it was read.
+   * Writes an object unless it changed since it was read.
    *
-   * @param etag of what it replaces; undefined when there must be none
+   * @param etag of the replaced version; undefined to create the object
    * @returns its new etag
-   * @throws AwsError `conflict` when it is another one by now
+   * @throws AwsError `conflict` if it changed
    */
   write(key: string, bytes: Uint8Array, etag: string | undefined, signal: AbortSignal): Promise<string>;
 }
@@ -84,7 +85,7 @@ export function createByteObjects(options: ByteObjectsOptions): ByteObjects {
         try {
           return await client.send(command, { abortSignal });
         } catch (error) {
-          // What If-Match answers for an object that is gone by now.
+          // The answer to If-Match when the object was deleted.
           if (isNoSuchKey(error)) throw new AwsError({ kind: 'conflict', object, problem: DELETED, remedy: AGAIN });
           throw error;
         }
@@ -108,7 +109,7 @@ interface Body {
   readonly signal: AbortSignal;
 }
 
-/** Undefined when it is too large. */
+/** Undefined if too large. */
 async function bytesOf(
   body: GetObjectCommandOutput['Body'],
   length: number | undefined,
@@ -118,7 +119,7 @@ async function bytesOf(
   const pieces: Uint8Array[] = [];
   let size = 0;
   const end = (): unknown => 'destroy' in body && body.destroy();
-  // The SDK does not end a body that is being read.
+  // The SDK does not abort the reading of a body.
   signal.addEventListener('abort', end, { once: true });
   try {
     if (Number(length) > largest) return undefined;

@@ -2,14 +2,14 @@ import type { AwsScope } from '../contracts/target.ts';
 import { aborted, classify, unanswered } from './classify.ts';
 import type { AwsError, AwsErrorKind } from './errors.ts';
 
-/** For one call with its connection and, where the SDK retries, all of its tries. Milliseconds. */
+/** One call with its connection and, where the SDK retries, all tries. Milliseconds. */
 export const CALL_DEADLINE_MS = 10_000;
 
-/** What is attempted, for errors. */
+/** The call, for errors. */
 export interface Call {
   /** `eks:ListClusters in 111122223333/eu-central-1`. */
   readonly object: string;
-  /** Instead of the general ones. */
+  /** Replace the general remedies. */
   readonly remedies?: Readonly<Partial<Record<AwsErrorKind, string>>>;
 }
 
@@ -19,9 +19,9 @@ export function describeCall(action: string, { account, region }: Pick<AwsScope,
 }
 
 /**
- * Makes one call to AWS, with a deadline beside the caller's signal.
+ * Makes one call to AWS, with a deadline besides the caller's signal.
  *
- * @param send gets the signal that ends it; it is not waited for when it does not heed that signal
+ * @param send gets the combined signal, and is abandoned if it ignores it
  * @throws AwsError
  */
 export async function callAws<T>(
@@ -34,7 +34,7 @@ export async function callAws<T>(
   const both = AbortSignal.any([signal, deadline]);
   const ended = Promise.withResolvers<never>();
   const end = (): void => ended.reject(both.reason);
-  // The SDK looks at a signal only while a request is out, not while it fetches credentials or waits for its next try.
+  // The SDK heeds a signal only during a request, not while it fetches credentials or waits for a retry.
   both.addEventListener('abort', end, { once: true });
   try {
     return await Promise.race([send(both), ended.promise]);

@@ -23,7 +23,10 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
 const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
 const CLOCK = 'Set the clock of this machine: AWS accepts no request that is signed more than five minutes off.';
 
-/** EKS tries a launch template with the rights of its caller, and only the message of its InvalidRequestException says that they do not suffice. */
+/**
+ * EKS uses a launch template with the permissions of the caller; only the message of its InvalidRequestException says
+ * when they are missing.
+ */
 const DENIED_IN_WORDS = /\bnot authorized\b|\bEncoded authorization failure\b/i;
 
 /** Error codes of all services in use, by meaning (Common Error Types of each API reference; `RETRYABLE` codes of the SDK). */
@@ -86,12 +89,12 @@ const UNREACHABLE =
   /^(?:E[A-Z_]{2,30}|CERT_\w{1,40}|UND_ERR_\w{1,30}|DEPTH_ZERO_\w{1,40}|UNABLE_TO_\w{1,40}|SELF_SIGNED_\w{1,40})$/;
 
 /**
- * What an error of the SDK means. Nothing of an answer is kept but the error's code and, where access is denied, the message:
- * it names who may not do what. The error itself is not kept as cause, because the SDK attaches the answer to it.
+ * Classifies an error of the SDK. Keeps only the error code and, for a denied access, the message that says who may not
+ * do what. The error itself is not kept as cause, because the SDK attaches the response to it.
  *
- * @param error what an SDK client threw; an AwsError (of credentials) is handed on as it is
- * @param object what was attempted where: `eks:ListClusters in 111122223333/eu-central-1`
- * @param remedies for what the caller knows better than this list
+ * @param error what an SDK client threw; an AwsError (of credentials) is returned unchanged
+ * @param object the call: `eks:ListClusters in 111122223333/eu-central-1`
+ * @param remedies where the caller knows better than this table
  */
 export function classify(
   error: unknown,
@@ -126,7 +129,7 @@ export function unanswered(object: string, milliseconds: number): AwsError {
   return new AwsError({ kind: 'unavailable', object, problem, remedy: REMEDY.unavailable });
 }
 
-/** What AWS answered, or was to be asked, cannot be used. `problem` quotes nothing that is not printable. */
+/** An unusable answer or call. `problem` contains printable text only. */
 export function invalid(object: string, problem: string, remedy = REMEDY.invalid): AwsError {
   return new AwsError({ kind: 'invalid', object, problem, remedy });
 }
@@ -143,7 +146,7 @@ function meaningOf(error: unknown): Meaning {
   return { kind: 'unavailable', problem: 'the call failed' };
 }
 
-/** For codes that are in no list, and answers without one. */
+/** For unknown or missing codes. */
 function meaningOfStatus(status: number): Meaning {
   if (status === 401 || status === 403) return DENIED;
   if (status === 404) return { kind: 'not-found', problem: 'it does not exist' };
@@ -153,7 +156,7 @@ function meaningOfStatus(status: number): Meaning {
   return { kind: 'invalid', problem: `the call was rejected with status ${status}` };
 }
 
-/** `code` is what Node.js gives errors of sockets and name resolution; `name` is the code of the service. */
+/** `code` is set by Node.js for socket and DNS errors; `name` is the code of the service. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   return 'code' in error && typeof error.code === 'string' && statusOf(error) === undefined ? error.code : error.name;
@@ -166,7 +169,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined;
 }
 
-/** The message of a refusal by IAM. What EC2 encodes in it helps nobody without another call. */
+/** The message of a denial by IAM. EC2 encodes a part that cannot be read without another call; it is dropped. */
 function refusalOf(error: unknown): string {
   if (!(error instanceof Error) || !('$fault' in error)) return '';
   const [said = ''] = error.message.split(/\.? ?Encoded authorization/);

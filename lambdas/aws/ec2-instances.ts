@@ -6,20 +6,24 @@ import { invalid } from './classify.ts';
 import { createScopedClients } from './scoped-clients.ts';
 import type { CredentialsOf } from './spoke-credentials.ts';
 
-/** Which instances are asked for. */
+/** Which instances to read. */
 export interface InstanceQuery {
-  /** At most 2,000 names of Nodes. Those that cannot be instances, as those of Fargate and hybrid nodes, are not asked for. */
+  /** At most 2,000 names of Nodes. Names that cannot be instances, such as Fargate and hybrid nodes, are skipped. */
   readonly nodes: readonly string[];
-  /** Where it is known, instances of other VPCs are left out. */
+  /** If known, instances of other VPCs are dropped. */
   readonly vpcId?: string | undefined;
-  /** All instances that are tagged for the cluster of this name, instead of those of the nodes; also those that are starting, ending or stopped: they have their addresses. */
+  /**
+   * All instances tagged for the cluster of this name, instead of those of the nodes; pending, stopping and stopped
+   * ones too, because they keep their addresses.
+   */
   readonly cluster?: string;
 }
 
 /**
- * The EC2 instances of a query, page by page and each once, as DescribeInstances gives them (`Instance` of the EC2 API reference).
+ * The EC2 instances of a query, page by page and each once, as in DescribeInstances (`Instance` of the EC2 API
+ * reference).
  *
- * @throws AwsError also when there are more than 20,000
+ * @throws AwsError also for more than 20,000
  */
 export type ListInstances = (
   scope: AwsScope,
@@ -29,7 +33,7 @@ export type ListInstances = (
 
 export interface InstanceReaderOptions {
   readonly credentials: CredentialsOf;
-  /** Of every client, beside Region and credentials. */
+  /** Options of every client, besides Region and credentials. */
   readonly config?: EC2ClientConfig;
 }
 
@@ -42,25 +46,25 @@ export interface InstanceFilter {
 /** Names in one call of {@link ListInstances}. */
 const MAX_NODES = 2_000;
 const RUNNING = ['running'];
-/** Source: EC2 API reference, `InstanceState`. What is terminated has no address any more. */
+/** Source: EC2 API reference, `InstanceState`. A terminated instance has no address. */
 const NOT_TERMINATED = [...RUNNING, 'pending', 'shutting-down', 'stopping', 'stopped'];
-/** Of one call in all filters (EC2 API reference, FilterLimitExceeded): two are taken by the state and the VPC. */
+/** Filter values of one call (EC2 API reference, FilterLimitExceeded): state and VPC take two. */
 const MAX_VALUES = 200 - 2;
 /** Instances of one page (EC2 API reference, DescribeInstances). */
 const PAGE = 1_000;
-/** Of nodes: more than one page comes only when instances of several VPCs have the same name. */
+/** Pages for nodes: several only if instances of several VPCs have the same name. */
 const MAX_PAGES = 5;
-/** Of a cluster. EC2 may give pages that are not full. */
+/** Pages for a cluster. EC2 may return partial pages. */
 const MAX_CLUSTER_PAGES = 100;
-/** Of one query. */
+/** Instances of one query. */
 const MAX_INSTANCES = 20_000;
-/** In one account and Region. Fewer when EC2 throttles. */
+/** Calls a second in one account and Region; fewer when EC2 throttles. */
 const CALLS_PER_SECOND = 20;
 
-/** RFC 1123 subdomain, as names of Nodes are. It has no `*`, `?` or `\`, which mean something to a filter. */
+/** RFC 1123 subdomain, like Node names. No `*`, `?` or `\`, which are special in a filter. */
 const NODE_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const INSTANCE_ID = /^(?<id>i-[0-9a-f]{8,40})(?:\.|$)/;
-/** Names of clusters, and none of the characters that mean something to a filter. */
+/** Cluster names, without characters that are special in a filter. */
 const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 /** Pods of Fargate, and hybrid nodes (managed instances of Systems Manager). */
 const NO_INSTANCE = /^(?:fargate-|mi-)/;
@@ -68,7 +72,7 @@ const NO_INSTANCE = /^(?:fargate-|mi-)/;
 /** One client for each scope, kept with its connections. */
 export function createInstanceReader({ credentials, config = {} }: InstanceReaderOptions): ListInstances {
   const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
-    // The pace tries again, not the SDK: only so are all calls to one scope counted together.
+    // The pace retries, not the SDK, so that all calls to one scope count together.
     return new EC2Client({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
   });
   return async function* listInstances(scope, query, signal) {
@@ -96,7 +100,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
             { Name: 'instance-state-name', Values: states },
             ...(vpcId === undefined ? [] : [{ Name: 'vpc-id', Values: [vpcId] }]),
           ],
-          // Instances of EKS Auto Mode are managed resources, and an account may hide those.
+          // Instances of EKS Auto Mode are managed resources, which an account may hide.
           IncludeManagedResources: true,
           MaxResults: PAGE,
           ...(nextToken && { NextToken: nextToken }),
@@ -113,14 +117,14 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
             'Use ec2 without Machines, Nodes or patterns in every policy for this cluster: then only the nodes that ask are read.',
           );
         if (instances.length > 0) yield instances;
-        // The last page has an empty one.
+        // The last page has an empty token.
         nextToken = NextToken === '' ? undefined : NextToken;
       }
     }
   };
 }
 
-/** EC2 joins filters by *and*, so that each tag has a call of its own. */
+/** EC2 combines filters with *and*, so each tag needs its own call. */
 function clusterFilters(cluster: string): readonly InstanceFilter[] {
   return [
     ...EKS_CLUSTER_TAGS.map((tag) => ({ name: `tag:${tag}` as const, values: [cluster] })),
@@ -129,10 +133,10 @@ function clusterFilters(cluster: string): readonly InstanceFilter[] {
 }
 
 /**
- * What to ask EC2 for: each name once, none that cannot be the name of an instance.
+ * The names to query: each once, without those that cannot be an instance.
  *
- * Source: EC2 user guide, "Amazon EC2 instance hostname types": a node is called by the private IP DNS name or by the resource name, which
- * begins with the instance id; nodes of EKS Auto Mode by the instance id alone.
+ * Source: EC2 user guide, "Amazon EC2 instance hostname types": a node is called by the private IP DNS name or by the
+ * resource name, which begins with the instance id; nodes of EKS Auto Mode by the instance id alone.
  */
 export function instanceFilters(nodes: readonly string[]): readonly InstanceFilter[] {
   const ids = new Set<string>();

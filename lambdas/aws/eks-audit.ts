@@ -33,10 +33,10 @@ export interface EksAuditReader {
   nodegroups(signal: AbortSignal): Promise<readonly EksNodegroup[]>;
 }
 
-/** A cluster has two at most; room for a change of that. */
+/** A cluster has at most two; leaves room for more. */
 const MAX_AUTHORITIES = 20;
 
-/** The format of ids is not documented: whatever is printable and can stand in a path. */
+/** The format of ids is undocumented: any printable text that is valid in a path. */
 const AUTHORITY_ID = /^[\x21-\x7e]{1,256}$/;
 const SIGNING: ReadonlySet<unknown> = new Set(['NOT_USED', 'ACTIVATING', 'IN_USE']);
 const DISTRIBUTION: ReadonlySet<unknown> = new Set(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']);
@@ -126,7 +126,7 @@ function readAuthority(authority: CertificateAuthority | undefined, id: string, 
 }
 
 /**
- * PEM text out of base64. For one authority the documentation only says "the Base64-encoded public certificate": DER is taken too.
+ * Decodes PEM from base64. The documentation only says "the Base64-encoded public certificate", so DER is accepted too.
  *
  * @throws AwsError `invalid`
  */

@@ -7,12 +7,12 @@ import type { CredentialsOf } from './spoke-credentials.ts';
 
 export interface EksReaderOptions {
   readonly credentials: CredentialsOf;
-  /** Of every client, beside Region and credentials. */
+  /** Options of every client, besides Region and credentials. */
   readonly config?: EKSClientConfig;
 }
 
 /**
- * Makes one call to EKS when it is its turn, and again where it is throttled or not answered.
+ * Makes one call to EKS in its turn; retries if throttled or unanswered.
  *
  * @throws AwsError
  */
@@ -26,13 +26,16 @@ export interface EksPage {
 
 /** The largest page of every list (EKS API reference). */
 export const PAGE = 100;
-/** All calls to one account and Region, of all its clusters together: 100 clusters in ten seconds. Fewer when EKS throttles. */
+/**
+ * Calls a second to one account and Region, for all clusters together: 100 clusters in ten seconds. Fewer when EKS
+ * throttles.
+ */
 const CALLS_PER_SECOND = 10;
 
 /** One client and one pace for each scope, kept with its connections. */
 export function createEksCalls({ credentials, config = {} }: EksReaderOptions): (scope: AwsScope) => CallEks {
   const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
-    // The pace tries again, not the SDK: only so are all calls to one scope counted together.
+    // The pace retries, not the SDK, so that all calls to one scope count together.
     return new EKSClient({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
   });
   return (scope) => {
@@ -43,10 +46,11 @@ export function createEksCalls({ credentials, config = {} }: EksReaderOptions): 
 }
 
 /**
- * The pages of a list of EKS. The paginators of the SDK end with the first call that fails: tried again, they would show the rest of the list as empty.
+ * The pages of a list of EKS. A paginator of the SDK ends at the first failed call; retried, it would return the rest
+ * of the list as empty.
  *
- * @param object what is attempted, for the error
- * @throws AwsError `invalid` for a list that does not end
+ * @param object the call, for the error
+ * @throws AwsError `invalid` for an endless list
  */
 export async function* eksPages(
   object: string,

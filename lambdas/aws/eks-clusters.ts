@@ -8,30 +8,30 @@ import { invalid } from './classify.ts';
 import { createEksCalls, type EksReaderOptions, eksPages, PAGE } from './eks-calls.ts';
 import { isCa, isMatch, isText, MAX_CA } from './eks-values.ts';
 
-/** What DescribeCluster tells of a cluster, as far as it is used, checked and bounded. */
+/** The used part of DescribeCluster, validated and bounded. */
 export interface EksCluster {
   readonly name: string;
   readonly arn: string;
   /** `ACTIVE`, `CREATING`, `UPDATING`, `DELETING`, `FAILED`, `PENDING` or something newer. */
   readonly status: string;
-  /** `https://` URL; absent while the cluster is created, as the next one is. */
+  /** `https://` URL; like the CA, absent during creation. */
   readonly endpoint?: string;
-  /** PEM certificates, base64-encoded as EKS gives them. */
+  /** PEM certificates, base64-encoded as in the answer of EKS. */
   readonly certificateAuthority?: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly vpcId?: string;
   readonly endpointAccess: EndpointAccess;
   readonly serviceCidrs: readonly string[];
-  /** Where its hybrid nodes are. */
+  /** CIDRs of its hybrid nodes. */
   readonly remoteNodeNetworks: readonly string[];
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`. */
   readonly authenticationMode?: string;
 }
 
-/** Who reaches the endpoint: everybody, only whom its `publicAccessCidrs` name, or only its VPC and what is routed there. */
+/** Who can reach the endpoint: everyone, only `publicAccessCidrs`, or only its VPC and networks routed to it. */
 export type EndpointAccess = 'public' | 'allow-list' | 'private';
 
-/** Reads EKS. Any number of calls may be wanted at once: those to one account and Region are started evenly, ten a second. */
+/** Reads EKS. Calls may be concurrent: those to one account and Region are started evenly, ten a second. */
 export interface EksReader {
   /**
    * The names of all clusters, page by page.
@@ -39,18 +39,18 @@ export interface EksReader {
    * @throws AwsError
    */
   listClusters(scope: AwsScope, signal: AbortSignal): AsyncIterable<readonly string[]>;
-  /** @throws AwsError `not-found` when there is no such cluster */
+  /** @throws AwsError `not-found` if the cluster does not exist */
   describeCluster(scope: AwsScope, name: string, signal: AbortSignal): Promise<EksCluster>;
 }
 
-/** Of one list: 10,000 clusters in one account and Region. */
+/** Pages of one list: 10,000 clusters in one account and Region. */
 const MAX_PAGES = 100;
 /** Tags of one resource, characters of a key and of a value (EKS user guide, "Tag restrictions"). */
 const MAX_TAGS = 50;
 const MAX_KEY = 128;
 const MAX_VALUE = 256;
 
-/** In `publicAccessCidrs`, as EKS writes it where none are given. The default lane has IPv4 addresses. */
+/** Default of `publicAccessCidrs`. The default lane has IPv4 addresses. */
 const EVERYBODY = '0.0.0.0/0';
 
 /** EKS API reference, CreateCluster. */
@@ -94,7 +94,7 @@ function clusterNames(names: readonly unknown[] | undefined, object: string): re
   });
 }
 
-/** @throws AwsError `invalid`: what cannot be used as it is, is not used in part either. */
+/** @throws AwsError `invalid`; an invalid answer is not used in part */
 function readCluster(cluster: Cluster | undefined, name: string, object: string): EksCluster {
   const wrong = (field: string, what: string) => invalid(object, `cluster.${field} ${what}`);
   if (cluster === undefined) throw invalid(object, 'the answer holds no cluster');

@@ -18,7 +18,7 @@ const PARTITIONS: readonly Partition[] = [
   { id: 'aws-iso-f', regions: /^us-isof-[a-z]+-\d+$/, suffix: 'csp.hci.ic.gov', dualStack: 'api.aws.hci.ic.gov' },
 ];
 
-/** The partition of a Region; `aws` for a name that none of them has. */
+/** The partition of a Region; `aws` for an unknown Region. */
 export function partitionOf(region: string): string {
   return PARTITIONS.find(({ regions }) => regions.test(region))?.id ?? 'aws';
 }
@@ -27,23 +27,26 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /** `0A1B.gr7.eu-central-1.eks.amazonaws.com`: everything below `eks.<suffix>` is EKS's own. */
 const IPV4 = new RegExp(String.raw`^${LABEL}(?:\.${LABEL})?\.(?<region>[a-z0-9-]+)\.eks\.(?<suffix>[a-z0-9.-]+)$`);
 /**
- * Of IPv6 clusters since October 2024. `<Region>.api.aws` belongs to all services, and some have names there that a customer chooses: only what cannot be one of theirs is
- * EKS's, a label `eks-cluster`, or the 32 digits of an EKS cluster below the two letters and the digit of its cell.
+ * IPv6 clusters since October 2024. All services share `<Region>.api.aws`, and customers choose some of the names
+ * there: only names that no customer can have belong to EKS, a label `eks-cluster`, or the 32 digits of a cluster below
+ * the two letters and digit of its cell.
  */
 const DUAL_STACK = new RegExp(
   String.raw`^(?:${LABEL}(?:\.${LABEL})?\.eks-cluster|[0-9a-f]{32}\.[a-z]{2}\d)\.(?<region>[a-z0-9-]+)\.(?<dualStack>api\.[a-z0-9.-]+)$`,
 );
 
 /**
- * The Region of the EKS cluster whose API server has this URL; undefined for every other server, and for a partition that is not known here.
+ * The Region of the EKS cluster whose API server has this URL; undefined for every other server, and for an unknown
+ * partition.
  *
- * The host, port 443 and nothing else: EKS gives no other URL. Source: Amazon EKS User Guide, "Cluster API server endpoint". For China it prints
- * `<Region>.amazonwebservices.com.cn` too; clusters there have `<Region>.eks.amazonaws.com.cn`, so that only this one is taken.
+ * Only host and port 443: EKS has no other URLs. Source: Amazon EKS User Guide, "Cluster API server endpoint". For
+ * China it also prints `<Region>.amazonwebservices.com.cn`; clusters there have `<Region>.eks.amazonaws.com.cn`, so
+ * only that one is accepted.
  */
 export function regionOfEksEndpoint(endpoint: string): string | undefined {
   if (!URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);
-  // The parser leaves out port 443, and makes lower case of the host.
+  // The parser drops port 443 and lowercases the host.
   if (url.href !== `https://${url.hostname}/`) return undefined;
   const { region, suffix, dualStack } = (IPV4.exec(url.hostname) ?? DUAL_STACK.exec(url.hostname))?.groups ?? {};
   if (region === undefined) return undefined;
@@ -54,10 +57,10 @@ export function regionOfEksEndpoint(endpoint: string): string | undefined {
 }
 
 /**
- * Whether a server may be given the token of an EKS cluster. Pure.
+ * Whether a server may receive the token of an EKS cluster. Pure.
  *
  * @param endpoint URL of the API server
- * @param region of the cluster; undefined where only a kubeconfig says where it is, which may be in any Region
+ * @param region of the cluster; undefined if only a kubeconfig names the server, which may be in any Region
  */
 export type IsEksEndpoint = (endpoint: string, region: string | undefined) => boolean;
 

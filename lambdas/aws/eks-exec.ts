@@ -1,13 +1,13 @@
 import { CLUSTER_NAME, REGION_NAME } from '../identifiers.ts';
 import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 
-/** What `aws eks get-token` is asked for. */
+/** Arguments of `aws eks get-token`. */
 export interface EksExec {
   readonly region: string;
   readonly clusterName: string;
-  /** ARN of the role that the token is of. @default the identity that asks */
+  /** ARN of the role of the token. @default the caller's identity */
   readonly role?: string | undefined;
-  /** Of the shared configuration files. @default as the environment says */
+  /** Profile of the shared configuration files. @default from the environment */
   readonly profile?: string | undefined;
 }
 
@@ -16,7 +16,10 @@ const ARGUMENTS =
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
-/** Fields of an `exec`, and what each may hold. The last two are added by `kubectl config`. Source: client-go, tools/clientcmd/api/v1/types.go, `ExecConfig`. */
+/**
+ * Fields of an `exec` and their allowed values. `kubectl config` adds the last two. Source: client-go,
+ * tools/clientcmd/api/v1/types.go, `ExecConfig`.
+ */
 const FIELDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   [
     'apiVersion',
@@ -33,15 +36,15 @@ const FIELDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
 ]);
 
 const ROLE = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
-/** Printable, as it stands between brackets in a configuration file. */
+/** Printable, as a section name of a configuration file. */
 const PROFILE = /^[^\p{Cc}[\]]{1,255}$/u;
 
 /**
- * Reads the `exec` of a kubeconfig user, where it is exactly what `aws eks update-kubeconfig` writes; undefined for every other, with one argument, variable or
- * field more. Pure.
+ * Reads the `exec` of a kubeconfig user if it is exactly what `aws eks update-kubeconfig` writes; undefined for any
+ * other one, with one more argument, variable or field. Pure.
  *
- * Source: aws-cli, awscli/customizations/eks/update_kubeconfig.py, `get_user_entry`, alike in v1 (1.45.55) and v2. Before 1.27.86 without `--output json`. The `--cluster-id`
- * of local clusters on Outposts is another token.
+ * Source: aws-cli, awscli/customizations/eks/update_kubeconfig.py, `get_user_entry`, the same in v1 (1.45.55) and v2.
+ * Before 1.27.86 without `--output json`. The `--cluster-id` of local clusters on Outposts gives another token.
  */
 export function readEksExec(exec: JsonObject): EksExec | undefined {
   const { apiVersion, command, args, env } = exec;

@@ -14,39 +14,41 @@ import { type EksReaderOptions, PAGE } from './eks-calls.ts';
 import { createEksObjects, type NamedNodegroup, type Wrong } from './eks-objects.ts';
 import { isMatch, isText, isTime } from './eks-values.ts';
 
-/** Node groups of one cluster: what their next update depends on, and that update. */
+/** Node groups of one cluster: what their next update depends on, and the update itself. */
 export interface EksNodeGroups {
   /** @param tag whose value is `mode`. @throws AwsError */
   cluster(tag: string, signal: AbortSignal): Promise<Pick<ObservedEksCluster, 'status' | 'version' | 'mode'>>;
   /** @throws AwsError */
   nodeGroups(signal: AbortSignal): Promise<readonly Omit<ObservedNodeGroup, 'updates'>[]>;
-  /** @param nodegroup whose they are; undefined for those of the cluster itself. @throws AwsError */
+  /** @param nodegroup undefined for the updates of the cluster itself. @throws AwsError */
   updates(nodegroup: string | undefined, signal: AbortSignal): Promise<readonly ObservedUpdate[]>;
   /**
-   * Has EKS replace all nodes of a group by new ones of the same Kubernetes version, with its latest image, and never by force. EKS takes calls with the same token as one.
+   * Lets EKS replace all nodes of a group by new ones of the same Kubernetes version with its latest image, never by
+   * force. EKS deduplicates calls with the same token.
    *
-   * @throws AwsError `denied` where EKS says so, in a code or in words; `unavailable` and `aborted` leave open whether EKS has it
+   * @throws AwsError `denied` by code or by message; after `unavailable` and `aborted` EKS may or may not have the call
    */
   update(nodegroup: string, clientRequestToken: string, signal: AbortSignal): Promise<NodeGroupUpdate>;
 }
 
 /**
- * What became of a call of UpdateNodegroupVersion:
+ * The result of UpdateNodegroupVersion:
  *
  * - `begun`: EKS makes the update with this id.
- * - `refused`: the group or its owner is in the way (InvalidParameterException, InvalidRequestException): no room for another node, for example.
- * - `busy`: another change of the group is under way (ResourceInUseException).
+ * - `refused`: the group or its owner prevents it (InvalidParameterException, InvalidRequestException): no room for
+ * another node, for example.
+ * - `busy`: another change of the group is in progress (ResourceInUseException).
  */
 export type NodeGroupUpdate =
   | { readonly kind: 'begun'; readonly id: string }
   | { readonly kind: 'refused' | 'busy'; readonly problem: Problem };
 
-/** Of one group or cluster, in all its life. */
+/** Updates of one group or cluster, in all its life. */
 const MAX_UPDATES = 500;
 const MAX_ISSUES = 20;
 const MAX_TEXT = 200;
 
-/** A UUID, says the reference. */
+/** A UUID, according to the reference. */
 const UPDATE_ID = /^[A-Za-z0-9-]{1,64}$/;
 const STATUS = /^[A-Z_]{1,40}$/;
 const WORD = /^[A-Za-z]{1,60}$/;
@@ -124,7 +126,7 @@ export function createEksNodeGroups(
   };
 }
 
-/** What EKS says of the state of its own object is kept, for people. */
+/** EKS's own message about its object is kept, for people. */
 function refusalOf(error: unknown, object: string): Exclude<NodeGroupUpdate, { kind: 'begun' }> | undefined {
   if (!(error instanceof Error)) return undefined;
   const kind = REFUSED.get(error.name);
@@ -175,7 +177,7 @@ function readUpdate(update: Update | undefined, id: string, wrong: Wrong): Obser
   return { id, status, type, createdAt: createdAt.getTime(), errors: codesOf(errors, 'errorCode') };
 }
 
-/** One without a code is one all the same. */
+/** An issue without a code also counts. */
 function codesOf(items: readonly unknown[], field: string): readonly string[] {
   return items.slice(0, MAX_ISSUES).map((item) => {
     const code: unknown = typeof item === 'object' && item !== null ? Reflect.get(item, field) : undefined;

@@ -21,16 +21,16 @@ import {
 import { isMatch, isTime } from './eks-values.ts';
 import { AwsError } from './errors.ts';
 
-/** What is wrong with an answer. */
+/** A problem of an answer. */
 export type Wrong = (problem: string, remedy?: string) => AwsError;
 
-/** Objects of a cluster that EKS lists by id and describes one by one. */
+/** Objects of a cluster that EKS lists by id and describes singly. */
 export interface EksList<D, T> {
   /** `eks:ListNodegroups` */
   readonly list: string;
   /** `eks:DescribeNodegroup` */
   readonly describe: string;
-  /** Of the list. */
+  /** Field of the list. */
   readonly remedies?: Call['remedies'];
   readonly max: number;
   readonly id: RegExp;
@@ -38,7 +38,7 @@ export interface EksList<D, T> {
   readonly idWords: string;
   page(nextToken: string | undefined): SendEks<EksPage>;
   one(id: string): SendEks<D>;
-  /** @throws AwsError `invalid`: what cannot be used as it is, is not used in part either. */
+  /** @throws AwsError `invalid`; an invalid answer is not used in part */
   read(described: D, id: string, wrong: Wrong): T;
 }
 
@@ -60,11 +60,11 @@ export interface EksObjects {
     signal: AbortSignal,
     read: (named: NamedNodegroup, nodegroup: Nodegroup, wrong: Wrong) => T,
   ): Promise<readonly T[]>;
-  /** What is deleted between list and description is not there. @throws AwsError */
+  /** Objects deleted between list and description are absent. @throws AwsError */
   each<D, T>(list: EksList<D, T>, signal: AbortSignal): Promise<readonly T[]>;
 }
 
-/** Of the list of one cluster's objects. */
+/** Pages of the list of one cluster's objects. */
 const MAX_PAGES = 10;
 /** The quota is 30, and can be raised. */
 const MAX_NODEGROUPS = 500;

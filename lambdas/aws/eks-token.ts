@@ -7,31 +7,34 @@ import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 import { Sha256 } from './sha256.ts';
 
-/** What an aws-iam-authenticator decodes, EKS's own too (aws-iam-authenticator pkg/token/token.go: `v1Prefix`, `maxTokenLenBytes`). */
+/**
+ * What aws-iam-authenticator accepts, EKS's own included (aws-iam-authenticator pkg/token/token.go: `v1Prefix`,
+ * `maxTokenLenBytes`).
+ */
 const PREFIX = 'k8s-aws-v1.';
 const MAX_TOKEN = 4_096;
 const CLUSTER_HEADER = 'x-k8s-aws-id';
-/** X-Amz-Expires in seconds, as all clients send it; the authenticator does not heed it. */
+/** X-Amz-Expires in seconds, the same as in all clients; the authenticator ignores it. */
 const EXPIRES = 60;
 /**
- * A token is renewed when it is so old. It ends 15 minutes after X-Amz-Date, clients count on 14, and one minute is for the sweep that
- * uses it. Milliseconds.
+ * Age at which a token is renewed. It expires 15 minutes after X-Amz-Date, clients assume 14, and one minute is for the
+ * sweep that uses it. Milliseconds.
  */
 const RENEW_AFTER_MS = 13 * 60_000;
-/** A token is worth nothing after its credentials; a minute before, for the same reason. Milliseconds. */
+/** A token dies with its credentials; renewed this long before, for the same reason. Milliseconds. */
 const BEFORE_CREDENTIALS_END_MS = 60_000;
-/** Tokens kept; each is about a kilobyte. */
+/** Most cached tokens; each has about a kilobyte. */
 const MAX_TOKENS = 1_000;
 
 const AUTHENTICATOR_ID = /^[\x21-\x7e]{1,255}$/;
 const REGION = /^[a-z]{2,10}(?:-[a-z]{1,20}){1,3}-\d{1,2}$/;
 
 /**
- * A bearer token for one cluster, the newest that is kept or a new one.
+ * A bearer token for one cluster, from the cache or new.
  *
- * @param authenticatorId of EKS the name of the cluster, of EKS Anywhere its id of aws-iam-authenticator
- * @param region whose STS answers the cluster: that of the EKS cluster
- * @throws AwsError `expired` without usable credentials, `invalid` when no token can be made
+ * @param authenticatorId for EKS the name of the cluster, for EKS Anywhere its id in aws-iam-authenticator
+ * @param region of the STS that the cluster calls: that of the EKS cluster
+ * @throws AwsError `expired` without usable credentials, `invalid` if no token can be made
  */
 export type SignToken = (authenticatorId: string, region: string) => Promise<string>;
 
@@ -48,14 +51,15 @@ interface KeptToken {
 }
 
 /**
- * Signs tokens for aws-iam-authenticator: a presigned call of `GetCallerIdentity` at the STS of the Region, which the authenticator makes
- * to learn who we are. The header with the id is signed, so that a token is good for one cluster only.
+ * Signs tokens for aws-iam-authenticator: a presigned call of `GetCallerIdentity` at the STS of the Region, which the
+ * authenticator makes to identify the caller. The header with the id is signed, so a token is valid for one cluster
+ * only.
  *
- * Source: aws-iam-authenticator, pkg/token/token.go (`Verify`). Its list of query parameters is why no helper of the SDK presigns here: those add
- * `x-id` or `X-Amz-Content-Sha256`.
+ * Source: aws-iam-authenticator, pkg/token/token.go (`Verify`). It accepts a fixed list of query parameters, so no
+ * presigning helper of the SDK is used: those add `x-id` or `X-Amz-Content-Sha256`.
  */
 export function createTokenSigner({ credentials, now = Date.now }: TokenSignerOptions = {}): SignToken {
-  // Called never: it knows where the default chain and the endpoints of all partitions are.
+  // Makes no calls: it knows the default credential chain and the endpoints of all partitions.
   const sts = new STSClient(credentials === undefined ? {} : { credentials });
   const provider = credentials ?? sts.config.credentials;
   const kept = new Map<string, KeptToken>();

@@ -1,6 +1,6 @@
 import { LAST_INSTANT } from '../time.ts';
 
-// The types of the SDK tell what AWS promises; nothing checks it before us.
+// The types of the SDK are promises that nothing has checked.
 
 /** Characters of base64: two certificates are under 4,000. */
 export const MAX_CA = 65_536;

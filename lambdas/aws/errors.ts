@@ -1,13 +1,13 @@
 /**
- * What is the matter with a call to AWS:
+ * Why a call to AWS failed:
  *
  * - `denied`: the role may not do it, or may not be assumed.
  * - `expired`: the credentials are no longer valid, or the clock of this machine is wrong.
  * - `region`: the Region is not enabled in that account, or does not exist.
  * - `not-found`: the cluster, bucket, queue or secret does not exist.
- * - `throttled`: AWS asked to be called less often, also after all tries.
- * - `conflict`: a conditional write found something else than what was read.
- * - `invalid`: AWS refused the call as malformed, or what it answered cannot be used.
+ * - `throttled`: AWS throttled every try.
+ * - `conflict`: a conditional write found another version.
+ * - `invalid`: AWS rejected the call as malformed, or its answer cannot be used.
  * - `aborted`: the caller's signal.
  * - `unavailable`: AWS did not answer, or not in time.
  */
@@ -24,7 +24,7 @@ export type AwsErrorKind =
 
 export interface AwsErrorDetails {
   readonly kind: AwsErrorKind;
-  /** What was attempted where: `eks:ListClusters in 111122223333/eu-central-1`. */
+  /** The call: `eks:ListClusters in 111122223333/eu-central-1`. */
   readonly object: string;
   /** What happened, without a full stop. */
   readonly problem: string;

@@ -4,7 +4,10 @@ import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
 import { AwsError } from './errors.ts';
 
-/** Entries and bytes that PutEvents takes at once. Source: EventBridge API Reference, PutEvents; the quota of a request is that of an entry. */
+/**
+ * Most entries and bytes of one PutEvents. Source: EventBridge API Reference, PutEvents; the quota of a request is that
+ * of an entry.
+ */
 const MAX_ENTRIES = 10;
 const MAX_REQUEST = 256 * 1024;
 const SOURCE = 'certmarshal';
@@ -12,18 +15,18 @@ const SOURCE = 'certmarshal';
 /** One event for the default bus of the account and Region. */
 export interface BusEntry {
   readonly detailType: string;
-  /** Becomes JSON. */
+  /** Encoded as JSON. */
   readonly detail: object;
 }
 
 export interface UnsentEvents<T> {
-  /** Those that EventBridge did not take, in their order. */
+  /** Those not accepted, in their order. */
   readonly unsent: readonly T[];
-  /** Why; the first reason of them. */
+  /** The first failure. */
   readonly error?: AwsError;
 }
 
-/** Sends events. All are tried, whatever becomes of the others; what failed is returned, not thrown. */
+/** Sends events. Tries all; failures are returned, not thrown. */
 export type SendEvents = <T extends BusEntry>(entries: readonly T[], signal: AbortSignal) => Promise<UnsentEvents<T>>;
 
 export function createEventSender(client = new EventBridgeClient()): SendEvents {
@@ -53,7 +56,7 @@ function refused(code: string): AwsError {
   return new AwsError({ kind: 'unavailable', object: OBJECT, problem, remedy: 'The next run sends them again.' });
 }
 
-/** Of each entry why it was not taken; undefined where it was. */
+/** For each entry its failure; undefined if it was accepted. */
 async function putBatch(
   client: EventBridgeClient,
   batch: readonly BusEntry[],

@@ -3,34 +3,38 @@ import { gunzip, gzip } from 'node:zlib';
 import { type BucketOptions, createByteObjects } from './byte-objects.ts';
 import { invalid } from './classify.ts';
 
-/** The largest object that is read or written, in bytes of JSON: the registry of 10,000 clusters is under half of it. */
+/** The largest object. The registry of 10,000 clusters is under half of it. Bytes of JSON. */
 const MAX_OBJECT = 32 * 1024 * 1024;
-/** The fastest: JSON of clusters becomes a tenth of its size, and little less with more time. */
+/** The fastest level: JSON of clusters shrinks to a tenth, and hardly more at other levels. */
 const GZIP_LEVEL = 1;
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
 export interface JsonObject {
-  /** Undefined when it is damaged, that is no JSON or larger than 32 MiB: then it is only good to be written anew. */
+  /** Undefined if damaged, that is not JSON or larger than 32 MiB: then it can only be replaced. */
   readonly value: unknown;
-  /** Of the version that was read, for a write that replaces just that one. Undefined where what was read is not to be replaced: then the write makes a new object. */
+  /**
+   * Version that was read, for a write that replaces exactly it. Undefined if the object must not be replaced: the
+   * write then creates a new one.
+   */
   readonly etag: string | undefined;
 }
 
-/** JSON in one bucket; under a key that ends in `.gz` it is compressed. No error quotes anything of an object. */
+/** JSON in one bucket; compressed under keys that end in `.gz`. Errors quote nothing of an object. */
 export interface JsonObjects {
   /**
-   * @returns undefined when there is no such object
+   * @returns undefined if the object does not exist
+   *
    * @throws AwsError
    */
   read(key: string, signal: AbortSignal): Promise<JsonObject | undefined>;
   /**
-   * Writes an object that nobody else has written since it was read.
+   * Writes an object unless it changed since it was read.
    *
-   * @param etag of what it replaces; undefined when there must be none
+   * @param etag of the replaced version; undefined to create the object
    * @returns its new etag
-   * @throws AwsError `conflict` when it is another one by now
+   * @throws AwsError `conflict` if it changed
    */
   write(key: string, value: unknown, etag: string | undefined, signal: AbortSignal): Promise<string>;
 }
@@ -56,7 +60,9 @@ export function createJsonObjects(options: BucketOptions): JsonObjects {
   };
 }
 
-/** JSON, compressed or not. @returns undefined for what is damaged: no JSON, or a small file that becomes a large one */
+/**
+ * Decodes JSON, compressed or not. @returns undefined if damaged: not JSON, or a small file that expands to a large one
+ */
 export async function jsonOf(bytes: Uint8Array | undefined): Promise<unknown> {
   if (bytes === undefined) return undefined;
   try {
@@ -67,7 +73,7 @@ export async function jsonOf(bytes: Uint8Array | undefined): Promise<unknown> {
   }
 }
 
-/** RFC 1952 §2.3.1. No JSON begins like that. */
+/** RFC 1952 §2.3.1. JSON never begins with it. */
 function isGzip([first, second]: Uint8Array): boolean {
   return first === 0x1f && second === 0x8b;
 }

@@ -7,20 +7,20 @@ import {
 
 /** The largest secret that Secrets Manager stores, in bytes (Secrets Manager quotas). */
 const MAX_SECRET = 65_536;
-/** For all tries of one read. Milliseconds. */
+/** Time for all tries of one read. Milliseconds. */
 const DEADLINE_MS = 5_000;
 
 /**
- * What is the matter with a secret:
+ * Why a secret cannot be used:
  *
- * - `not-found`: it does not exist, or is about to be deleted.
+ * - `not-found`: it does not exist, or is scheduled for deletion.
  * - `denied`: the function may not read it, or may not use its key.
- * - `unusable`: it holds no text, or more than a kubeconfig.
- * - `unavailable`: Secrets Manager did not answer, not in time, or asked to be called less often. Nothing is said about the secret.
+ * - `unusable`: it has no text, or more than a kubeconfig.
+ * - `unavailable`: Secrets Manager did not answer in time, or throttled. Says nothing about the secret.
  */
 export type SecretProblem = 'not-found' | 'denied' | 'unusable' | 'unavailable';
 
-/** Thrown when a kubeconfig cannot be read out of its secret. Never holds any of the secret's value. */
+/** Thrown when a kubeconfig cannot be read from its secret. Contains nothing of the secret's value. */
 export class KubeconfigSecretError extends Error {
   override readonly name = 'KubeconfigSecretError';
   readonly kind: SecretProblem;
@@ -58,9 +58,9 @@ const REMEDY: Readonly<Record<SecretProblem, string>> = {
 export type ReadKubeconfigSecret = (arn: string, signal: AbortSignal) => Promise<string>;
 
 /**
- * Reads secrets, each in the Region that its ARN names.
+ * Reads secrets, each in the Region of its ARN.
  *
- * @param options of every client; the environment says where and as whom
+ * @param options of every client; the environment has Region and credentials
  */
 export function createSecretReader(options: SecretsManagerClientConfig = {}): ReadKubeconfigSecret {
   const clients = new Map<string, SecretsManagerClient>();
@@ -89,7 +89,7 @@ async function secretString(
     });
     return SecretString;
   } catch (error) {
-    // Not kept as cause: the SDK attaches the answer to its errors, and the answer is the secret.
+    // Not kept as cause: the SDK attaches the response to its errors, which contains the secret.
     if (signal.aborted) throw new KubeconfigSecretError('unavailable', arn, 'it ran out of time');
     if (deadline.aborted) throw new KubeconfigSecretError('unavailable', arn, `no answer within ${DEADLINE_MS} ms`);
     throw refused(arn, error);
@@ -103,7 +103,7 @@ function refused(arn: string, error: unknown): KubeconfigSecretError {
   switch (name) {
     case 'ResourceNotFoundException':
       return new KubeconfigSecretError('not-found', arn, 'it does not exist, or has no current version');
-    // What GetSecretValue answers for a secret that is scheduled for deletion, and for a name that cannot be one.
+    // The answer of GetSecretValue for a secret that is scheduled for deletion, and for an invalid name.
     case 'InvalidRequestException':
     case 'InvalidParameterException':
     case 'ValidationException':

@@ -8,16 +8,16 @@ export interface ListedObject {
   readonly size: number;
 }
 
-/** Which objects a bucket has. */
+/** Lists the objects of a bucket. */
 export interface ObjectList {
   /**
-   * Every object whose key begins so, in the order of the bytes of their keys, page by page.
+   * Every object with this prefix, ordered by the bytes of the key, page by page.
    *
    * @throws AwsError
    */
   objects(prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject>;
   /**
-   * What stands between a prefix and the next slash, in order.
+   * The parts between a prefix and the next slash, in order.
    *
    * @throws AwsError
    */
@@ -36,7 +36,7 @@ export function createObjectList({ client, bucket }: BucketOptions): ObjectList 
       const command = new ListObjectsV2Command({
         Bucket: bucket,
         Prefix: prefix,
-        // Somebody else's key may have characters that XML cannot.
+        // Keys of other writers may have characters that are invalid in XML.
         EncodingType: 'url',
         Delimiter: delimiter,
         ContinuationToken: token,

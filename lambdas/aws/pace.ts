@@ -4,20 +4,20 @@ import { AwsError } from './errors.ts';
 
 /** Widest distance between two calls. Milliseconds. */
 const SLOWEST_MS = 2_000;
-/** Tries of one call that AWS throttles: about 15 s when nothing else is called, and longer while others are. */
+/** Tries of one throttled call: about 15 s without other calls, longer with them. */
 const MAX_THROTTLED = 12;
-/** Tries of one call that is not answered. */
+/** Tries of one unanswered call. */
 const MAX_UNANSWERED = 3;
 
-/** The calls of one API in one account and Region, one after the other in time, however many are wanted at once. */
+/** Paces the calls of one API in one account and Region, however many are concurrent. */
 export type Pace = <T>(call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Starts calls evenly, as a token bucket of AWS fills, and tries those again that it throttles: the distance between two calls grows by half
- * with each throttled one that was started since it last grew, and shrinks by a tenth with each answer. Calls that need longer
- * than the distance overlap. They start in the order in which they were asked for; a call that is tried again goes to the end.
+ * Starts calls evenly, like the token bucket of AWS fills, and retries throttled ones. The interval grows by half with
+ * each throttled call started since it last grew, and shrinks by a tenth with each answer. Calls longer than the
+ * interval overlap. They start in order; a retry goes to the end.
  *
- * @param callsPerSecond when nothing is throttled
+ * @param callsPerSecond without throttling
  */
 export function createPace(callsPerSecond: number): Pace {
   const fastest = 1_000 / callsPerSecond;
@@ -29,7 +29,7 @@ export function createPace(callsPerSecond: number): Pace {
   const wait = async (signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
     const left = started + distance - performance.now();
-    // Ended by the signal: the call itself then says so.
+    // Ended by the signal: the call itself reports it.
     if (left > 0) await delay(left, undefined, { signal }).catch(() => undefined);
     if (!signal.aborted) started = performance.now();
   };

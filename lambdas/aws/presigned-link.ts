@@ -19,9 +19,11 @@ export interface SignOptions {
 }
 
 /**
- * A URL that reads one object for whoever has it. Nothing is asked of AWS: whether the signer may read the object shows when it is opened.
+ * A URL that lets anyone with it read one object. Makes no call: whether the signer may read the object shows when it
+ * is opened.
  *
- * Source: Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters": the path is escaped once, the payload is not signed.
+ * Source: Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters": the path is escaped once, the
+ * payload is not signed.
  *
  * @param url of the object
  */
@@ -42,7 +44,7 @@ export async function presignedUrl(
   const { query = {} } = await signer.presign(request, {
     expiresIn: expiresInSeconds,
     signingDate: new Date(now),
-    // It says how the signature is made and is no part of what is sent.
+    // It describes the signature and is not sent.
     unhoistableHeaders: new Set([CONTENT_HASH]),
     unsignableHeaders: new Set([CONTENT_HASH]),
   });
@@ -51,8 +53,8 @@ export async function presignedUrl(
 }
 
 /**
- * A link to an object, valid for up to 12 hours; no longer than the credentials of this process, of which a function does not know when they end: S3
- * refuses the link from then on.
+ * A link to an object, valid for up to 12 hours but no longer than the credentials of this process, whose end a
+ * function does not know: S3 rejects the link from then on.
  *
  * @param key plain characters only
  * @throws AwsError `expired` without usable credentials
@@ -82,7 +84,7 @@ export function createLinks(bucket: string, client = new S3Client(), now: () => 
 
 const RENEW = 'Renew the credentials of this process; in a function the next run has new ones.';
 
-/** Where the object is, by the rules of the SDK for partitions and names of buckets. */
+/** The URL of the object, by the SDK's rules for partitions and bucket names. */
 async function urlOf({ config }: S3Client, bucket: string, region: string, key: string): Promise<URL> {
   const custom = await config.endpoint?.();
   const { url } = config.endpointProvider({

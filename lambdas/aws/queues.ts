@@ -13,34 +13,34 @@ import { AwsError } from './errors.ts';
 
 /** The most messages of one request (Amazon SQS API reference). */
 export const MAX_MESSAGES = 10;
-/** Bytes of the bodies of one batch: under the quota of SendMessageBatch, today's and the older one. */
+/** Bytes of the bodies of one batch, under the current and the older quota of SendMessageBatch. */
 const MAX_BATCH = 256 * 1024;
-/** Batches on their way at once: 10,000 clusters in about ten seconds. */
+/** Concurrent batches: 10,000 clusters in about ten seconds. */
 const IN_FLIGHT = 10;
 
 /** A message for a FIFO queue. */
 export interface OrderMessage {
   /** MessageGroupId, at most 128 characters: one message of a group is worked on at a time. */
   readonly group: string;
-  /** MessageDeduplicationId, at most 128 characters: the same within five minutes counts once. */
+  /** MessageDeduplicationId, at most 128 characters: repetitions within five minutes are dropped. */
   readonly deduplicationId: string;
   readonly body: string;
-  /** How many it is about. */
+  /** Number of clusters in it. */
   readonly clusters: number;
 }
 
-/** One message that is not in the queue, and why. */
+/** One unsent message, and why. */
 export interface UnsentOrder {
   readonly group: string;
   readonly clusters: number;
   readonly problem: string;
 }
 
-/** Thrown after everything was tried, when some of the messages are not in the queue. */
+/** Thrown after all were tried, if some messages are not in the queue. */
 export class UnsentOrdersError extends Error {
   override readonly name = 'UnsentOrdersError';
   readonly unsent: readonly UnsentOrder[];
-  /** How many clusters are in the queue all the same. */
+  /** Number of clusters that are in the queue. */
   readonly sent: number;
   readonly remedy = 'The next tick sends them again; if it stays, check that the role of dispatch may sqs:SendMessage.';
 
@@ -59,9 +59,9 @@ function clustersOf(some: readonly { readonly clusters: number }[]): number {
 }
 
 /**
- * Puts messages into a FIFO queue. All are tried, whatever becomes of the others.
+ * Sends messages to a FIFO queue. Tries all.
  *
- * @throws UnsentOrdersError that names every message left out
+ * @throws UnsentOrdersError that names every unsent message
  */
 export async function sendOrders(
   client: SQSClient,
@@ -77,7 +77,7 @@ export async function sendOrders(
 }
 
 /**
- * Puts one message into a standard queue.
+ * Sends one message to a standard queue.
  *
  * @param options `delaySeconds` until it can be received, at most 900
  * @throws AwsError
@@ -98,10 +98,10 @@ export async function sendMessage(
   await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
 }
 
-/** A message that nobody else receives until it is deleted, or the visibility timeout of its queue is over. */
+/** A message hidden from other receivers until it is deleted, or its visibility timeout ends. */
 export interface ReceivedMessage {
   readonly id: string;
-  /** What it is deleted by. */
+  /** The receipt handle, for deleting it. */
   readonly handle: string;
   readonly body: string;
 }
@@ -109,7 +109,8 @@ export interface ReceivedMessage {
 /**
  * Receives messages of a standard queue with one request.
  *
- * @returns at most {@link MAX_MESSAGES}. None: a second of waiting made SQS ask all of its servers, and there is none.
+ * @returns at most {@link MAX_MESSAGES}. Waits a second, which makes SQS ask all its servers, so an empty list means an
+ * empty queue.
  * @throws AwsError
  */
 export async function receiveMessages(
@@ -135,9 +136,9 @@ export async function receiveMessages(
 }
 
 /**
- * Deletes messages that were received. All are tried, whatever becomes of the others.
+ * Deletes received messages. Tries all.
  *
- * @throws AwsError when some stay: they are received again
+ * @throws AwsError if some are left: they are received again
  */
 export async function deleteMessages(
   client: SQSClient,
@@ -167,7 +168,7 @@ export async function deleteMessages(
   if (errors.length > 0) throw errors[0];
 }
 
-/** {@link IN_FLIGHT} of them at a time. */
+/** {@link IN_FLIGHT} concurrent batches. */
 async function forEachInFlight<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   await Promise.all(
@@ -197,7 +198,7 @@ function batchesOf(messages: readonly OrderMessage[]): readonly (readonly OrderM
   return batches;
 }
 
-/** One request. @returns what is not in the queue */
+/** One request. @returns the unsent messages */
 async function sendBatch(
   client: SQSClient,
   queueUrl: string,

@@ -1,16 +1,16 @@
 import type { AwsScope } from '../contracts/target.ts';
 import { createPace, type Pace } from './pace.ts';
 
-/** What calls one API in one scope: its client, and the pace that all its callers share. */
+/** Calls one API in one scope: the client, and the pace shared by all callers. */
 export interface ScopedClient<C> {
   readonly client: C;
   readonly pace: Pace;
 }
 
 /**
- * One client for each scope, made when it is first asked for and then kept with its connections.
+ * One client for each scope, created at first use and kept with its connections.
  *
- * @param callsPerSecond to one scope, when nothing is throttled
+ * @param callsPerSecond to one scope, without throttling
  */
 export function createScopedClients<C>(
   callsPerSecond: number,

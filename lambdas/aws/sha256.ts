@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 
 import type { Checksum, SourceData } from '@smithy/types';
 
-/** SHA-256 and its HMAC, over node:crypto, as signers of the SDK want it. */
+/** SHA-256 and its HMAC with node:crypto, in the interface that the SDK's signers expect. */
 export class Sha256 implements Checksum {
   #hash;
   readonly #secret: SourceData | undefined;

@@ -4,32 +4,41 @@ import type { AwsScope, SpokeRole } from '../contracts/target.ts';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 
-/** A session is renewed this long before it ends: the SDK's clients ask their provider again at the same time. Milliseconds. */
+/**
+ * A session is renewed this long before it expires; the SDK's clients ask their provider at the same time.
+ * Milliseconds.
+ */
 const RENEW_BEFORE_MS = 5 * 60_000;
-/** The shortest there is: a session that AWS refuses, because its role was made anew or its sessions were revoked, is used for ten minutes at most. */
+/**
+ * The shortest duration: a session that AWS rejects, because its role was created again or its sessions were revoked,
+ * is used for at most ten minutes.
+ */
 const SESSION_SECONDS = 900;
-/** Sessions kept; more than accounts × Regions of a large organization. */
+/** Most cached sessions; more than accounts × Regions of a large organization. */
 const MAX_SESSIONS = 2_000;
 
-/** The credentials for calls in a scope. The provider may be asked for every call; it throws AwsError when a role cannot be assumed. */
+/**
+ * The credentials for calls in a scope. The provider may be called for every call; it throws AwsError if a role cannot
+ * be assumed.
+ */
 export type CredentialsOf = (scope: AwsScope) => AwsCredentialIdentityProvider;
 
 export interface CredentialsOptions {
-  /** RoleSessionName: what CloudTrail shows in the other account; 2 to 64 characters of `[\w+=,.@-]`. */
+  /** RoleSessionName, shown by CloudTrail in the other account; 2 to 64 characters of `[\w+=,.@-]`. */
   readonly sessionName: string;
-  /** Of every STS client, with the credentials that roles are assumed with. @default the default chain of the SDK */
+  /** Options of every STS client, with the credentials for assuming roles. @default the default chain of the SDK */
   readonly sts?: STSClientConfig;
 }
 
 /**
- * Own credentials where a scope has no role; where it has one, those of a session of it. Sessions are shared by all who ask for the
- * same role in the same Region, and kept until five minutes before they end. They are assumed at the STS of the scope's Region,
- * so that a Region that is not enabled fails alone.
+ * Own credentials for a scope without a role, otherwise those of a session of the role. Sessions are shared by callers
+ * for the same role and Region, and kept until five minutes before they expire. Roles are assumed at the STS of the
+ * scope's Region, so that a disabled Region fails alone.
  */
 export function createCredentials({ sessionName, sts = {} }: CredentialsOptions): CredentialsOf {
   const clients = new Map<string, STSClient>();
   const sessions = new Map<string, Promise<AwsCredentialIdentity>>();
-  // The client resolves the default chain and keeps its answer; all Regions share that one.
+  // The client caches the default chain; all Regions share it.
   let own: AwsCredentialIdentityProvider | undefined;
 
   const clientIn = (region: string): STSClient => {
@@ -43,10 +52,10 @@ export function createCredentials({ sessionName, sts = {} }: CredentialsOptions)
     const key = JSON.stringify([arn, externalId, sessionTags, scope.region]);
     const kept = sessions.get(key);
     if (kept !== undefined) {
-      // A flight that fails is not kept, but those who wait for it share its failure.
+      // A failed call is not cached, but concurrent callers share its failure.
       const credentials = await kept;
       if (Number(credentials.expiration) - Date.now() > RENEW_BEFORE_MS) return credentials;
-      // Somebody else may have renewed it while we looked.
+      // A concurrent call may have renewed it.
       if (sessions.get(key) !== kept) return session(scope, role);
     }
     const flight = assumeRole(clientIn(scope.region), scope, role, sessionName);
@@ -62,7 +71,7 @@ export function createCredentials({ sessionName, sts = {} }: CredentialsOptions)
   };
 }
 
-/** @throws AwsError that says what the other account lacks */
+/** @throws AwsError with what the other account lacks */
 async function assumeRole(
   client: STSClient,
   { account, region }: AwsScope,
@@ -87,7 +96,7 @@ async function assumeRole(
     denied: `Deploy the spoke stack in account ${account}; the role's trust policy must be one that ${trust.join(' and ')}.`,
     region: `Enable ${region} in account ${account} and in the account of the hub, whose credentials STS accepts there (AWS Account Management), or remove it from fleet.yaml.`,
   };
-  // Nobody's signal: others wait for the same session.
+  // Without a caller's signal: others wait for the same session.
   const { Credentials: answered } = await callAws({ object, remedies }, new AbortController().signal, (signal) =>
     client.send(command, { abortSignal: signal }),
   );

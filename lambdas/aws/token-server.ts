@@ -4,23 +4,24 @@ import type { IsEksEndpoint } from './eks-endpoint.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** EKS Anywhere makes a UUID for each cluster; EKS takes the name of the cluster. */
+/** EKS Anywhere creates a UUID for each cluster; EKS uses the cluster name. */
 export function isAuthenticatorUuid(id: string): boolean {
   return UUID.test(id);
 }
 
-/** What a token that our own role signs is for. */
+/** The purpose of a token signed by our own role. */
 export interface TokenSubject {
   readonly authenticatorId: string;
-  /** The cluster is known to be of EKS, so that also a UUID is its name. */
+  /** The cluster is known to be an EKS cluster, so even a UUID is its name. */
   readonly isEks: boolean;
-  /** Undefined where only a kubeconfig says where the server is. */
+  /** Undefined if only a kubeconfig names the server. */
   readonly region?: string | undefined;
 }
 
 /**
- * Why a server may not have a token that our own role signs; undefined where it may. A token for the name of an EKS cluster is good for every EKS cluster of that
- * name, so only hosts of EKS get one. An EKS Anywhere cluster is where its owner says. Pure.
+ * Why a server must not receive a token of our own role; undefined if it may. A token with the name of an EKS cluster
+ * is valid for every EKS cluster of that name, so only hosts of EKS get one. The server of an EKS Anywhere cluster is
+ * where its owner says. Pure.
  *
  * @param server URL of the API server
  */

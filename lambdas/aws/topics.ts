@@ -9,7 +9,7 @@ export interface TopicMessage {
   readonly subject: string;
   /** A JSON object with texts by protocol, and `default`; 262,144 bytes at most, with the attributes. */
   readonly message: string;
-  /** What filter policies of subscriptions look at. Values are not empty. */
+  /** For filter policies of subscriptions. Values are not empty. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 

@@ -3,11 +3,11 @@ import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 
 /**
- * The key that the tokens of clusters are made with.
+ * Reads the key that signs the tokens of clusters.
  *
  * @param secret its ARN
- * @param isKey whether the text of the secret can be one
- * @throws AwsError, which holds nothing of the value
+ * @param isKey whether a text is long enough for a key
+ * @throws AwsError, without the value
  */
 export async function readWebhookKey(
   client: SecretsManagerClient,

@@ -7,16 +7,16 @@ import { PRICES, type Price, type PriceId } from './prices.ts';
 const MONTH_HOURS = 730;
 const MONTH_DAYS = MONTH_HOURS / 24;
 const MONTH_SECONDS = MONTH_HOURS * 3_600;
-/** SQS moves ten messages at most with a request, and takes each 64 KiB for another one. */
+/** SQS moves at most ten messages with a request, and bills each 64 KiB as another one. */
 const SQS_BATCH = 10;
 const SQS_CHUNK = 64 * 1_024;
-/** Above them a metric is cheaper. */
+/** Metrics get cheaper above this. */
 const DEAR_METRICS = 10_000;
 /** dispatch, sweep of the default lane, report and notify. */
 const FUNCTIONS = 4;
-/** hint and webhook; throttles of the last one have no alarm. */
+/** hint and webhook; throttles of the webhook have no alarm. */
 const HINT_FUNCTIONS = 2;
-/** Those with an alarm: orders of the default lane, and outcomes. */
+/** Queues with an alarm: orders of the default lane, and outcomes. */
 const QUEUES = 2;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
@@ -28,11 +28,11 @@ const TOPICS_OF_A_CHANGE = 4;
 /** Topics that the daily digest reaches: warning and chat. */
 const TOPICS_OF_A_DIGEST = 2;
 
-/** What is deployed: the very definitions that the stacks are made from. */
+/** The deployed definitions, from which the stacks are made. */
 export interface Deployed {
   readonly sizes: typeof HUB_SIZES;
   readonly alarms: Readonly<Record<string, Pick<AlarmEntry, 'watches'>>>;
-  /** How many metrics of the fleet as a whole are always on. */
+  /** Number of fleet metrics that are always on. */
   readonly fleetMetrics: number;
   readonly auditEveryMinutes: number;
 }
@@ -40,9 +40,9 @@ export interface Deployed {
 export interface Fleet {
   /** A whole number above 0. */
   readonly clusters: number;
-  /** The share that is not well all month long, from 0 to 1. */
+  /** The share of unhealthy clusters, all month long, from 0 to 1. */
   readonly unwell: number;
-  /** Calls of the URL of hints a second, all month long: a flood; 0 where kubelets alone call it. @default there is none, `hub.webhook` is off */
+  /** Calls of the webhook URL a second, all month long: a flood; 0 for kubelets alone. @default `hub.webhook` is off */
   readonly webhook?: number;
 }
 
@@ -57,14 +57,15 @@ export interface BillLine {
 export interface Bill extends Fleet {
   readonly perClusterMonthUsd: number;
   readonly totalUsd: number;
-  /** Their sum is the total. Of one service one after the other, the dearest service first. */
+  /** They add up to the total. Grouped by service, the most expensive first. */
   readonly lines: readonly BillLine[];
 }
 
 /**
- * What a month of certmarshal costs, with one lane outside a VPC and without hints but those of a webhook, for EKS clusters that have little to do. Pure.
+ * The cost of a month, with one lane outside a VPC and only hints of a webhook, for EKS clusters with little work.
+ * Pure.
  *
- * @param measured what the definitions do not tell
+ * @param measured what the definitions do not say
  */
 export function bill(fleet: Fleet, deployed: Deployed, measured: Measured = MEASURED): Bill {
   const volumes = volumesOf(fleet, deployed, measured);
@@ -89,12 +90,12 @@ interface Volumes {
   /** Invocations of sweep, each with its message. */
   readonly shards: number;
   readonly audits: number;
-  /** Runs of notify: for alarms, and to look. */
+  /** Runs of notify, for alarms and for its regular look. */
   readonly notices: number;
   /** Messages to the topics. */
   readonly messages: number;
   readonly journalSweeps: number;
-  /** Of all invocations of sweep. */
+  /** Total of all invocations of sweep. */
   readonly sweepMs: number;
 }
 
@@ -106,7 +107,7 @@ function volumesOf(
   const ticks = MONTH_SECONDS / sizes.tickSeconds;
   const unwell = clusters * share;
   const ticksBetweenAudits = Math.max(1, (auditEveryMinutes * 60) / sizes.tickSeconds);
-  // As full as shards are at the least: nothing is saved by luck.
+  // Assumes the least filled shards.
   const shards = Math.ceil(clusters / (sizes.sweep.clusters * sizes.sweep.leastFill));
   const silent = unwell * measured.silentShare;
   const silentShards = Math.max(Math.min(silent, 1), silent / (sizes.sweep.clusters * sizes.sweep.leastFill));
@@ -150,14 +151,14 @@ function queueLines({ ticks, sweeps, shards }: Volumes, measured: Measured): Bil
   const { messagesPerShard, orderBytes, outcomeBytes, emptyReceives } = measured;
   const empty = ticks * emptyReceives;
   const orderChunks = shards * Math.ceil((sweeps * orderBytes) / shards / SQS_CHUNK);
-  // One of a tick is of dispatch.
+  // One outcome of each tick is that of dispatch.
   const sent = shards * messagesPerShard + ticks;
   const chunks = (sweeps * outcomeBytes) / SQS_CHUNK;
   const tens = ticks * Math.ceil(sent / ticks / SQS_BATCH);
   return [
     line('SQS', 'orders: sent, received, deleted', 'sqsFifo', orderChunks * 2 + shards + empty),
     line('SQS', 'outcomes: sent', 'sqsStandard', Math.max(sent, chunks)),
-    // As many requests again find less than ten messages, or nothing.
+    // As many requests again receive fewer than ten messages.
     line('SQS', 'outcomes: received, deleted', 'sqsStandard', Math.max(2 * tens, chunks) + tens),
     line('SQS', 'starts of report: sent, received, deleted', 'sqsStandard', ticks * 3 + empty),
   ];
@@ -176,9 +177,10 @@ function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
       's3Storage',
       (kept * measured.snapshotBytes) / 1e9,
     ),
-    // Index and registry once a tick, what notify remembers.
+    // Index and registry once a tick, and the state of notify.
     line('S3', 'index, registry and page: written', 's3Put', 2 * ticks + pages + notices),
-    // dispatch also looks for recovery windows. The rollouts of a cluster read and write their ledger some hundred times a year: less than a cent for a hundred clusters.
+    // dispatch also reads the recovery windows. The rollouts of a cluster read and write the ledger some hundred times
+    // a year: less than a cent for a hundred clusters.
     line('S3', 'index, registry and page: read', 's3Get', ticks * 5 + notices * 3),
     line(
       'S3',
@@ -235,7 +237,7 @@ function watchLines(
   measured: Measured,
 ): BillLine[] {
   const series = unwell * (measured.signalsPerUnwell + measured.classSeriesPerUnwell);
-  // A metric is charged by the hour in which it has a value. Requests come at random, so that in some hours no cluster has one.
+  // A metric is billed by the hour with a value. Requests arrive at random, so in some hours no cluster has one.
   const hoursWithRequests = 1 - Math.exp(-journalSweeps / MONTH_HOURS);
   const sometimes =
     measured.auditMetrics +
@@ -253,14 +255,15 @@ function watchLines(
     line('CloudWatch', 'dashboard', 'dashboard', DASHBOARDS),
     line('SNS', 'messages to the topics', 'snsRequest', messages),
     line('KMS', 'key of the topics', 'key', KEYS),
-    // SNS keeps a data key for five minutes; here each message asks for one.
+    // SNS caches a data key for five minutes; this assumes one for each message.
     line('KMS', 'requests of the topics', 'keyRequest', messages),
   ];
 }
 
 /**
- * What the URL of hints costs at most, whatever is sent to it: Lambda lets in no more than its concurrency allows, charges nothing for what it refuses, and each call is counted as if it took all of the time that
- * there is for it. Hints of kubelets, and the sweeps that they lead to, are less than a cent.
+ * The highest possible cost of the webhook URL: Lambda admits no more calls than its concurrency allows, bills nothing
+ * for rejected ones, and each call is assumed to use its whole timeout. Hints of kubelets, and their sweeps, are less
+ * than a cent.
  */
 function webhookLines(
   flood: number,
@@ -288,7 +291,7 @@ function webhookLines(
   ];
 }
 
-/** One for each function and queue where an alarm is about these. */
+/** One for each function and queue with an alarm. */
 export function hubAlarms(alarms: Deployed['alarms'], functions = FUNCTIONS): number {
   const each = { function: functions, queue: QUEUES, heartbeat: 1, metric: 1 } as const;
   return Object.values(alarms).reduce((sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0), 0);
@@ -299,7 +302,7 @@ function line(service: string, what: string, id: PriceId, quantity: number): Bil
   return { service, what, quantity, unit, usd: (quantity / per) * usd };
 }
 
-/** The dearest service first, and in it the dearest line; without lines of nothing. */
+/** The most expensive service first, and in it the most expensive line; without lines of zero. */
 function inOrder(lines: readonly BillLine[]): readonly BillLine[] {
   const sums = new Map<string, number>();
   for (const { service, usd } of lines) sums.set(service, (sums.get(service) ?? 0) + usd);

@@ -1,17 +1,17 @@
 /**
- * What the definitions do not tell: how long things take and how large they are. Each says how it was found: *measured* in this repository, or *assumed*
- * where only a real account knows. A change of the code that moves one of them moves it here.
+ * What the definitions do not say: durations and sizes. Each names its origin: *measured* in this repository, or
+ * *assumed* where only a real account can tell. Code changes that move a figure update it here.
  */
 export interface Measured {
-  /** Of a sweep of clusters that are well, however many, and what each of them takes on top. Milliseconds. */
+  /** Duration of a sweep of healthy clusters: fixed, and for each cluster. Milliseconds. */
   readonly sweepMs: number;
   readonly sweepMsPerCluster: number;
-  /** The same for their audits, by which the sweep is longer. */
+  /** The same for their audits, which extend the sweep. */
   readonly auditMs: number;
   readonly auditMsPerCluster: number;
-  /** The same for clusters that do not answer: all of them wait at once. */
+  /** The same for unresponsive clusters, which wait concurrently. */
   readonly silentMs: number;
-  /** Of the clusters that are not well, those that do not answer. */
+  /** The share of unhealthy clusters that do not answer. */
   readonly silentShare: number;
   readonly dispatchMs: number;
   readonly dispatchMsPerCluster: number;
@@ -22,15 +22,15 @@ export interface Measured {
   /** Messages with the outcomes of a shard, and the bytes of an outcome in them. */
   readonly messagesPerShard: number;
   readonly outcomeBytes: number;
-  /** Of the order of an EKS cluster. */
+  /** Bytes of the order of an EKS cluster. */
   readonly orderBytes: number;
-  /** Long polls of Lambda that find nothing, a minute and queue. */
+  /** Empty long polls of Lambda, a minute and queue. */
   readonly emptyReceives: number;
 
-  /** Of an answer of the webhook, with headers and its share of TLS. */
+  /** Bytes of an answer of the webhook, with headers and its share of TLS. */
   readonly webhookAnswerBytes: number;
 
-  /** Audits that write the snapshot anew. */
+  /** Share of audits that write a snapshot. */
   readonly snapshotWrites: number;
   readonly snapshotBytes: number;
   readonly indexBytesPerCluster: number;
@@ -45,30 +45,33 @@ export interface Measured {
   /** START, END and REPORT of an invocation. */
   readonly platformBytes: number;
   readonly platformLines: number;
-  /** Of a sweep that read everything and had nothing to do; 0 where that is not logged. */
+  /** A complete sweep without work; 0 if not logged. */
   readonly wellSweepBytes: number;
   readonly unwellSweepBytes: number;
   readonly auditBytes: number;
-  /** Metrics of an invocation, and what each cluster adds. */
+  /** Metrics of an invocation: fixed, and for each cluster. */
   readonly sweepMetricBytes: number;
   readonly sweepMetricBytesPerCluster: number;
   readonly dispatchBytes: number;
   readonly reportBytes: number;
-  /** Metrics of a cluster that is not well, each tick. */
+  /** Metrics of an unhealthy cluster, each tick. */
   readonly unwellMetricBytes: number;
   readonly unwellMetricLines: number;
   /** Stored bytes for a byte of log. */
   readonly logCompression: number;
   readonly logMonths: number;
 
-  /** Metrics of the fleet that are not always on, by what gives them a value for an hour: audits, requests, clusters that are not well. */
+  /**
+   * Metrics of the fleet that are not always on, by what gives them a value for an hour: audits, requests, unhealthy
+   * clusters.
+   */
   readonly auditMetrics: number;
   readonly requestMetrics: number;
   readonly unwellFleetMetrics: number;
-  /** Of a cluster that is not well: series of signals of the cluster as a whole, and of classes in it. */
+  /** Series of an unhealthy cluster: signals of the whole cluster, and of its classes. */
   readonly signalsPerUnwell: number;
   readonly classSeriesPerUnwell: number;
-  /** Alarms that open or close, of a cluster that is not well, in a month. */
+  /** Alarms that open or close in a month, for an unhealthy cluster. */
   readonly alarmChanges: number;
 }
 
@@ -77,24 +80,27 @@ export const MEASURED: Measured = {
   sweepMs: 285,
   // Measured: `npm run bench -- fleet`, 5.3 s for 1,000 idle clusters on one core; 1,024 MiB have 0.58 of one.
   sweepMsPerCluster: 9.1,
-  // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them one after the other, and the snapshot; no handshakes with machines, which the
-  // default lane does not reach.
+  // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them in sequence, and the snapshot; no
+  // handshakes with machines, which the default lane does not reach.
   auditMs: 556,
   auditMsPerCluster: 44,
-  // What such a cluster is given: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts, and in one tick of ten DEADLINE_MS. Assumed: it uses all of it.
+  // The deadline of such a cluster: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts, and in one tick of ten
+  // DEADLINE_MS. Assumed: it uses all of it.
   silentMs: 13_500,
-  // Assumed. A cluster that does not answer rings within minutes; for a whole month most of those that are not well have a certificate that ends soon.
+  // Assumed. An unresponsive cluster fires within minutes; most clusters that are unhealthy all month have an expiring
+  // certificate.
   silentShare: 0.05,
   // Assumed. Registry and index read, a dozen requests with orders for 1,000 clusters, several at once.
   dispatchMs: 800,
   dispatchMsPerCluster: 0.7,
-  // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 1,024 MiB have 0.58 of one.
-  // Assumed: the waiting, a second of it until the queue is known to be empty, and as much again for the registry and the metrics.
+  // Assumed: waiting, one second of it until the queue is known to be empty, and as much again for the registry and the
+  // metrics.
   reportMs: 1_250,
   reportMsPerCluster: 0.3,
   notifyMs: 1_000,
 
-  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, but for shards that wait for a cluster, which send twice.
+  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, except for shards that wait for a cluster,
+  // which send twice.
   messagesPerShard: 1.1,
   // Measured: 330, and 3,700 with an audit, which one of fifteen has.
   outcomeBytes: 560,
@@ -130,30 +136,33 @@ export const MEASURED: Measured = {
   unwellSweepBytes: 960,
   // Measured: recordAudit.
   auditBytes: 548,
-  // Measured: recordSweep of 1, 10, 20 and 25 clusters that have nothing to do in one record, and one recordAudit: 316 to 464. Assumed: two of them have requests that are
-  // decided, 56 more for CsrIgnored.
+  // Measured: recordSweep of 1, 10, 20 and 25 idle clusters in one record, and one recordAudit: 316 to 464. Assumed:
+  // two of them have decided requests, 56 more for CsrIgnored.
   sweepMetricBytes: 366,
   sweepMetricBytesPerCluster: 6.2,
   // Measured: its metrics 256, the line `dispatched` 188. Assumed: some 400 that name function and request.
   dispatchBytes: 840,
-  // Measured: the metrics of a fleet that is well 510, four more where clusters are not 270, the line `outcomes folded` with ten ages 888. Assumed: some 300 that name function and request.
+  // Measured: the metrics of a healthy fleet 510, four more with unhealthy clusters 270, the line `outcomes folded`
+  // with ten ages 888. Assumed: some 300 that name function and request.
   reportBytes: 1_970,
   // Measured: recordHealth with two signals, one of them by class: 261 + 309.
   unwellMetricBytes: 570,
   unwellMetricLines: 2,
-  // Source: Amazon CloudWatch pricing, examples: stored at 0.15 of what was ingested.
+  // Source: Amazon CloudWatch pricing, examples: stored at 0.15 of the ingested size.
   logCompression: 0.15,
   // lib/constructs/hub-function.ts keeps them for a year.
   logMonths: 12,
 
   // Audits: some cluster has one every hour.
   auditMetrics: 1,
-  // CsrApproved and JournalLines; CsrIgnored, because a request that is decided stays in its cluster for an hour; assumed: CsrLeft, of what is not proven at once.
+  // CsrApproved and JournalLines; CsrIgnored, because a decided request stays in its cluster for an hour; assumed:
+  // CsrLeft, for requests not proven at once.
   requestMetrics: 4,
-  // Assumed, of certificates that end soon: CertificatesCritical, CertificatesWarning, AuditFindingsCritical, AuditFindingsWarning, Notified; of what does not answer: UnreadableFor,
-  // ClustersUnreadable, SweepsIncomplete. A fleet with one such cluster has fewer.
+  // Assumed, for expiring certificates: CertificatesCritical, CertificatesWarning, AuditFindingsCritical,
+  // AuditFindingsWarning, Notified; for unresponsive clusters: UnreadableFor, ClustersUnreadable, SweepsIncomplete. A
+  // fleet with one such cluster has fewer.
   unwellFleetMetrics: 8,
-  // Assumed: a certificate that ends soon, told by its class, and one thing more.
+  // Assumed: an expiring certificate, reported by its class, and one more signal.
   signalsPerUnwell: 1,
   classSeriesPerUnwell: 1,
   alarmChanges: 20,

@@ -1,5 +1,6 @@
 /**
- * List prices of AWS in one Region, without any free tier: whoever has one pays less. One file, so that it can be looked through against the pages it names.
+ * List prices of AWS in one Region, without any free tier. One file, so that it can be compared with the pages it
+ * names.
  */
 export const PRICE_LIST = { region: 'us-east-1', asOf: '2026-11-22' } as const;
 
@@ -8,7 +9,7 @@ export interface Price {
   readonly usd: number;
   readonly per: number;
   readonly unit: string;
-  /** Where it is published. */
+  /** Page with the price. */
   readonly source: string;
 }
 
@@ -23,7 +24,7 @@ const TRANSFER = 'https://aws.amazon.com/ec2/pricing/on-demand/';
 const SNS = 'https://aws.amazon.com/sns/pricing/';
 const MILLION = 1_000_000;
 
-/** Of the first step of each price: no fleet that certmarshal was made for reaches a second one, but for custom metrics. */
+/** The first tier of each price: certmarshal's largest fleets stay in it, except for custom metrics. */
 export const PRICES = {
   lambdaCompute: { usd: 0.0000133334, per: 1, unit: 'GB-s', source: `${LAMBDA} (arm64)` },
   lambdaRequest: { usd: 0.2, per: MILLION, unit: 'requests', source: LAMBDA },

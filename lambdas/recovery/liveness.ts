@@ -5,19 +5,19 @@ import { isReady } from '../resources/node.ts';
 import { isDeleting } from '../resources/values.ts';
 import { instant } from '../time.ts';
 
-/** Here a kubelet renews the Lease of its Node. */
+/** Namespace in which a kubelet renews the Lease of its Node. */
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
-/** A kubelet renews its Lease every 10 seconds; this long ago it is not alive, whatever the clocks. */
+/** A kubelet renews its Lease every 10 seconds; an older renewal means that it is not alive, even with clock skew. */
 const LEASE_COUNTS_MS = 5 * 60_000;
 
 /**
- * Whether a node is asleep, by its Node and its Lease: one that is alive has a certificate that is valid. Never throws.
+ * Whether a node is asleep, judged by its Node and its Lease: a live one has a valid certificate. Never throws.
  *
  * Source: core/v1 `NodeCondition`; coordination.k8s.io/v1 `LeaseSpec`, and Nodes documentation, "Heartbeats".
  *
- * @param node as the API has it; undefined where there is none
- * @param lease of the namespace kube-node-lease; undefined where there is none
+ * @param node from the API; undefined if missing
+ * @param lease of the namespace kube-node-lease; undefined if missing
  * @param now milliseconds since the epoch
  */
 export function asleep(node: unknown, lease: unknown, now: number): Outcome {

@@ -19,20 +19,20 @@ import { nodeOfRequest } from './policy.ts';
 
 /** One cluster and open connections to it. */
 export interface RecoveryTarget extends SweepTarget {
-  /** In the fleet: what a window names. */
+  /** Id in the fleet, as windows name it. */
   readonly clusterId: string;
 }
 
-/** Nine nodes ask for a few; this is for about a thousand requests, of everybody who may ask. */
+/** Nine nodes make a few requests; this allows about a thousand, of all requesters. */
 const ROOM = { ordinary: 2.5 * 1024 * 1024, large: 1024 * 1024 } as const;
-/** A kubelet's takes 500 bytes. */
+/** That of a kubelet has 500 bytes. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
 /**
- * The requests for client certificates of kubelets: each that is open, because several nodes may ask with one bootstrap token; and by node the approvals of
- * recoveries since the window opened, of which the request is still there.
+ * The requests for client certificates of kubelets: every pending one, because several nodes may use one bootstrap
+ * token; and by node the recovery approvals since the window opened whose requests still exist.
  *
- * @throws KubernetesError when they cannot be listed
+ * @throws KubernetesError if they cannot be listed
  */
 export async function listRecoveries(
   { workload }: RecoveryTarget,
@@ -53,7 +53,10 @@ export async function listRecoveries(
   return { ...listed, given };
 }
 
-/** Approved by a recovery since then. The API server dates every condition; one without a date counts. Kubernetes removes approved requests an hour later. */
+/**
+ * Approved by a recovery since then. The API server dates every condition; an undated one counts. Kubernetes deletes
+ * approved requests after an hour.
+ */
 function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean {
   const since = instant(openedAt) ?? 0;
   return conditions.some(
@@ -62,7 +65,7 @@ function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean 
   );
 }
 
-/** What Machines and EC2 instances say of these nodes, and of no other. A source that cannot be read is part of the result. */
+/** The evidence of Machines and EC2 instances about these nodes only. An unreadable source is part of the result. */
 export async function readControlPlane(
   { cluster, management, machinesNamespace, vpcId, listInstances }: RecoveryTarget,
   nodes: readonly string[],
@@ -83,7 +86,7 @@ export async function readControlPlane(
   return indexEvidence(await Promise.all(readings));
 }
 
-/** Whether these nodes are asleep. What cannot be read is part of the result. */
+/** Whether these nodes are asleep. Failed reads are part of the result. */
 export async function readLiveness(
   { workload }: RecoveryTarget,
   nodes: readonly string[],
@@ -92,7 +95,7 @@ export async function readLiveness(
 ): Promise<ReadonlyMap<string, Outcome>> {
   const named = async (kind: 'nodes' | 'leases', name: string, namespace?: string): Promise<unknown> => {
     for await (const page of listKind(workload, kind, { name, namespace, signal })) {
-      // Whatever a server makes of the selector.
+      // A server may ignore the selector.
       const found = page.find((item) => text(item, 'metadata', 'name') === name);
       if (found !== undefined) return found;
     }

@@ -2,7 +2,7 @@ import { type RecoveryWindow, type StoredWindow, windowProblem } from '../contra
 import { instant } from '../time.ts';
 
 /**
- * Why a window is not open for a cluster; undefined when it is. From `openedAt` on, and at `until` no more. Pure.
+ * Why a window is not open for a cluster; undefined if it is: from `openedAt`, until before `until`. Pure.
  *
  * @param id of the cluster in the fleet
  * @param now milliseconds since the epoch
@@ -16,7 +16,7 @@ export function closedBecause(window: RecoveryWindow, id: string, now: number): 
   return now < until ? undefined : `it closed at ${window.until}`;
 }
 
-/** The window of a cluster that is open; of two, the one that was opened last. Pure. @param now milliseconds since the epoch */
+/** The open window of a cluster; of two, the one opened last. Pure. @param now milliseconds since the epoch */
 export function openWindowOf(windows: readonly StoredWindow[], id: string, now: number): StoredWindow | undefined {
   return windows
     .filter((window) => window.closed === undefined && closedBecause(window, id, now) === undefined)

@@ -28,18 +28,18 @@ import type { SigningRequest } from '../resources/signing-request.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { closedBecause } from './open-window.ts';
 
-/** What a window knows of its cluster, beside the evidence. */
+/** Facts about the cluster of a window, besides the evidence. */
 export interface RecoveryContext {
-  /** In the fleet: what a window names. */
+  /** Id in the fleet, as windows name it. */
   readonly clusterId: string;
   readonly window: RecoveryWindow;
-  /** Whether it is asleep, by name of a node; one that is absent was not looked at. */
+  /** Whether it is asleep, by node name; absent if not checked. */
   readonly liveness: ReadonlyMap<string, Outcome>;
-  /** What the window has given so far, by name of a node. */
+  /** Approvals of the window so far, by node name. */
   readonly approved: ReadonlyMap<string, number>;
 }
 
-/** The policy of a window: keys and lifetimes are those of every kubelet, and only the window is of an age. It never denies. */
+/** The policy of a window: keys and lifetimes as for every kubelet, with the age of the window. It never denies. */
 export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
   const { id, by } = context.window;
   return {
@@ -60,7 +60,7 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
   };
 }
 
-/** The node that a request names; undefined when it names none. Never throws for what is in it. */
+/** The node that a request names; undefined if none. Never throws. */
 export function nodeOfRequest(csr: SigningRequest): string | undefined {
   return nodeOf(decodeRequest(csr));
 }
@@ -136,7 +136,7 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
     ruleOf('expiration'),
     {
       ...signature,
-      // Verifying takes long, and anyone who may make requests can make a thousand.
+      // Verification is expensive, and anyone allowed to make requests can make a thousand.
       judge: (judged) =>
         [named, requester, groups].every((rule) => rule.judge(judged).passed)
           ? signature.judge(judged)
@@ -182,7 +182,7 @@ function judgeControlPlane(node: string, evidence: Evidence): Outcome {
   for (const reading of readings)
     if (!reading.ok) return fail('EvidenceUnreadable', printable(`${reading.problem}. ${reading.remedy}`, 400));
   const { owners, more } = evidence.ownersOf(node);
-  // A Machine that goes is still the node's; an instance that does not run may have left its name to another.
+  // A Machine in deletion still belongs to the node; a stopped instance may have left its name to another one.
   const own = owners.filter((owner) => owner.source === 'machine' || isLive(owner));
   const found = own
     .slice(0, 3)

@@ -12,7 +12,7 @@ import { readLease } from '../resources/lease.ts';
 import { instant } from '../time.ts';
 import { closedBecause } from './open-window.ts';
 
-/** Of the cluster that recovers: it counts what its window gave. */
+/** A Lease in the recovering cluster that counts the approvals of its window. */
 export const RECOVERY_LEASE = { namespace: 'kube-system', name: 'certmarshal-recovery' } as const;
 const RECOVERY_ANNOTATION = 'certmarshal.dev/recovery';
 
@@ -20,10 +20,10 @@ const COLLECTION = `/apis/coordination.k8s.io/v1/namespaces/${RECOVERY_LEASE.nam
 const PATH = `${COLLECTION}/${RECOVERY_LEASE.name}`;
 /** Nine names of 253 characters and their counts. */
 const MAX_ANNOTATION = 8 * 1024;
-/** Two sweeps at once conflict once; who conflicts more often leaves it to the next sweep. */
+/** Two concurrent sweeps conflict once; with more conflicts the next sweep continues. */
 const TRIES = 4;
 
-/** The Lease cannot be counted in, so nothing is approved. */
+/** The Lease cannot be used for counting, so nothing is approved. */
 export class RecoveryLeaseError extends Error implements Failure {
   override readonly name = 'RecoveryLeaseError';
   readonly kind = 'refused';
@@ -31,7 +31,7 @@ export class RecoveryLeaseError extends Error implements Failure {
   readonly problem: string;
   readonly remedy: string;
 
-  /** @param what to do about it, in a sentence without its full stop */
+  /** @param what the remedy, without a full stop */
   constructor(problem: string, what: string) {
     super(problem);
     this.problem = problem;
@@ -39,14 +39,14 @@ export class RecoveryLeaseError extends Error implements Failure {
   }
 }
 
-/** What a window gave so far, by name of a node, and the Lease that says so. */
+/** Approvals of a window so far, by node name, with their Lease. */
 export interface Counted {
   readonly approvals: ReadonlyMap<string, number>;
   readonly lease: JsonObject | undefined;
 }
 
 /**
- * Reads what a window gave.
+ * Reads the approvals of a window.
  *
  * @throws KubernetesError, RecoveryLeaseError
  */
@@ -72,7 +72,8 @@ export async function readApprovals(
       'Open a window with another id',
     );
   }
-  // One that ended before this one began has nothing to say any more, and none of them can take it back. Nor can one that was closed: it is refused as soon as this one wrote.
+  // A window that ended before this one began does not count any more, and cannot take the Lease back. Neither can a
+  // closed one: it is rejected once this one wrote.
   const isOver = until !== undefined && until <= now && until <= (instant(window.openedAt) ?? 0);
   if (isOver || window.replaces?.includes(record.window) === true) return { approvals: new Map(), lease };
   throw new RecoveryLeaseError(
@@ -82,10 +83,12 @@ export async function readApprovals(
 }
 
 /**
- * Counts one more approval for a node, before it is given. The write is conditional: at worst one is counted that is never given. Never one that is given is not.
+ * Counts one more approval for a node before it is given, with a conditional write: at worst it counts an approval that
+ * is never given, never the reverse.
  *
- * @param atLeast approvals that the node is known to have, should the Lease have been removed since
- * @returns what becomes of the approval instead, where it is not counted for sure: `overtaken` when another sweep gave the last one, `unfinished` when the window is not open any more
+ * @param atLeast known approvals of the node, in case the Lease was deleted
+ * @returns why the approval is not given if it was not surely counted: `overtaken` if another sweep gave the last one,
+ * `unfinished` if the window is no longer open
  */
 export async function reserve(
   client: KubernetesClient,
@@ -115,10 +118,12 @@ export async function reserve(
 }
 
 /**
- * Ends a window before its end: its Lease says so, another one may begin at once, and no sweep of this one is given anything more. The write is conditional.
+ * Closes a window early: its Lease says so, another one may begin at once, and sweeps of this one approve nothing more.
+ * The write is conditional.
  *
- * @param now milliseconds since the epoch; the Lease has whole seconds, as windows do
- * @returns `none` when there is no Lease: nothing was counted. `other` when it counts for another window, or not for one that ends later. `busy` when others write all the time
+ * @param now milliseconds since the epoch; the Lease has whole seconds, like windows
+ * @returns `none` without a Lease: nothing was counted. `other` if it counts for another window, or for none with a
+ * later end. `busy` if others keep writing
  * @throws KubernetesError
  */
 export async function endWindow(
@@ -137,14 +142,14 @@ export async function endWindow(
   return 'busy';
 }
 
-/** The Lease, and what certmarshal wrote there, where that can be read. */
+/** The Lease, and certmarshal's data in it if readable. */
 async function readRecord(
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<{ readonly lease?: JsonObject; readonly record?: RecoveryRecord }> {
   const lease = await getLease(client, { ...RECOVERY_LEASE, signal });
   if (lease === undefined) return {};
-  // The API takes a write without them as unconditional.
+  // The API server treats a write without them as unconditional.
   if (readLease(lease) === undefined)
     throw new KubernetesError({
       kind: 'not-kubernetes',
@@ -157,7 +162,7 @@ async function readRecord(
   return { lease, record: record.ok ? record.value : undefined };
 }
 
-/** @returns false when somebody else wrote meanwhile */
+/** @returns false if another writer was first */
 async function write(
   client: KubernetesClient,
   lease: JsonObject | undefined,
@@ -185,7 +190,7 @@ async function write(
     });
     return true;
   } catch (error) {
-    // Also when it was removed: it is read again, and made anew.
+    // Also if it was deleted: it is read again, and created.
     if (error instanceof KubernetesError && (error.kind === 'conflict' || error.kind === 'not-found')) return false;
     throw error;
   }
@@ -196,7 +201,9 @@ function objectIn(object: JsonObject | undefined, name: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Also of nodes that the window does not name: what was given stays given. What is no count gives nothing any more. */
+/**
+ * Also for nodes that the window does not name: earlier approvals stay counted. An invalid count allows nothing more.
+ */
 function countsOf({ approvals }: RecoveryRecord): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(approvals).map(([node, count]) => [

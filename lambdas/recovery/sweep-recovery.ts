@@ -17,7 +17,7 @@ import { closedBecause } from './open-window.ts';
 import { nodeOfRequest, recoveryPolicy } from './policy.ts';
 import { RecoveryLeaseError, readApprovals, reserve } from './reservations.ts';
 
-/** One request that was judged. */
+/** One judged request. */
 export interface RecoveryRow extends ToldRequest {
   /** Absent when the request names none. */
   readonly node?: string;
@@ -26,20 +26,20 @@ export interface RecoveryRow extends ToldRequest {
   readonly requestHash?: string;
 }
 
-/** What one sweep of a window did. Plain data: for people, programs and the journal. */
+/** The result of one sweep of a window. Plain data: for people, programs and the journal. */
 export interface RecoveryReport {
   readonly version: 1;
   readonly cluster: string;
   readonly window: string;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** Why nothing was looked at: the window is not open. */
+  /** Why nothing was read: the window is not open. */
   readonly closed?: string;
-  /** False when anything could not be read, judged or written; `problems` then says what. */
+  /** False if anything could not be read, judged or written; `problems` has the reasons. */
   readonly complete: boolean;
   readonly rows: readonly RecoveryRow[];
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
-  /** After this sweep, for each node: by the Lease, or what is known beyond it. */
+  /** Approvals of each node after this sweep, from the Lease or known beyond it. */
   readonly approved: readonly { readonly node: string; readonly approvals: number }[];
   /** The connection was made although the serving certificate had expired. `notAfter` is RFC 3339. */
   readonly recovering?: { readonly notAfter: string; readonly sha256: string; readonly pin: string };
@@ -50,16 +50,20 @@ export interface RecoverySweepOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
-  /** What earlier sweeps of this window gave, by node: written here, so that a Lease that was removed begins no new count. @default what the cluster tells */
+  /**
+   * Approvals of earlier sweeps of this window, by node: recorded, so that a deleted Lease starts no new count.
+   * @default from the cluster
+   */
   readonly given?: Map<string, number>;
-  /** Told of every row as soon as what became of it is known: for the journal, which then has it also when the sweep breaks off. */
+  /** Called with every row as soon as its result is known: the journal has it even if the sweep is interrupted. */
   readonly onRow?: (row: RecoveryRow) => void;
 }
 
 /**
- * Sweeps one cluster once within a recovery window: reads, decides, counts each approval in the cluster and gives it. Safe to repeat, to interrupt and to run twice
- * at once: every write is bound to the object that was judged, an approval is counted before it is given, and the clock is looked at before each write.
- * What goes wrong with the cluster is part of the report; only a bug throws.
+ * Sweeps one cluster once within a recovery window: reads, decides, counts each approval in the cluster and gives it.
+ * Safe to repeat, to interrupt and to run concurrently: every write is bound to the judged object, an approval is
+ * counted before it is given, and the clock is checked before each write. Problems of the cluster are part of the
+ * report; only a bug throws.
  */
 export async function sweepRecovery(
   target: RecoveryTarget,
@@ -76,7 +80,8 @@ export async function sweepRecovery(
     onRow?.(row);
   };
   const closed = closedBecause(window, target.clusterId, startedAt);
-  // The client tries again what is throttled; nothing of that is sent after the window, whatever a server asks it to wait.
+  // The client retries throttled calls, but sends nothing after the end of the window, even if a server asks it to
+  // wait.
   const left = () => AbortSignal.timeout((instant(window.until) ?? 0) - startedAt);
   const { ignored, problems } =
     closed === undefined
@@ -139,7 +144,7 @@ async function sweepOpen(
       now: clock,
       signal,
       onActed,
-      // Each is counted first, in one Lease.
+      // Sequential: each is counted first, in one Lease.
       atOnce: 1,
       async instead({ csr }) {
         const node = nodeOfRequest(csr) ?? '';
@@ -159,8 +164,8 @@ async function sweepOpen(
 }
 
 /**
- * Of the requests of one node that pass, only the newest is approved, because its kubelet has given up on the others. One that does not pass never stands in the way
- * of one that does. Pure.
+ * Of the passing requests of a node only the newest is approved: its kubelet has given up on the others. A failing
+ * request never blocks a passing one. Pure.
  */
 export function onlyNewest(decisions: readonly Decision[]): readonly Decision[] {
   const passing = decisions.filter(({ verdict }) => verdict.verdict === 'approve');
