@@ -9,12 +9,12 @@ import { parseRetryAfter } from './retry.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
 
 export interface AnswerContext {
-  /** What was attempted on what. */
+  /** The call, for errors. */
   readonly object: string;
   /** Path of the call in the API. */
   readonly path: string;
   readonly credentials: 'token' | 'certificate';
-  /** What the server must not be able to put into an error message. */
+  /** Secrets that a server must not be able to echo into an error message. */
   readonly secrets: readonly string[];
   /** Milliseconds since the epoch, for a `Retry-After` date. */
   readonly now: number;
@@ -66,7 +66,7 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
 }
 
 /**
- * The text of a 2xx answer of something behind the API server.
+ * The text of a 2xx answer from something behind the API server.
  *
  * @throws KubernetesError as {@link readAnswer}
  */
@@ -192,12 +192,12 @@ const REFUSED_CREDENTIALS = {
 
 function parseObject(body: Buffer): JsonObject | undefined {
   try {
-    // Decoding what is none takes five times as long.
+    // Decoding invalid UTF-8 takes five times as long.
     if (!isUtf8(body)) return undefined;
     const value: unknown = JSON.parse(body.toString('utf8'));
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // The parser's message quotes the answer; the caller says what is wrong without it.
+    // The parser's message quotes the answer, so it is dropped.
     return undefined;
   }
 }

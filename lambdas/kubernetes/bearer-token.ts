@@ -2,19 +2,21 @@ import type { Credentials, TokenSource } from './connection.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure } from './exchange.ts';
 
-/** The bearer token of one client, and every token that it ever sent. */
+/** The bearer token of one client, and every token it has sent. */
 export interface Bearer {
-  /** For messages: what the server must not be able to put into them. Grows by one token about every quarter of an hour. */
+  /**
+   * Secrets that a server must not be able to echo into a message. Grows by one token about every quarter of an hour.
+   */
   readonly secrets: readonly string[];
   /**
-   * The `authorization` header of one try; undefined for a client that proves itself with a certificate.
+   * The `authorization` header of one try; undefined for a client with a certificate.
    *
-   * @throws KubernetesError when the source fails or its token cannot be sent, ExchangeFailure when a signal aborts
+   * @throws KubernetesError if the source fails or its token cannot be sent, ExchangeFailure if a signal aborts
    */
   header(timeoutMs: number, signals: readonly AbortSignal[]): Promise<string | undefined>;
 }
 
-/** @throws KubernetesError of kind `invalid` for a fixed token that cannot be sent */
+/** @throws KubernetesError of kind `invalid` for a fixed token that is not a valid header */
 export function createBearer(server: string, credentials: Credentials): Bearer {
   if (credentials.kind === 'certificate') return { secrets: [], header: async () => undefined };
   const { token } = credentials;
@@ -33,7 +35,7 @@ export function createBearer(server: string, credentials: Credentials): Bearer {
   };
 }
 
-/** A source has no signal of its own: the wait for it ends with the try. */
+/** A source has no signal, so waiting for it ends with the try. */
 async function askFor(
   server: string,
   source: TokenSource,
@@ -49,7 +51,7 @@ async function askFor(
     return await Promise.race([source(), ended]);
   } catch (error) {
     if (error instanceof KubernetesError || error instanceof ExchangeFailure) throw error;
-    // Not its message: what signs tokens may quote what it signs with.
+    // Without its message: a token signer may quote what it signs with.
     throw noToken(server, `its source failed (${error instanceof Error ? error.name : typeof error})`);
   } finally {
     clearTimeout(deadline);
@@ -66,7 +68,7 @@ function noToken(server: string, problem: string): KubernetesError {
   });
 }
 
-/** Only what a header takes (RFC 6750 §2.1 allows less still), and never empty: that would be an anonymous call. */
+/** Only valid header characters (RFC 6750 §2.1 is stricter), and never empty: that would be an anonymous call. */
 function checkedToken(server: string, token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new KubernetesError({

@@ -1,8 +1,8 @@
 const SMALLEST = 16 * 1024;
 
-/** Bytes that arrive in pieces, however small: takes at most twice what was added, and 16 KiB at least. */
+/** Collects bytes that arrive in pieces of any size; uses at most twice their size, and at least 16 KiB. */
 export interface BodyBuffer {
-  /** Copies the piece: a piece of one byte would keep the whole buffer it was cut from, and an object of its own. */
+  /** Copies the piece: even one byte would keep its whole source buffer, and an object, alive. */
   add(piece: Buffer): void;
   /** Everything added so far; shares the memory. */
   bytes(): Buffer;
@@ -15,7 +15,7 @@ export function createBodyBuffer(): BodyBuffer {
     add(piece) {
       const wanted = size + piece.length;
       if (wanted > room.length) {
-        // Not from Node's pool, which other buffers share.
+        // Not from Node's pool, which is shared with other buffers.
         const larger = Buffer.allocUnsafeSlow(Math.max(SMALLEST, wanted, 2 * size));
         room.copy(larger, 0, 0, size);
         room = larger;

@@ -6,23 +6,28 @@ import type { ExchangeFailure } from './exchange.ts';
 import { OldCertificateError, OTHER_CERTIFICATE } from './expired-server.ts';
 import { printable } from './printable.ts';
 
-/** What a failed connection is checked against. */
+/** Facts for explaining a failed connection. */
 interface TrustContext {
   readonly object: string;
   /** The name that the serving certificate must carry. */
   readonly serverName: string;
-  /** The pinned bundle; undefined when Node's built-in roots are trusted. */
+  /** The pinned bundle; undefined for Node's built-in roots. */
   readonly bundle: readonly X509Certificate[] | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** How the problem begins when DNS does not know the server: it may have moved, as a cluster does that is made anew. */
+/**
+ * Prefix of the problem when DNS does not know the server: it may have moved, like a cluster that was created again.
+ */
 export const NAME_NOT_RESOLVED = 'the name of the server cannot be resolved';
 
 type Explanation = Pick<KubernetesErrorDetails, 'kind' | 'problem' | 'remedy'>;
 
-/** Says what a failed connection means for the person who has to fix it, by our own refusal or the system or TLS error code of Node and OpenSSL. */
+/**
+ * Explains a failed connection to the engineer who fixes it, by our own refusal or the system or TLS error code of Node
+ * and OpenSSL.
+ */
 export function connectionError(
   { code, cause }: Pick<ExchangeFailure, 'code' | 'cause'>,
   context: TrustContext,

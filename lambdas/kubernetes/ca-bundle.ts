@@ -3,11 +3,11 @@ import { X509Certificate } from 'node:crypto';
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
- * Splits a bundle into its certificates. OpenSSL takes a bundle without any readable certificate in silence, and Node
- * falls back to the public roots when it is empty, so both are errors here.
+ * Splits a bundle into its certificates. OpenSSL silently accepts a bundle without any readable certificate, and Node
+ * falls back to the public roots for an empty one, so both are errors here.
  *
- * @param pem one or more PEM certificates; text between the blocks is ignored, as OpenSSL and Go do.
- * @throws RangeError saying which certificate cannot be read.
+ * @param pem one or more PEM certificates; text between the blocks is ignored, as OpenSSL and Go do
+ * @throws RangeError naming the unreadable certificate
  */
 export function parseCaBundle(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(CERTIFICATE_BLOCK) ?? [];

@@ -4,10 +4,10 @@ import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { listPages } from './paging.ts';
 
-/** Clusters with half a million requests that nobody issued have been seen; they are counted page by page. */
+/** Clusters with half a million unissued requests have been seen; they are counted page by page. */
 const MAX_REQUESTS = 2_000_000;
 
-/** Of all signers nobody judges them, they are only counted: 1 to 2 MB, and half as many round trips. */
+/** Requests of all signers are only counted, not judged: 1 to 2 MB, and half as many round trips. */
 const REQUESTS_A_PAGE = 1_000;
 
 const COLLECTION = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
@@ -46,10 +46,10 @@ export async function getSigningRequest(
   return client.request({ method: 'GET', path: pathOf(name), signal });
 }
 
-/** The object as it is now is not needed, only that it was written. */
+/** The returned object is not needed. */
 const MAX_APPROVAL_ANSWER_BYTES = 1024 * 1024;
 
-/** What is added to `status.conditions`. The server sets the times, so that no clock of ours is in the cluster. */
+/** A condition for `status.conditions`. The server sets the times, so that the cluster contains none of our clock. */
 export interface ApprovalCondition {
   readonly type: 'Approved' | 'Denied';
   /** CamelCase. */
@@ -58,14 +58,14 @@ export interface ApprovalCondition {
 }
 
 /**
- * Adds one condition through the `approval` subresource, bound to the object that was judged: another resourceVersion,
- * or another uid under the same name, is a conflict.
+ * Adds one condition through the `approval` subresource, bound to the judged object: another resourceVersion, or
+ * another uid under the same name, is a conflict.
  *
- * The body holds metadata and conditions only. The server takes spec and certificate of this subresource from what is
- * stored (pkg/registry/certificates/certificates/strategy.go, `csrApprovalStrategy.PrepareForUpdate`) and validates
- * after that; it replaces labels, annotations, finalizers and owners by what is sent, so they go back as they were read.
+ * The body has metadata and conditions only. The server keeps its own spec and certificate for this subresource
+ * (pkg/registry/certificates/certificates/strategy.go, `csrApprovalStrategy.PrepareForUpdate`) and validates after
+ * that; it replaces labels, annotations, finalizers and owners by those sent, so they are sent back as read.
  *
- * @throws KubernetesError; of kind `conflict` when the object was changed or replaced, `not-found` when it is gone.
+ * @throws KubernetesError; `conflict` if the object was changed or replaced, `not-found` if it is gone
  */
 export async function updateApproval(
   client: KubernetesClient,

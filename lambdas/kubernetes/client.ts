@@ -19,10 +19,10 @@ import type { PageRoom } from './page-room.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
 
-/** etcd refuses objects over 1.5 MiB; as JSON they are somewhat larger. */
+/** etcd rejects objects over 1.5 MiB; their JSON is somewhat larger. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
 
-/** Of one API server. A load balancer in front of it has a few, and changes them now and then. */
+/** Most addresses of one API server. A load balancer has a few, and changes them now and then. */
 const MAX_ADDRESSES = 16;
 
 /** A PATCH is a JSON merge patch (RFC 7386). */
@@ -36,21 +36,21 @@ export interface ApiCall {
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Ends the call at once, also between two tries. */
+  /** Aborts the call at once, also between two tries. */
   readonly signal?: AbortSignal;
-  /** Largest answer, in bytes, where the client's own limit is not smaller. @default 4 MiB: no single object is larger */
+  /** Largest answer, unless the client's limit is smaller. Bytes. @default 4 MiB: no single object is larger */
   readonly maxResponseBytes?: number;
-  /** What the answer takes of the memory that clusters share. @default it is small */
+  /** The answer's part of the memory that all clusters share. @default none: it is small */
   readonly room?: PageRoom;
 }
 
-/** What a client did since it was made; for the summary of a sweep and for whoever paces the writes. */
+/** Counts of a client since its creation; for the summary of a sweep, and for pacing writes. */
 export interface ClientStats {
   /** Requests sent, retries included. */
   readonly requests: number;
-  /** Of these, the ones that write. */
+  /** Writes among them. */
   readonly writes: number;
-  /** Of these, the second and later tries. */
+  /** Second and later tries among them. */
   readonly retries: number;
   /** Answers with status 429. */
   readonly throttled: number;
@@ -61,37 +61,40 @@ export interface ClientStats {
 export interface KubernetesClient {
   /** URL of the API server, for messages. */
   readonly server: string;
-  /** Names and addresses of the API server: the host of `server`, the name that its certificate must carry, and the addresses that answered, the newest 16. */
+  /**
+   * Names and addresses of the API server: the host of `server`, the name in its certificate, and the newest 16
+   * addresses that answered.
+   */
   readonly endpoints?: readonly string[];
-  /** PEM of the only authorities that are trusted for this server; absent where those of Node are. */
+  /** PEM of the only CAs trusted for this server; absent for Node's built-in roots. */
   readonly caPem?: string;
   /** The rule of the connection. @default cluster */
   readonly addresses?: AddressRule;
   readonly stats: ClientStats;
-  /** By the newest answer that has a date; absent before. */
+  /** From the newest answer with a date; absent before. */
   readonly clock?: ServerClock | undefined;
-  /** Set once a connection was made although the serving certificate had expired; only where the connection allows it. */
+  /** Set once a connection was made despite an expired serving certificate; only if the connection allows it. */
   readonly recovering?: Recovering | undefined;
   /**
-   * The JSON object that the server answers.
+   * The JSON object of the answer.
    *
    * @throws KubernetesError
    */
   request(call: ApiCall): Promise<JsonObject>;
   /**
-   * The plain text that something behind the server answers, such as the metrics of a kubelet.
+   * The plain text from something behind the server, such as the metrics of a kubelet.
    *
    * @throws KubernetesError
    */
   requestText?(call: ApiCall): Promise<string>;
-  /** Breaks every connection; calls under way and later ones fail as `aborted`. */
+  /** Closes every connection; current and later calls fail as `aborted`. */
   close(): void;
 }
 
 export interface ClientOptions {
   /** Deadline of one try, from the wait for a free connection to the last byte. Milliseconds. @default 10 000 */
   readonly requestTimeoutMs?: number;
-  /** Bounds the limit of every call, in bytes. @default none: every call has its own */
+  /** Upper bound of every call's limit. Bytes. @default none: every call has its own */
   readonly maxResponseBytes?: number;
   /** Connections, and so requests in flight; further ones wait. @default 64 */
   readonly maxSockets?: number;
@@ -143,7 +146,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     lookup: allowedLookup(addresses),
     // Not left to the environment: NODE_TLS_REJECT_UNAUTHORIZED=0 must not reach a cluster.
     rejectUnauthorized: true,
-    // Built once: otherwise every connection parses the bundle anew.
+    // Built once: otherwise every connection parses the bundle again.
     secureContext: secureContextOf(server, connection, bundle),
     servername: connection.tlsServerName,
   };
@@ -219,7 +222,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       return charged(() => read(reply, context));
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
-      // Whatever broke first: the deadline of a try may pass in the same moment.
+      // The first cause counts: the deadline of a try may pass at the same moment.
       if (error.failure === 'aborted' || closing.signal.aborted || signal?.aborted) throw aborted(object, signal);
       if (error.failure === 'connection') {
         throw connectionError(error, { object, serverName, bundle, now: now() });
@@ -272,7 +275,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     request: async (call) => request(call, JSON_FORM),
     requestText: async (call) => request(call, TEXT_FORM),
     close() {
-      // First the calls: a pool that only loses its connections opens new ones for the calls that wait.
+      // Calls first: a pool that only loses its connections opens new ones for waiting calls.
       closing.abort();
       agent.destroy();
     },
@@ -283,7 +286,7 @@ function contentTypeOf(method: ApiMethod): string {
   return method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
 }
 
-/** What an answer has to be, and how it is read. */
+/** The expected answer, and how it is read. */
 interface Form<T> {
   readonly accept: string;
   readonly read: (reply: Reply, context: AnswerContext) => T;
@@ -313,12 +316,12 @@ function secureContextOf(
   try {
     return createSecureContext({
       minVersion: 'TLSv1.2',
-      // As Go and so kubectl does: an intermediate in the bundle is trusted without its root.
+      // Like Go, and so kubectl: an intermediate in the bundle is trusted without its root.
       ...(bundle ? { ca: bundle.map((certificate) => certificate.toString()), allowPartialTrustChain: true } : {}),
       ...(credentials.kind === 'certificate' ? { cert: credentials.certificatePem, key: credentials.keyPem } : {}),
     });
   } catch {
-    // OpenSSL's message may quote the input; the only input left that can be wrong is our own key pair.
+    // OpenSSL's message may quote the input; the only input left that can be wrong is our key pair.
     throw new KubernetesError({
       kind: 'certificate',
       object: `the client certificate for ${server}`,
@@ -328,7 +331,7 @@ function secureContextOf(
   }
 }
 
-/** JSON.parse takes any depth, JSON.stringify does not: what came from a cluster may not go back. */
+/** JSON.parse accepts any depth, JSON.stringify does not: data from a cluster may fail to serialize. */
 function jsonOf(body: unknown, object: string): string {
   try {
     return JSON.stringify(body);

@@ -5,16 +5,16 @@ import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
 import { namespacePath } from './namespace-path.ts';
 
-/** etcd takes Secrets of 1 MiB; base64 and metadata come on top. */
+/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
 const MAX_SECRET_BYTES = 2 * 1024 * 1024;
 
 /**
- * The kubeconfig that Cluster API keeps for a workload cluster in its management cluster: `value` of the Secret `<cluster>-kubeconfig`.
- * It is an administrator's.
+ * The kubeconfig that Cluster API stores for a workload cluster in its management cluster: `value` of the Secret
+ * `<cluster>-kubeconfig`. It has administrator rights.
  *
  * Source: Cluster API, util/secret.
  *
- * @throws KubernetesError; nothing in it comes from the Secret
+ * @throws KubernetesError; it contains nothing from the Secret
  */
 export async function readClusterApiKubeconfig(
   client: KubernetesClient,

@@ -7,8 +7,8 @@ import { KubeconfigError, SECRET_LIMITS, selectContext } from './kubeconfig-docu
 import { namespacePath } from './namespace-path.ts';
 
 /**
- * Secrets that Cluster API, etcdadm and EKS Anywhere keep for a workload cluster, by what follows its name, and the key under which each
- * has a certificate.
+ * Secrets that Cluster API, etcdadm and EKS Anywhere store for a workload cluster: the suffix of the name, and the key
+ * of the certificate.
  *
  * Source: Cluster API, util/secret (`Purpose`); EKS Anywhere, pkg/awsiamauth.
  */
@@ -29,15 +29,15 @@ export interface ClusterApiSecretName {
   readonly signal: AbortSignal;
 }
 
-/** etcd takes Secrets of 1 MiB; base64 and metadata come on top. */
+/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
 const MAX_SECRET_BYTES = 2 * 1024 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * The certificates in one of the {@link CLUSTER_API_SECRETS}, as PEM text. The private keys that are in the same answer are dropped here: of a kubeconfig only the
- * client certificate of its current user is returned.
+ * The certificates in one of the {@link CLUSTER_API_SECRETS}, as PEM text. Drops the private keys in the same answer;
+ * of a kubeconfig only the client certificate of its current user is returned.
  *
- * @throws KubernetesError; `invalid` when there is no text under the key. Nothing in it comes from the Secret.
+ * @throws KubernetesError; `invalid` without text under the key. It contains nothing from the Secret.
  */
 export async function readClusterApiCertificates(
   client: KubernetesClient,
@@ -73,7 +73,7 @@ function clientCertificate(kubeconfig: string): string | undefined {
     const base64 = typeof data === 'string' ? data.replaceAll(/\s/g, '') : '';
     return BASE64.test(base64) ? Buffer.from(base64, 'base64').toString('utf8') : undefined;
   } catch (error) {
-    // What it says could quote names out of the Secret.
+    // Its message could quote names from the Secret.
     if (error instanceof KubeconfigError) return undefined;
     throw error;
   }

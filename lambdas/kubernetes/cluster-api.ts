@@ -2,25 +2,25 @@ import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { servedVersions } from './served-versions.ts';
 
-/** What a Cluster can be called: a DNS label, in which older versions of Cluster API allow dots. */
+/** Valid Cluster names: a DNS label, in which older versions of Cluster API allow dots. */
 export const CLUSTER_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;
 
-/** A value that a label can have, and so a selector can ask for: nothing in it ends one requirement and starts another. */
+/** A valid label value, and so safe in a selector: it cannot end one requirement and start another. */
 const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
-/** Groups of Cluster API; each is served by a provider of its own, which can be older or newer than the others. */
+/** Groups of Cluster API; each has its own provider, which can be older or newer than the others. */
 export type ClusterApiGroup = 'cluster.x-k8s.io' | 'bootstrap.cluster.x-k8s.io' | 'controlplane.cluster.x-k8s.io';
 
-/** Versions whose kinds are understood, the one to prefer first. */
+/** Supported versions, the preferred one first. */
 const VERSIONS = ['v1beta2', 'v1beta1'] as const;
 export type ClusterApiVersion = (typeof VERSIONS)[number];
 
 const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, Promise<ClusterApiVersion>>>();
 
 /**
- * Path of a group and the version of it that the server offers: v1beta2, else v1beta1. Asked for once a client.
+ * Path of a group with the version that the server offers: v1beta2, else v1beta1. Read once per client.
  *
- * @throws KubernetesError; `not-found` when the server does not serve the group
+ * @throws KubernetesError; `not-found` if the server does not serve the group
  */
 export async function clusterApiPath(
   client: KubernetesClient,
@@ -31,9 +31,9 @@ export async function clusterApiPath(
 }
 
 /**
- * The version of a group that {@link clusterApiPath} leads to.
+ * The version of a group in {@link clusterApiPath}.
  *
- * @throws KubernetesError as that
+ * @throws KubernetesError as {@link clusterApiPath}
  */
 export async function clusterApiVersion(
   client: KubernetesClient,
@@ -52,16 +52,16 @@ export async function clusterApiVersion(
 }
 
 /**
- * Selects what belongs to one Cluster.
+ * Selects the objects of one Cluster.
  *
- * @param object what is attempted, for the error
- * @throws KubernetesError of kind `invalid` when the name cannot be the value of a label
+ * @param object the call, for the error
+ * @throws KubernetesError of kind `invalid` if the name is not a valid label value
  */
 export function clusterSelector(clusterName: string, object: string): string {
   return selector('cluster.x-k8s.io/cluster-name', clusterName, object);
 }
 
-/** The same for the etcd of one Cluster, which is an EtcdadmCluster: also the Machines that it no longer owns. */
+/** The same for the etcd of one Cluster, an EtcdadmCluster; includes Machines that it no longer owns. */
 export function etcdSelector(etcdCluster: string, object: string): string {
   return selector('cluster.x-k8s.io/etcd-cluster', etcdCluster, object);
 }
@@ -77,10 +77,10 @@ function selector(label: string, value: string, object: string): string {
 }
 
 /**
- * Refuses a name that no Cluster can have before it gets into a selector.
+ * Rejects an invalid Cluster name before it gets into a selector.
  *
- * @param object what is attempted, for the error
- * @param resource that kubectl lists the names of
+ * @param object the call, for the error
+ * @param resource for the kubectl command that lists the names
  * @throws KubernetesError of kind `invalid`
  */
 export function requireClusterName(clusterName: string, object: string, resource = 'clusters.cluster.x-k8s.io'): void {

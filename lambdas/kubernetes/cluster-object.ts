@@ -7,7 +7,7 @@ import type { MachineSelection } from './machines.ts';
 /**
  * The Cluster of this name; with one LIST.
  *
- * @throws KubernetesError also when there is none
+ * @throws KubernetesError also if it does not exist
  */
 export async function readClusterObject(client: KubernetesClient, selection: MachineSelection): Promise<Cluster> {
   for await (const [object] of listKind(client, 'clusters', selection)) {

@@ -2,11 +2,11 @@ import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { namespacePath } from './namespace-path.ts';
 
-/** etcd takes ConfigMaps of 1 MiB; escapes and metadata come on top. */
+/** etcd accepts ConfigMaps of 1 MiB; escapes and metadata add to it. */
 const MAX_CONFIG_MAP_BYTES = 3 * 1024 * 1024;
 
 /**
- * `data` of one ConfigMap; empty when it has none.
+ * `data` of one ConfigMap; empty if absent.
  *
  * @throws KubernetesError
  */

@@ -3,17 +3,17 @@ import type { AddressRule } from '../allowed-addresses.ts';
 import type { ExpiredServer } from '../contracts/order.ts';
 import { DAY_MS } from '../time.ts';
 
-/** How one API server is reached and how certmarshal proves to it who it is. */
+/** The address of one API server and the credentials for it. */
 export interface Connection {
   /** `https://` URL of the API server; may have a path prefix, never user information, a query or a fragment. */
   readonly server: string;
-  /** The only authorities trusted for this server: one or more PEM certificates. @default Node's built-in roots */
+  /** The only CAs trusted for this server: one or more PEM certificates. @default Node's built-in roots */
   readonly caPem?: string;
-  /** The name that the serving certificate must carry, where it differs from the host of `server`. @default that host */
+  /** The name that the serving certificate must contain, if it differs from the host of `server`. @default that host */
   readonly tlsServerName?: string;
-  /** Where it may lead. */
+  /** Addresses it may connect to. */
   readonly addresses: AddressRule;
-  /** Connects although the serving certificate has expired, and only that. @default an expired certificate is refused */
+  /** Tolerates an expired serving certificate, and no other fault. @default none is tolerated */
   readonly expiredServer?: ExpiredServer;
   readonly credentials: Credentials;
 }
@@ -24,13 +24,13 @@ export type Credentials =
   | { readonly kind: 'token'; readonly token: string | TokenSource }
   | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: string };
 
-/** Gives the bearer token of one try. It is asked before each, so it keeps a token itself for as long as that is good. */
+/** Returns the bearer token of one try. Called before each, so it caches a token itself while that is valid. */
 export type TokenSource = () => Promise<string>;
 
 /**
- * The URL of an API server, or why it cannot be one. Only https: a bearer token must not travel in the clear.
+ * Parses the URL of an API server. Only https: a bearer token must not be sent in the clear.
  *
- * @returns the parsed URL, or one sentence that quotes nothing of the input.
+ * @returns the URL, or one sentence that quotes nothing of the input
  */
 export function parseServerUrl(server: string): URL | string {
   if (!URL.canParse(server)) return 'is not a URL';
@@ -41,14 +41,17 @@ export function parseServerUrl(server: string): URL | string {
   return url;
 }
 
-/** The host of a server's URL as sockets and names have it: URL keeps the brackets of an IPv6 address. */
+/** The host of a URL in the form for sockets and names: URL keeps the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** Whether a server can be asked for by this name: a DNS name of at most 253 characters, or an IP address without a zone. It is sent as it is, in the clear. */
+/**
+ * Whether a name is valid for SNI: a DNS name of at most 253 characters, or an IP address without a zone. It is sent
+ * unchanged and unencrypted.
+ */
 export function isServerName(name: string): boolean {
   if (isIP(name) !== 0) return !name.includes('%');
   return name.length <= 253 && name.split('.').every((label) => LABEL.test(label));

@@ -1,10 +1,10 @@
 import type { ApiMethod } from './client.ts';
 
 /**
- * What a call attempts on what, in the API's own verbs: `list certificatesigningrequests on https://…`,
- * `get serviceaccounts/certmarshal in kube-system on https://…`.
+ * Describes a call in the API's own verbs: `list certificatesigningrequests on https://…`, `get
+ * serviceaccounts/certmarshal in kube-system on https://…`.
  *
- * @param path percent-encoded, so that no name in it can carry a control character.
+ * @param path percent-encoded, so that no name in it has a control character
  */
 export function describeCall(method: ApiMethod, path: string, server: string): string {
   const { resource = path, namespace } =

@@ -3,14 +3,14 @@ import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 
-/** An object of the API as its manifest has it. */
+/** An object of the API, as in its manifest. */
 export interface Manifest extends JsonObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string } & JsonObject;
 }
 
-/** What became of an object. */
+/** The result for an object. */
 export type Ensured = 'created' | 'changed' | 'unchanged';
 
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
@@ -22,14 +22,14 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   RoleBinding: (namespace) => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
 };
 
-/** Path of one object of the kinds that certmarshal makes. @throws RangeError for any other kind */
+/** Path of one object of the kinds that certmarshal creates. @throws RangeError for any other kind */
 export function objectPath(manifest: Manifest): string {
   return `${collectionPath(manifest)}/${encodeURIComponent(manifest.metadata.name)}`;
 }
 
 /**
- * Creates an object, or gives the fields of its manifest to the one that is there; what else is on it stays, and nothing is ever deleted.
- * The write is bound to the object that was read.
+ * Creates an object, or writes the fields of its manifest to the existing one. Other fields stay, and nothing is
+ * deleted. The write is bound to the object that was read.
  *
  * @throws KubernetesError
  */

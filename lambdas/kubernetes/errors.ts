@@ -1,21 +1,21 @@
 /**
- * What went wrong, by what can be done about it:
+ * Kinds of failures, by what fixes them:
  *
- * - `unauthorized`: 401, or the client certificate was refused in the handshake.
- * - `credentials`: none could be had, so nothing was sent.
+ * - `unauthorized`: 401, or the client certificate was rejected in the handshake.
+ * - `credentials`: none were available, so nothing was sent.
  * - `forbidden`: 403.
  * - `not-found`: 404.
  * - `conflict`: 409, the object changed or was replaced since it was read.
- * - `gone`: 410, the snapshot behind a continue token is no longer kept.
+ * - `gone`: 410, the snapshot behind a continue token has expired.
  * - `throttled`: 429.
  * - `server`: 5xx.
  * - `unreachable`: no connection, or it broke.
  * - `timeout`: the deadline of one try passed.
  * - `aborted`: the caller's signal, or the client was closed.
  * - `certificate`: the endpoint's certificate is not trusted, or ours cannot be used.
- * - `too-large`: the answer is larger than the caller takes.
- * - `not-kubernetes`: the answer is not what the Kubernetes API would say (HTML, a redirect, broken JSON, no list).
- * - `invalid`: the request was refused as malformed, or refused here before it was sent.
+ * - `too-large`: the answer exceeds the caller's limit.
+ * - `not-kubernetes`: the answer is not from a Kubernetes API (HTML, a redirect, broken JSON, not a list).
+ * - `invalid`: the request was rejected as malformed, by the server or before it was sent.
  */
 export type KubernetesErrorKind =
   | 'unauthorized'
@@ -36,7 +36,7 @@ export type KubernetesErrorKind =
 
 export interface KubernetesErrorDetails {
   readonly kind: KubernetesErrorKind;
-  /** What was attempted on what: `list certificatesigningrequests on https://…`. */
+  /** The call: `list certificatesigningrequests on https://…`. */
   readonly object: string;
   /** What happened, without a full stop. */
   readonly problem: string;
@@ -46,11 +46,11 @@ export interface KubernetesErrorDetails {
   readonly status?: number;
   /** `reason` of the Kubernetes Status, for example `AlreadyExists`. */
   readonly reason?: string;
-  /** How long the server asked to wait, in milliseconds. */
+  /** The wait that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
   /** Code of the system or TLS error, for example `ECONNREFUSED`. */
   readonly code?: string;
-  /** With 410 on a list: the token that continues it on the newest snapshot. */
+  /** For 410 on a list: the token to continue on the newest snapshot. */
   readonly continueToken?: string;
 }
 

@@ -3,16 +3,16 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 
 import { createBodyBuffer } from './body-buffer.ts';
 
-/** A complete answer. `body` is undefined when it was larger than the limit for its status. */
+/** A complete answer. `body` is undefined if it exceeded the limit for its status. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer | undefined;
-  /** Where it came from; undefined once the connection is gone. */
+  /** Its sender; undefined once the connection is gone. */
   readonly remoteAddress: string | undefined;
 }
 
-/** Why there is no complete answer. */
+/** Why the answer is missing or incomplete. */
 export class ExchangeFailure extends Error {
   override readonly name = 'ExchangeFailure';
   readonly failure: 'timeout' | 'aborted' | 'connection';
@@ -27,23 +27,23 @@ export class ExchangeFailure extends Error {
 }
 
 interface ExchangeLimits {
-  /** For everything: a free connection, the handshake, headers and body. Milliseconds. */
+  /** For the whole try: a free connection, the handshake, headers and body. Milliseconds. */
   readonly timeoutMs: number;
   /** Largest body of a 2xx answer, in bytes. */
   readonly maxBytes: number;
 }
 
-/** No Status object of the API is near this size; an error page is not worth reading further. */
+/** A Status of the API is far smaller; an error page is not worth reading further. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
 /**
- * One try of one HTTPS request. Follows nothing, decodes nothing.
+ * One try of one HTTPS request, without redirects or decompression.
  *
  * A body over its limit breaks the connection at once: reading on to keep it would let an endless body hold the try
  * until its deadline.
  *
- * @param signals any of them ends the try, also while it waits for a connection.
- * @param onBytes told the size of every piece of the body as it arrives; false ends the body as its limit does.
+ * @param signals any of them ends the try, also while it waits for a connection
+ * @param onBytes called with the size of every piece of the body; returning false ends the body as its limit does
  * @throws ExchangeFailure
  */
 export async function exchange(
@@ -65,7 +65,7 @@ export async function exchange(
     };
     const fail = (failure: ExchangeFailure): void => {
       finish();
-      // First the reason: destroying the request reports a hang-up of its own.
+      // Set the reason first: destroying the request reports a hang-up of its own.
       reject(failure);
       request.destroy();
     };
@@ -107,7 +107,7 @@ export async function exchange(
   });
 }
 
-/** A failed handshake comes as EPROTO with OpenSSL's reason in the text, or with a code that Node made of that reason. */
+/** A failed handshake is EPROTO with OpenSSL's reason in the text, or a code that Node derives from that reason. */
 function codeOf({ code, message }: NodeJS.ErrnoException): string | undefined {
   const reason = code === 'EPROTO' ? /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] : undefined;
   return reason === undefined ? code : `ERR_SSL_${reason.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;

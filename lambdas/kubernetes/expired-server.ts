@@ -6,19 +6,19 @@ import type { ExpiredByAuthority, ExpiredServer } from '../contracts/order.ts';
 import { proveExpired } from '../x509/expired-server.ts';
 import { DEFAULT_EXPIRED_AT_MOST_MS } from './connection.ts';
 
-/** A connection was made although the serving certificate had expired. */
+/** A connection made despite an expired serving certificate. */
 export interface Recovering {
-  /** When that certificate ended. Milliseconds since the epoch. */
+  /** When that certificate expired. Milliseconds since the epoch. */
   readonly notAfter: number;
   /** Its SHA-256, 64 lowercase hexadecimal digits. */
   readonly sha256: string;
-  /** What was proven instead. */
+  /** The proof used instead. */
   readonly pin: ExpiredServer['pin'];
 }
 
 interface Trust {
   readonly expired: ExpiredServer;
-  /** The name that the serving certificate must carry. */
+  /** The name that the serving certificate must contain. */
   readonly serverName: string;
   /** Of the pinned bundle. */
   readonly authorities: readonly X509Certificate[];
@@ -28,17 +28,17 @@ interface Trust {
   readonly now: () => number;
 }
 
-/** The code of an expired certificate that is another than the one that was named. */
+/** Error code: the certificate expired and is not the named one. */
 export const OTHER_CERTIFICATE = 'CERTMARSHAL_OTHER_CERTIFICATE';
 
-/** An authority issued the certificate, and it ended too long ago: its key may be an old one. */
+/** A trusted CA issued the certificate, but it expired too long ago: its key may be an old one. */
 export class OldCertificateError extends Error {
   override readonly name = 'OldCertificateError';
   readonly code = 'CERTMARSHAL_OLD_CERTIFICATE';
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
   readonly expiredAtMostMs: number;
-  /** Only where that is why. Milliseconds since the epoch. */
+  /** Only if that is the reason. Milliseconds since the epoch. */
   readonly replacedBefore: number | undefined;
 
   constructor(notAfter: number, expiredAtMostMs: number, replacedBefore?: number) {
@@ -50,17 +50,18 @@ export class OldCertificateError extends Error {
 }
 
 /**
- * Connections of recovery mode: a server proves who it is before anything of HTTP, and so a bearer token, is handed to the connection. A certificate that passes the
- * ordinary verification is used as ever; one that fails it only by its end is looked at again, in full; all others are refused with the ordinary error. A client
- * certificate is shown in the handshake as ever, which gives nothing away but the certificate.
+ * Connections that tolerate an expired certificate: a server proves its identity before HTTP, and so a bearer token, is
+ * handed to the connection. A certificate that passes ordinary verification is used as usual; one that fails only by
+ * its expiry is verified again, in full; all others are rejected with the ordinary error. A client certificate is
+ * presented in the handshake as usual, which reveals nothing but the certificate.
  *
  * Sessions are never resumed: a resumed one shows no certificate.
  */
 export class RecoveryAgent extends Agent {
-  /** Of the newest connection that was made by tolerance; undefined as long as none was. */
+  /** The newest tolerated connection; undefined if none was needed. */
   recovering: Recovering | undefined;
   readonly #trust: Trust;
-  /** No connection of the pool yet, which would end them. */
+  /** Not yet a connection of the pool, which would end it. */
   readonly #handshakes = new Set<TLSSocket>();
 
   constructor(options: AgentOptions, trust: Trust) {
@@ -76,7 +77,7 @@ export class RecoveryAgent extends Agent {
       if (!this.#handshakes.delete(socket)) return;
       socket.setTimeout(0).off('error', onError).off('close', onClose).off('timeout', onTimeout);
       if (refusal !== undefined) {
-        // Whatever it still says, it has been refused.
+        // It was rejected; later data is ignored.
         socket.on('error', () => {}).destroy();
       }
       const error = typeof refusal === 'string' ? Object.assign(new Error(refusal), { code: refusal }) : refusal;
@@ -98,11 +99,11 @@ export class RecoveryAgent extends Agent {
     super.destroy();
   }
 
-  /** Why a server is refused, most often a code; undefined when it has proven itself. */
+  /** Why a server is rejected, usually a code; undefined once it has proven its identity. */
   #refusal(socket: TLSSocket): string | Error | undefined {
     if (socket.isSessionReused()) return 'CERT_REJECTED';
     if (socket.authorized) return undefined;
-    // Declared as an Error, documented and made as the code of one.
+    // Typed as an Error; documented, and in fact, the code of one.
     const code = String(socket.authorizationError);
     if (code !== 'CERT_HAS_EXPIRED') return code;
     const { expired, serverName, authorities, now } = this.#trust;
@@ -129,7 +130,7 @@ function tooOld(
     : undefined;
 }
 
-/** @returns the code of a refusal, or what has expired. */
+/** @returns the error code, or the expired certificate */
 function prove(
   socket: TLSSocket,
   expired: ExpiredServer,
@@ -154,7 +155,7 @@ function prove(
 /** No chain is longer. */
 const MAX_CHAIN = 10;
 
-/** As it was sent, the serving certificate first. */
+/** In the order received, the serving certificate first. */
 function shownChain(socket: TLSSocket): readonly X509Certificate[] {
   const chain: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate();

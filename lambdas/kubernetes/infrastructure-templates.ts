@@ -4,16 +4,16 @@ import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { namespacePath } from './namespace-path.ts';
 
-/** What machines are made of, as `infrastructureRef` of a KubeadmControlPlane names it. */
+/** The template of machines, from `infrastructureRef` of a KubeadmControlPlane. */
 export interface InfrastructureTemplate {
-  /** Its version is the one that the server prefers: since v1beta2 a reference has none. */
+  /** The version is the one that the server prefers: since v1beta2 a reference has none. */
   readonly group: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Those of the providers that EKS Anywhere has or had: `certmarshal rbac` grants to get these. */
+/** Templates of the current and former providers of EKS Anywhere: `certmarshal rbac` grants reading them. */
 export const MACHINE_TEMPLATES: readonly string[] = [
   'awssnowmachinetemplates',
   'cloudstackmachinetemplates',
@@ -25,13 +25,13 @@ export const MACHINE_TEMPLATES: readonly string[] = [
 
 const GROUP = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)+$/;
 const VERSION = /^v[0-9][a-z0-9]{0,30}$/;
-/** With `s` it is the name of the resource in every provider: Cluster API makes up the name of the definition in this way. */
+/** Adding `s` gives the resource name in every provider: Cluster API derives the name of the definition this way. */
 const KIND = /^[A-Z][A-Za-z0-9]{0,60}Template$/;
 
 /**
- * Whether the template that machines are made of is there.
+ * Whether the template of the machines exists.
  *
- * @throws KubernetesError; `forbidden` where it may not be read, `invalid` when nothing can be called so
+ * @throws KubernetesError; `forbidden` if it may not be read, `invalid` for an impossible name
  */
 export async function hasInfrastructureTemplate(
   client: KubernetesClient,

@@ -1,7 +1,8 @@
 /**
- * How much JSON one answer may have, so that to look through it and to parse it holds the thread for at most 150 ms: at both bounds together the worst
- * of 20 shapes took 140 ms on a core of a Xeon with Node.js 24. A name that was not seen before costs V8 2 µs, anything else less than 0.6 µs, and
- * 300 bytes of memory. A page of 200 Nodes has 120,000 values, one of 500 Machines 100,000, and each under 2,000 different names.
+ * Bounds of the JSON of one answer, so that scanning and parsing it hold the thread for at most 150 ms: at both bounds
+ * the worst of 20 shapes took 140 ms on a core of a Xeon with Node.js 24. A new name costs V8 2 µs, anything else less
+ * than 0.6 µs, and 300 bytes of memory. A page of 200 Nodes has 120,000 values, one of 500 Machines 100,000, and each
+ * under 2,000 different names.
  */
 const MAX_VALUES = 150_000;
 const MAX_NAMES = 20_000;
@@ -13,14 +14,14 @@ const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const OPENING_BRACE = 0x7b;
 
-/** Several bits for each name that there may be: of so many, hardly two have the same. */
+/** Several bits for each possible name, so that collisions are rare. */
 const HASH_BITS = 18;
-/** Another one in every process: names that have the same bit cannot be made up. */
+/** Random in every process: an attacker cannot make colliding names. */
 const SEED = Math.floor(Math.random() * 2 ** 32);
 
-/** Whether JSON has more values, or more different names of members, than are worth their time. Looks at every byte at most twice. */
+/** Whether JSON exceeds the bounds on values or on different member names. Reads every byte at most twice. */
 export function hasTooManyValues(json: Buffer): boolean {
-  // A value has at least a comma, a name its quotes and a colon.
+  // A value needs at least a comma, a name its quotes and a colon.
   if (json.length < Math.min(MAX_VALUES, 3 * MAX_NAMES)) return false;
   const seen = new Uint8Array(2 ** HASH_BITS);
   let values = 0;
@@ -46,7 +47,7 @@ export function hasTooManyValues(json: Buffer): boolean {
   return false;
 }
 
-/** @returns the place of the closing quote, or the end of what has none: the parser says what is wrong with it. */
+/** @returns the position of the closing quote, or the end if it is missing: the parser reports that */
 function endOfString(json: Buffer, start: number): number {
   for (let at = start + 1; at < json.length; at += 1) {
     if (json[at] === BACKSLASH) at += 1;

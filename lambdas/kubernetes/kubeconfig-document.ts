@@ -5,11 +5,11 @@ import { type Connection, type Credentials, isServerName, parseServerUrl } from 
 import { printable } from './printable.ts';
 import { describeYamlFault } from './yaml-fault.ts';
 
-/** A connection with the names it has in its kubeconfig. Which addresses it may lead to is decided by its user. */
+/** A connection with its names in the kubeconfig. The user decides which addresses are allowed. */
 export interface LoadedKubeconfig extends Omit<Connection, 'addresses'> {
   readonly context: string;
   readonly cluster: string;
-  /** Of AWS, as the `exec` that was read and not run names it. */
+  /** The AWS profile of an `exec` that was read instead of run. */
   readonly awsProfile?: string | undefined;
 }
 
@@ -20,10 +20,10 @@ export interface KubeconfigProblem {
   readonly remedy: string;
 }
 
-/** A person fixes these first. */
+/** Most problems that are listed. */
 const MAX_PROBLEMS = 20;
 
-/** A kubeconfig that cannot be used, with the first 20 things that are wrong with it, and how many more there are. Quotes no value but names. */
+/** An unusable kubeconfig, with the first 20 problems and the number of others. Quotes names only, no values. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
   readonly problems: readonly KubeconfigProblem[];
@@ -38,25 +38,25 @@ export class KubeconfigError extends Error {
   }
 }
 
-/** Where an entry of a kubeconfig stands, its name and its content. */
+/** The position of an entry in a kubeconfig, its name and its content. */
 export interface Entry {
   readonly where: string;
   readonly name: string;
   readonly content: JsonObject;
-  /** Where relative paths in it start. */
+  /** Base of its relative paths. */
   readonly directory: string;
 }
 
 /** One of the files that a kubeconfig consists of. */
 export interface KubeconfigFile {
   readonly text: string;
-  /** Where its relative paths start: that of the file. */
+  /** Base of its relative paths: the directory of the file. */
   readonly directory: string;
-  /** Its path, in front of what is wrong with it; absent where it is the only file. */
+  /** Its path, a prefix of problems; absent for a single file. */
   readonly name?: string | undefined;
 }
 
-/** A context, the cluster that it leads to, and the whole list that comes from. */
+/** A context, its cluster, and the list that contains it. */
 export interface SelectedCluster {
   readonly context: Entry;
   readonly cluster: Entry;
@@ -69,7 +69,7 @@ export interface SelectedContext extends SelectedCluster {
   readonly users: readonly Entry[];
 }
 
-/** Puts a connection together once everything about it was checked. */
+/** Builds a connection once everything was checked. */
 export function loaded(
   { context, cluster }: SelectedCluster,
   caPem: string | undefined,
@@ -86,30 +86,35 @@ export function loaded(
   };
 }
 
-/** How much of a text is parsed. */
+/** Bounds of parsed text. */
 export interface TextLimits {
   /** Characters. */
   readonly length: number;
-  /** Characters that can have a meaning in YAML: everything but letters, digits, and what base64 and names have; line ends count. */
+  /**
+   * Characters with a possible meaning in YAML: all but letters, digits, and those of base64 and names; line ends
+   * count.
+   */
   readonly marks: number;
-  /** Of those the ones that take longest: brackets, anchors, tags, directives, explicit keys, escapes. */
+  /** The slowest of them: brackets, anchors, tags, directives, explicit keys, escapes. */
   readonly slowMarks: number;
 }
 
-/** The file of the person who runs the command. */
+/** For a file of the person at the keyboard. */
 export const FILE_LIMITS: TextLimits = { length: 256 * 1024, marks: Infinity, slowMarks: Infinity };
 
 /**
- * Nothing else gets a turn while a text is parsed: up to 0.05 ms a mark, and what grows by the square of the slow ones. A kubeconfig of one cluster with two CA
- * certificates and a client certificate has 20,000 characters; with base64 in lines of 64 it has 400 marks, and as JSON 20 brackets.
+ * Parsing blocks the thread: up to 0.05 ms a mark, and quadratic in the slow ones. A kubeconfig of one cluster with two
+ * CA certificates and a client certificate has 20,000 characters; with base64 in lines of 64 it has 400 marks, and as
+ * JSON 20 brackets.
  */
 export const SECRET_LIMITS: TextLimits = { length: 64 * 1024, marks: 800, slowMarks: 100 };
 
 /**
- * Parses a kubeconfig and follows one context to its cluster and user. Loads nothing, runs nothing.
+ * Parses a kubeconfig and follows one context to its cluster and user. Loads and runs nothing.
  *
- * @param source a text, or files that are merged as client-go does: of entries with the same name the first counts, with all that is in it, and of
- * current-context the first that names one. Source: client-go, tools/clientcmd/loader.go, `ClientConfigLoadingRules.Load`
+ * @param source a text, or files merged as client-go does: of entries with the same name the first counts as a whole,
+ * and of current-context the first that names one. Source: client-go, tools/clientcmd/loader.go,
+ * `ClientConfigLoadingRules.Load`
  * @param wanted name of the context. @default current-context
  * @throws KubeconfigError
  */
@@ -123,7 +128,7 @@ export function selectContext(source: KubeconfigText, wanted: string | undefined
   return { context, cluster, user, clusters, users };
 }
 
-/** The same for a caller with credentials of its own: whatever the kubeconfig has for users is not looked at. */
+/** The same for a caller with credentials of its own: the users of the kubeconfig are ignored. */
 export function selectCluster(source: KubeconfigText, wanted: string | undefined, limits: TextLimits): SelectedCluster {
   const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
   const problems: KubeconfigProblem[] = [];
@@ -133,13 +138,13 @@ export function selectCluster(source: KubeconfigText, wanted: string | undefined
   return { context, cluster, clusters };
 }
 
-/** A context, and what the kubeconfig says of its cluster; both undefined where the context leads to none. */
+/** A context and its cluster; the cluster's fields are undefined if the context leads to none. */
 export interface ListedContext {
   readonly context: string;
   readonly cluster: string | undefined;
-  /** As it stands in the kubeconfig: perhaps no URL. */
+  /** As written in the kubeconfig: may be an invalid URL. */
   readonly server: string | undefined;
-  /** By which a proxy tells clusters apart that have one URL. */
+  /** SNI name by which a proxy tells clusters with one URL apart. */
   readonly serverName?: string | undefined;
 }
 
@@ -161,14 +166,14 @@ export function listContexts(source: KubeconfigText, limits: TextLimits): readon
   ];
 }
 
-/** The text of a kubeconfig that refers to no file, or the files of one. */
+/** The text of a kubeconfig without file references, or its files. */
 export type KubeconfigText = string | readonly KubeconfigFile[];
 
-/** The lists of a kubeconfig, each with the field that its entries have beside their name. */
+/** The lists of a kubeconfig, each with the field of its entries besides the name. */
 const LISTS = { contexts: 'context', clusters: 'cluster', users: 'user' } as const;
 type ListName = keyof typeof LISTS;
 
-/** @param lists those that have to be there; the others are not looked at */
+/** @param lists the required ones; others are ignored */
 function readKubeconfig(
   source: KubeconfigText,
   limits: TextLimits,
@@ -253,7 +258,7 @@ function parse(source: string, limits: TextLimits): JsonObject {
   let problem: string | undefined;
   try {
     const lineCounter = new LineCounter();
-    // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
+    // Messages with an excerpt would print tokens; checking for duplicate keys takes quadratic time.
     const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
     const [fault] = document.errors;
     if (fault === undefined) {
@@ -286,7 +291,7 @@ function hasMore(mark: RegExp, source: string, most: number): boolean {
   return false;
 }
 
-/** Conversion writes such a key out as text at every level above it: a few dozen levels take forever. */
+/** Conversion writes such a key as text at every level above it: a few dozen levels take forever. */
 function hasComplexKey(document: Document): boolean {
   let found = false;
   visit(document, {
@@ -326,7 +331,7 @@ function entries(
   return found;
 }
 
-/** A field that is refused when it holds anything, why, and what to do instead. */
+/** A forbidden field, why, and what to do instead. */
 export interface RefusedField {
   readonly field: string;
   readonly problem: string;
@@ -365,7 +370,7 @@ export const NEVER_IN_USER: readonly RefusedField[] = [
   { field: 'as-user-extra', ...OTHER_IDENTITY },
 ];
 
-/** One problem for each of the fields that the entry has. False, null and empty values say nothing and pass. */
+/** One problem for each of these fields that is set. False, null and empty values count as unset. */
 export function refusedFields({ where, content }: Entry, refused: readonly RefusedField[]): KubeconfigProblem[] {
   return refused
     .filter(({ field }) => saysSomething(content[field]))
@@ -413,7 +418,7 @@ export function noCredentials(user: Entry): KubeconfigProblem {
   };
 }
 
-/** A field that is text with something in it. */
+/** A field with non-empty text. */
 export function textOf(entry: Entry, field: string): string | undefined {
   const value = entry.content[field];
   return typeof value === 'string' && value !== '' ? value : undefined;

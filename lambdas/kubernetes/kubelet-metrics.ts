@@ -1,7 +1,7 @@
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 
-/** A kubelet with 250 Pods has some hundred KB. */
+/** A kubelet with 250 Pods has a few hundred KB. */
 const MAX_METRICS_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -26,5 +26,5 @@ export async function readKubeletMetrics(
   return client.requestText({ method: 'GET', path, signal, maxResponseBytes: MAX_METRICS_BYTES });
 }
 
-/** A DNS subdomain (RFC 1123), which the name of a Node is. */
+/** A Node name is a DNS subdomain (RFC 1123). */
 const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;

@@ -12,7 +12,7 @@ export interface LeaseName {
 }
 
 /**
- * A Lease as the server has it; undefined when there is none.
+ * Reads a Lease; undefined if it does not exist.
  *
  * @throws KubernetesError
  */
@@ -29,10 +29,10 @@ export async function getLease(
 }
 
 /**
- * Makes a Lease that is not there.
+ * Creates a Lease.
  *
  * @param spec of `LeaseSpec`; its times are {@link microTime}s
- * @throws KubernetesError; `conflict` when somebody made one meanwhile
+ * @throws KubernetesError; `conflict` if it exists by now
  */
 export async function createLease(
   client: KubernetesClient,
@@ -56,9 +56,9 @@ export async function createLease(
 }
 
 /**
- * Writes fields of a Lease, if it is still the one that was read.
+ * Writes fields of a Lease unless it changed since it was read.
  *
- * @throws KubernetesError; `conflict` when it changed
+ * @throws KubernetesError; `conflict` if it changed
  */
 export async function patchLease(
   client: KubernetesClient,
@@ -84,7 +84,7 @@ export async function patchLease(
 }
 
 /**
- * A `MicroTime`: RFC 3339 with exactly six digits after the second, which the API demands.
+ * A `MicroTime`: RFC 3339 with exactly six fractional digits, which the API requires.
  *
  * @param at milliseconds since the epoch
  */

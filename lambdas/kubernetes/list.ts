@@ -5,7 +5,9 @@ import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 import { explainNotFound } from './served-versions.ts';
 
-/** What a kind is listed for, and `certmarshal rbac` grants it for. `evidence` is that of a policy that trusts Nodes. */
+/**
+ * Why a kind is listed, and for what `certmarshal rbac` grants it. `evidence` is that of a policy that trusts Nodes.
+ */
 export type ListPurpose =
   | 'audit'
   | 'audit-secrets'
@@ -20,34 +22,34 @@ export type ListPurpose =
 /** A kind that is listed. */
 export interface ListedKind {
   readonly for: readonly [ListPurpose, ...ListPurpose[]];
-  /** Group and version as in the path of its API; `served`: the version of Cluster API that the server has. */
+  /** Group and version as in the API path; `served`: the version of Cluster API that the server has. */
   readonly api: string | { readonly served: ClusterApiGroup };
   /** @default the key of its row */
   readonly plural?: string;
-  /** For people, where the plural is that of another kind too. @default the plural */
+  /** For people, if another kind has the same plural. @default the plural */
   readonly called?: string;
-  /** How those of one cluster are found: by the label of Cluster API, or by the name that they have. */
+  /** How the objects of one cluster are found: by the label of Cluster API, or by name. */
   readonly ofCluster?: 'label' | ((cluster: string) => string);
-  /** A further label that has to be there. */
+  /** A further required label. */
   readonly label?: string;
-  /** What a field has to be. */
+  /** A required field value. */
   readonly field?: string;
-  /** Items a page, where they are large. @default 500 */
+  /** Items a page, for large objects. @default 500 */
   readonly aPage?: number;
 }
 
 const SAME_NAME = (cluster: string): string => cluster;
 const CLUSTER_API = { served: 'cluster.x-k8s.io' } as const;
-/** The only version there is. */
+/** The only existing version. */
 const EKS_ANYWHERE = 'apis/anywhere.eks.amazonaws.com/v1alpha1';
 const WEBHOOKS = 'apis/admissionregistration.k8s.io/v1';
 
 /** Every kind that is only listed, in the order of the rules that grant it. */
 export const LISTED_KINDS = {
-  // A Node lists up to 50 images with all their names: 20 to 30 KB each are ordinary.
+  // A Node lists up to 50 images with all their names: 20 to 30 KB each are common.
   nodes: { for: ['audit', 'evidence', 'recovery'], api: 'api/v1', aPage: 200 },
   pods: { for: ['rollout-etcd'], api: 'api/v1' },
-  /** Whether a Node still renews its Lease: then its certificate is valid. */
+  /** Shows whether a Node renews its Lease: then its certificate is valid. */
   leases: { for: ['recovery-leases'], api: 'apis/coordination.k8s.io/v1' },
   // A certificate with its chain and key takes 4 to 10 KB. Source: core/v1, SecretTypeTLS.
   tlsSecrets: {
@@ -60,22 +62,22 @@ export const LISTED_KINDS = {
   mutatingwebhookconfigurations: { for: ['audit'], api: WEBHOOKS },
   validatingwebhookconfigurations: { for: ['audit'], api: WEBHOOKS },
   apiservices: { for: ['audit'], api: 'apis/apiregistration.k8s.io/v1' },
-  // Schemas make 20 to 100 KB of one ordinary, and a few hundred are.
+  // Schemas make 20 to 100 KB common, and a few hundred are.
   customresourcedefinitions: { for: ['audit'], api: 'apis/apiextensions.k8s.io/v1', aPage: 50 },
   /** Of cert-manager. */
   certificates: { for: ['audit'], api: 'apis/cert-manager.io/v1' },
   clusters: { for: ['management', 'rollouts'], api: CLUSTER_API, ofCluster: SAME_NAME },
   machines: { for: ['management', 'rollouts'], api: CLUSTER_API, ofCluster: 'label' },
   machinehealthchecks: { for: ['rollouts'], api: CLUSTER_API },
-  // Those of workers say nothing of certificates, and each can carry many KiB of files. The control plane provider labels a KubeadmConfig as it labels its Machine.
-  // Source: Cluster API, `ControlPlaneMachineLabels`.
+  // Those of workers say nothing about certificates, and may carry many KiB of files. The control plane provider labels
+  // a KubeadmConfig like its Machine. Source: Cluster API, `ControlPlaneMachineLabels`.
   kubeadmconfigs: {
     for: ['management-audit'],
     api: { served: 'bootstrap.cluster.x-k8s.io' },
     ofCluster: 'label',
     label: 'cluster.x-k8s.io/control-plane',
   },
-  // With a ClusterClass its name is made up; the Cluster controller sets the label.
+  // With a ClusterClass its name is generated; the Cluster controller sets the label.
   kubeadmcontrolplanes: {
     for: ['management-audit', 'rollouts'],
     api: { served: 'controlplane.cluster.x-k8s.io' },
@@ -87,7 +89,8 @@ export const LISTED_KINDS = {
     api: 'apis/etcdcluster.cluster.x-k8s.io/v1beta1',
     ofCluster: (cluster) => `${cluster}-etcd`,
   },
-  // Each is in a namespace that its user chose, while its objects of Cluster API are in eksa-system: `ownersCluster` says which one counts.
+  // Each is in a namespace chosen by its user, while its Cluster API objects are in eksa-system: `ownersCluster`
+  // decides which one counts.
   eksAnywhereClusters: {
     for: ['management-audit', 'rollouts'],
     api: EKS_ANYWHERE,
@@ -108,7 +111,7 @@ export type ListedKindId = keyof typeof LISTED_KINDS;
 export interface Selection {
   /** @default all of them */
   readonly namespace?: string | undefined;
-  /** Name of the cluster that they are of. @default all of them */
+  /** Name of their cluster. @default all */
   readonly clusterName?: string | undefined;
   /** Name of the only one. */
   readonly name?: string;
@@ -120,8 +123,8 @@ export interface Selection {
 /**
  * The objects of a kind, page by page.
  *
- * @throws KubernetesError; `not-found` when the server does not serve the kind, `invalid` when the cluster or namespace cannot be one, or when EKS Anywhere is there in
- * other versions alone
+ * @throws KubernetesError; `not-found` if the server does not serve the kind, `invalid` for an impossible cluster or
+ * namespace, or if EKS Anywhere is installed in other versions only
  */
 export async function* listKind(
   client: KubernetesClient,

@@ -26,26 +26,26 @@ import { printable } from './printable.ts';
 export interface LocalKubeconfigOptions {
   /** @default the file's current-context */
   readonly context?: string;
-  /** Whether the file may run the command it names for credentials. @default false */
+  /** Whether the credential command of the file may run. @default false */
   readonly allowExec?: boolean;
-  /** Reads an `exec` in place of running it. @default none is read */
+  /** Reads an `exec` instead of running it. @default none is read */
   readonly readExec?: ReadExec;
-  /** How long that command may take, in milliseconds. @default 60 000 */
+  /** Timeout of that command, in milliseconds. @default 60 000 */
   readonly execTimeoutMs?: number;
 }
 
-/** What the `exec` of a user asks for. */
+/** The result of reading an `exec`. */
 export interface ExecRead {
   readonly token: TokenSource;
-  /** That it names. */
+  /** Its AWS profile. */
   readonly awsProfile: string | undefined;
 }
 
 /**
- * Reads the `exec` of a user, where it is one that need not be run; undefined for any other. Runs nothing.
+ * Reads the `exec` of a user if it need not be run; undefined otherwise. Runs nothing.
  *
  * @param server URL of the API server that gets the token
- * @param caData its CA bundle as the file has it, base64-encoded; undefined where it has none or a path
+ * @param caData its CA bundle as in the file, base64-encoded; undefined for none or a path
  */
 export type ReadExec = (exec: JsonObject, server: string, caData: string | undefined) => ExecRead | undefined;
 
@@ -57,12 +57,12 @@ const EXEC_NOT_ALLOWED: RefusedField = {
 };
 
 /**
- * Loads a kubeconfig of the person who runs the command. Only the selected context is checked and loaded; files and, if
- * allowed, `exec` are read through the KubeConfig of @kubernetes/client-node, which is not loaded before.
+ * Loads a kubeconfig of the person at the keyboard. Only the selected context is checked and loaded; files and, if
+ * allowed, `exec` are read through the KubeConfig of @kubernetes/client-node, which is loaded only then.
  *
- * Credentials from `exec` and token files expire: load again before a sweep that starts much later.
+ * Credentials from `exec` and token files expire: load again before a much later sweep.
  *
- * @param source of a text alone the relative paths start in the working directory
+ * @param source relative paths of a mere text start in the working directory
  * @throws KubeconfigError
  */
 export async function loadLocalKubeconfig(
@@ -89,7 +89,7 @@ export async function loadLocalKubeconfig(
   return { ...loaded(selected, caPem, credentials), ...(read && { awsProfile: read.awsProfile }) };
 }
 
-/** Only of a user that has nothing but an `exec`, for a server that has to prove the name it is reached by. */
+/** Only for a user with nothing but an `exec`, and a server that must prove the name it is reached by. */
 function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | undefined): ExecRead | undefined {
   const { exec, ...others } = user.content;
   const isAlone =
@@ -100,9 +100,9 @@ function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | unde
 }
 
 /**
- * A kubeconfig of nothing but the selected entries and the fields that were looked at, so that no second parser can read
- * something else out of the text. Where inline data and a file are both given the data counts, and a token file counts
- * more than a token, as in kubectl; client-node alone does otherwise.
+ * A kubeconfig of only the selected entries and the checked fields, so that a second parser cannot read anything else
+ * from the text. Inline data wins over a file, and a token file over a token, as in kubectl; client-node alone does
+ * otherwise.
  */
 function checkedConfig(cluster: Entry, user: Entry, runsExec: boolean): JsonObject {
   const { directory } = user;
@@ -140,7 +140,7 @@ function dataOrFile(entry: Entry, field: string): JsonObject {
   return file === undefined ? {} : { [field]: resolve(entry.directory, file) };
 }
 
-/** What client-go adds and client-node does not: the plugin's version of the protocol, and paths relative to the file. */
+/** What client-go adds and client-node does not: the protocol version of the plugin, and paths relative to the file. */
 function execOf(exec: JsonObject, directory: string): JsonObject {
   const command = exec['command'];
   const info = { apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec: { interactive: false } };
@@ -179,8 +179,8 @@ async function readMaterial(
 }
 
 /**
- * A file that cannot be read, or what the command wrote to its standard error. Its standard output is the credential, and
- * the messages of SyntaxError and TypeError quote it.
+ * An unreadable file, or the standard error of the command. Its standard output is the credential, and the messages of
+ * SyntaxError and TypeError quote it.
  */
 function causeOf(error: unknown): string {
   if (error instanceof SyntaxError || error instanceof TypeError) {

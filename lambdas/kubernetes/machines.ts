@@ -2,19 +2,24 @@ import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { listKind } from './list.ts';
 
-/** Objects of Cluster API that belong to one cluster: they are in the namespace of its Cluster, and one in another namespace only says that it does. */
+/**
+ * Cluster API objects of one cluster: they are in the namespace of its Cluster; objects in other namespaces only claim
+ * to belong to it.
+ */
 export interface MachineSelection {
   /** Value of the label `cluster.x-k8s.io/cluster-name`. */
   readonly clusterName: string;
-  /** Of the Cluster object. */
+  /** Namespace of the Cluster. */
   readonly namespace: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * The Cluster API Machines of one cluster, from its management cluster, page by page. A cluster has Machines: where there are none, its Cluster is elsewhere.
+ * The Cluster API Machines of one cluster, from its management cluster, page by page. Every cluster has Machines:
+ * without any, its Cluster is elsewhere.
  *
- * @throws KubernetesError; `not-found` when the server does not serve Cluster API, `invalid` when the namespace has no Machine of the cluster
+ * @throws KubernetesError; `not-found` if the server does not serve Cluster API, `invalid` if the namespace has no
+ * Machine of the cluster
  */
 export async function* listMachines(
   client: KubernetesClient,

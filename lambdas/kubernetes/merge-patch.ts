@@ -7,20 +7,23 @@ import { namespacePath } from './namespace-path.ts';
 export interface MergePatch {
   /** Of the object. */
   readonly path: string;
-  /** Names `metadata.uid` and `metadata.resourceVersion` of what was read: of another one, or a later one, the server makes a conflict. */
+  /**
+   * Contains `metadata.uid` and `metadata.resourceVersion` as read: the server answers with a conflict for another or a
+   * newer object.
+   */
   readonly body: JsonObject;
-  /** Owner of the fields that it sets. */
+  /** Field manager. */
   readonly fieldManager: string;
-  /** Goes through validation and admission, webhooks too, and stores nothing. */
+  /** Runs validation and admission, webhooks included, and stores nothing. */
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Writes some fields of an object; the others stay as they are. A field that the server does not know is refused, where it would be dropped in silence otherwise.
+ * Writes some fields of an object. Unknown fields are an error instead of being dropped silently.
  *
- * @returns the object as it is now, or with a dry run would be
- * @throws KubernetesError; `conflict` when it is not the object that was read any more
+ * @returns the object after the write, or as a dry run would leave it
+ * @throws KubernetesError; `conflict` if it is no longer the object that was read
  */
 export async function mergePatch(
   client: KubernetesClient,

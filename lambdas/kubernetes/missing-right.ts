@@ -1,14 +1,14 @@
 import { MACHINE_TEMPLATES } from './infrastructure-templates.ts';
 
 /**
- * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests, approval and what an audit lists,
- * objects of Cluster API only with `--management`, what a rollout takes only with `--rollouts`, Secrets and the metrics of kubelets only where they are asked for, and the kubeconfig of a
- * workload cluster only where it is named.
+ * The command that grants the right missing in a 403 on this path. Plain `certmarshal rbac` covers requests, approval
+ * and what an audit lists; `--management` adds objects of Cluster API, `--rollouts` what a rollout needs, further
+ * options Secrets and kubelet metrics, and the kubeconfig of a workload cluster only if it is named.
  *
- * @param path of the API, without the prefix of a server.
+ * @param path of the API, without the prefix of a server
  */
 export function missingRight(path: string): string {
-  // Discovery is no right of certmarshal's own: Kubernetes gives it to everybody whom it knows.
+  // Discovery is not granted by certmarshal: Kubernetes allows it to every authenticated user.
   if (/^\/apis\/[^/]+$/.test(path)) return 'Bind the ClusterRole system:discovery to this user in that cluster.';
   const kubeconfig = KUBECONFIG_SECRET.exec(path)?.groups;
   if (kubeconfig !== undefined)
@@ -23,8 +23,8 @@ export function missingRight(path: string): string {
 }
 
 /**
- * What a rollout or a recovery takes, granted to whoever certmarshal is in that cluster: without a subject it would be the group of the role of the sweep, in which no service
- * account is.
+ * The rights of a rollout or a recovery, granted to certmarshal's identity in that cluster: without a subject it would
+ * be the group of the sweep role, which contains no service account.
  *
  * @param manifests the command that prints them, without the subject
  */
@@ -35,27 +35,27 @@ export function toWhoeverEnters(manifests: string): string {
 const KUBECONFIG_SECRET =
   /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+)-kubeconfig$/;
 
-/** Without the policy of the sweep, applying the manifests again takes the right to read Nodes away. */
+/** Applying the manifests again without the policy of the sweep would remove the right to read Nodes. */
 const OPTIONS = '--user, --group or --service-account says to whom; give --policy FILE if you sweep with one';
 
 const CLUSTER_SECRET =
   /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+?)-(?:ca|proxy|etcd|apiserver-etcd-client|aws-iam-authenticator-ca)$/;
-/** A recovery window looks at those of Nodes, and counts in one of its own. */
+/** A recovery window reads those of Nodes, and counts in one of its own. */
 const RECOVERY_LEASES =
   /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/(?:kube-node-lease\/leases$|kube-system\/leases\/certmarshal-recovery$)/;
-/** What machines are made of. */
+/** Templates of machines. */
 const TEMPLATE =
   /^\/apis\/(?<group>[-.a-z0-9]+)\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?<templates>[a-z0-9]+templates)\/[^/]+$/;
 /** What only a rollout reads. */
 const ROLLOUT_READ =
   /\/(?:leases(?:\/certmarshal-rollout)?|machinehealthchecks|controlplaneupgrades)$|^\/apis\/infrastructure\.cluster\.x-k8s\.io\//;
-/** One of them by its name is written to. */
+/** A single named one is written. */
 const ROLLOUT_WRITE =
   /^\/apis\/(?:controlplane|etcdcluster)\.cluster\.x-k8s\.io\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?:kubeadmcontrolplanes\/(?<cluster>[-.a-z0-9]+)|etcdadmclusters\/(?<etcd>[-.a-z0-9]+)-etcd)$/;
 /** Of Cluster API and EKS Anywhere. */
 const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
 
-/** Of a rollout or a recovery; undefined for what an audit or a sweep asks for. */
+/** For a rollout or a recovery; undefined for an audit or a sweep. */
 function ownManifestsFor(path: string): string | undefined {
   const rolled = ROLLOUT_WRITE.exec(path)?.groups;
   if (rolled !== undefined)

@@ -1,13 +1,13 @@
 import { KubernetesError } from './errors.ts';
 
-/** A DNS label (RFC 1123), which a namespace is. */
+/** A namespace is a DNS label (RFC 1123). */
 export const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
- * The part of a path that names a namespace.
+ * The namespace part of a path.
  *
- * @param object what is attempted, for the error
- * @throws KubernetesError of kind `invalid` when no namespace can have this name
+ * @param object the call, for the error
+ * @throws KubernetesError of kind `invalid` for an impossible name
  */
 export function namespacePath(namespace: string, object: string): string {
   if (NAMESPACE.test(namespace)) return `namespaces/${namespace}`;

@@ -1,19 +1,21 @@
-/** Bytes of a page that need no room: small pages are always read. */
+/** Pages up to this size need no room and are always read. Bytes. */
 const FREE = 1024 * 1024;
-/** Bytes of all other pages that the process holds at a time. JSON takes several times its size once it is parsed. */
+/** Total size of larger pages in the process. JSON uses several times its size once parsed. Bytes. */
 const ROOM = 32 * 1024 * 1024;
 
-/** What one page takes of the room that all clusters of this process share, until it is disposed of. */
+/** The part of one page in the room shared by all clusters of this process, until it is disposed of. */
 export interface PageRoom extends Disposable {
-  /** Called for every piece that arrives. @returns false when the others leave no room for it: then the page is asked for again with fewer items */
+  /**
+   * Called for every piece. @returns false if there is no room left: the page is then requested again with fewer items
+   */
   take(bytes: number): boolean;
-  /** Gives it back: nothing of the page is held. */
+  /** Returns the room: nothing of the page is held. */
   release(): void;
-  /** The others left no room for it. */
+  /** Other pages left no room. */
   readonly isRefused: boolean;
 }
 
-/** Of one process: many clusters are read at once, whose pages together must not fill its memory. */
+/** One for each process: many clusters are read concurrently, and their pages together must fit into memory. */
 export function createPageRooms(room = ROOM, free = FREE): () => PageRoom {
   let taken = 0;
   return () => {

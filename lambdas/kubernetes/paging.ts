@@ -12,32 +12,32 @@ export interface ListRequest {
   readonly signal: AbortSignal;
   /** Items a page. @default 500 */
   readonly limit?: number;
-  /** More items than this are an error: no cluster that Kubernetes supports has as many. @default 100 000 */
+  /** More items are an error: Kubernetes supports no cluster with as many. @default 100 000 */
   readonly maxItems?: number;
 }
 
-/** An ordinary page is 1 to 6 MB; JSON takes up to twenty times its size once it is parsed. */
+/** A common page is 1 to 6 MB; JSON uses up to twenty times its size once parsed. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** The token of the API server is the base64 of a revision and a key, a few hundred characters; all are remembered. */
+/** The API server's token is the base64 of a revision and a key, a few hundred characters; all are remembered. */
 const MAX_TOKEN_CHARACTERS = 4 * 1024;
 
-/** Far above what `maxItems` needs, also at one item a page for a while; ends a server that pages for ever. */
+/** Far above the need of `maxItems`, even at one item a page for a while; stops a server that pages forever. */
 const MAX_PAGES = 10_000;
 
 /**
- * The items of a list, page by page, so that a caller holds one page in memory and never the whole list. A page is emptied when the next
- * one is asked for.
+ * The items of a list, page by page: a caller holds one page in memory, never the whole list. A page is emptied when
+ * the next one is requested.
  *
- * - Nothing is yielded twice. When the server no longer keeps the snapshot (410), its answer carries a token that goes on
- *   after the last item with the newest state; that token is followed. Objects created meanwhile before that point are
- *   left for the next list. A 410 without a token is thrown.
- * - A page that is too large, or for which the pages of other clusters leave no room, is asked for again with a quarter of the items, down to one, and later pages grow again:
- *   objects that somebody made huge on purpose slow the list down but do not stop it.
+ * - No item is yielded twice. When the snapshot has expired (410), the answer contains a token that continues after the
+ * last item with the newest state, and that token is used. Objects created before that point in between are left for
+ * the next list. A 410 without a token is thrown.
+ * - A page that is too large, or has no room beside pages of other clusters, is requested again with a quarter of the
+ * items, down to one, and later pages grow again: deliberately huge objects slow the list down but do not stop it.
  *
  * Source: Kubernetes API concepts, "Retrieving large results sets in chunks".
  *
- * @throws KubernetesError; `not-kubernetes` also for a server whose list never ends or whose tokens are no tokens, `too-large` for over `maxItems`.
+ * @throws KubernetesError; `not-kubernetes` also for an endless list or invalid tokens, `too-large` above `maxItems`
  */
 export async function* listPages(client: KubernetesClient, list: ListRequest): AsyncGenerator<readonly unknown[]> {
   const { path, signal, maxItems = 100_000 } = list;
@@ -93,7 +93,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
       });
     }
     if (page.items.length > 0) yield page.items;
-    // A generator and who reads from it keep the page while they wait for the next one, which a server can make last.
+    // The generator and its reader hold the page while they wait for the next one, which a server can delay.
     page.items.length = 0;
     continueToken = page.continueToken;
     if (continueToken === undefined) return;
@@ -106,7 +106,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
   throw strange(`the list has more than ${MAX_PAGES} pages`);
 }
 
-/** Until a page of one item is asked for again that the pages of other clusters left no room for. Milliseconds. */
+/** Wait before a one-item page without room is requested again. Milliseconds. */
 const CROWDED_MS = 100;
 
 interface Page {

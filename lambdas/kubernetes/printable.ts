@@ -1,13 +1,14 @@
 const LONGEST = 300;
 
 /**
- * Text from a cluster, made safe for a terminal, a log line and a person: white space folded to single spaces, control,
- * bidirectional, format, private-use and unpaired-surrogate characters removed, secrets cut out, at most 300 characters.
+ * Text from a cluster, made safe for a terminal, a log line and a person: white space becomes single spaces, control,
+ * bidirectional, format, private-use and unpaired-surrogate characters are removed, secrets are cut out, at most 300
+ * characters.
  *
- * Removes what ../printable.ts escapes: a secret broken up by such characters has to close up again to be found.
- * Secrets are cut out after the cleaning and before the shortening, so neither can put one together or leave half of one.
+ * Removes what ../printable.ts escapes: a secret interrupted by such characters must close up again to be found.
+ * Secrets are cut after the cleaning and before the shortening, so neither can assemble one or leave half of one.
  *
- * @param secrets what must not be echoed back, for example the bearer token of the request.
+ * @param secrets texts that must not be echoed, for example the bearer token of the request
  */
 export function printable(text: string, secrets: readonly string[] = []): string {
   let clean = text.replaceAll(/\s+/gu, ' ').replaceAll(/\p{C}/gu, '').trim();

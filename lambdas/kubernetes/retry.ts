@@ -9,7 +9,7 @@ const BASE_MS = 200;
 const MAX_BACKOFF_MS = 5_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 
-/** The connection was not made or broke; none of these say that the endpoint is the wrong one. */
+/** The connection failed or broke; none of these mean a wrong endpoint. */
 const PASSING_FAILURES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -29,12 +29,12 @@ interface Attempt {
 }
 
 /**
- * How long to wait before the next try, in milliseconds; undefined when there must be none.
+ * The wait before the next try, in milliseconds; undefined for no further try.
  *
- * A read is repeated after 429, 5xx, a timeout or a broken connection. A write is repeated only where the server has not
- * begun to process it: 429, 503 with `Retry-After`, connection refused. The wait is exponential backoff with full jitter,
- * on top of `Retry-After` where the server sent one. A server that asks for more than 30 s is not asked again: that is
- * longer than a sweep can wait, and asking earlier would not honour it.
+ * A read is retried after 429, 5xx, a timeout or a broken connection. A write is retried only if the server has not
+ * begun to process it: 429, 503 with `Retry-After`, connection refused. The wait is exponential backoff with full
+ * jitter, plus `Retry-After` if sent. A server that asks for more than 30 s is not tried again: a sweep cannot wait
+ * that long.
  */
 export function retryDelayMs(error: KubernetesError, { method, retries, random }: Attempt): number | undefined {
   if (retries >= MAX_RETRIES || !mayRepeat(error, method === 'GET')) return undefined;
@@ -53,10 +53,10 @@ function mayRepeat(error: KubernetesError, read: boolean): boolean {
 }
 
 /**
- * `Retry-After` of RFC 9110 §10.2.3, in milliseconds from now: delay-seconds or an HTTP date. A date that has passed is 0.
+ * `Retry-After` of RFC 9110 §10.2.3, in milliseconds from now: delay-seconds or an HTTP date. A past date is 0.
  *
- * @param now milliseconds since the epoch.
- * @returns undefined when the header is absent or neither form.
+ * @param now milliseconds since the epoch
+ * @returns undefined if the header is absent or invalid
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;

@@ -19,13 +19,13 @@ import {
 } from './kubeconfig-document.ts';
 
 /**
- * Loads a kubeconfig that somebody else wrote, for example out of a secret: nothing in it can run a command, read a
- * file, weaken TLS or send the traffic elsewhere. Every cluster and user in it is checked, also those not selected.
+ * Loads a kubeconfig from an untrusted author, for example from a secret: it cannot run a command, read a file, weaken
+ * TLS or redirect traffic. Every cluster and user in it is checked, also those not selected.
  *
- * @param source YAML or JSON, at most 64 KiB, without aliases.
+ * @param source YAML or JSON, at most 64 KiB, without aliases
  * @param context @default its current-context
- * @param credentials used in place of those of its users, which may then be missing or of a kind that is refused: nobody looks at them
- * @throws KubeconfigError with all problems at once.
+ * @param credentials used instead of those of its users, which may then be missing or invalid, because they are ignored
+ * @throws KubeconfigError with all problems at once
  */
 export function loadSecretKubeconfig(
   source: string,
@@ -59,7 +59,7 @@ const EXEC: RefusedField = {
   remedy: 'Put a service account token or a client certificate into the secret.',
 };
 
-/** A client certificate wins over a token, as it does at the API server when both are sent. */
+/** A client certificate wins over a token, as at the API server when both are sent. */
 function inlineCredentials(user: Entry, problems: KubeconfigProblem[]): Credentials | undefined {
   const certificatePem = decoded(user, 'client-certificate-data', problems);
   const keyPem = decoded(user, 'client-key-data', problems);

@@ -4,13 +4,13 @@ import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { printable } from './printable.ts';
 
-/** Whom the API server takes us for. */
+/** Our identity according to the API server. */
 export interface Identity {
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** What an RBAC rule grants, one verb on one resource. */
+/** One verb on one resource, as RBAC grants it. */
 export interface Right {
   readonly verb: string;
   /** API group; empty for core. */
@@ -19,15 +19,15 @@ export interface Right {
   readonly subresource?: string;
   /** Absent: any object. */
   readonly name?: string;
-  /** Absent: all namespaces, or none where the resource has none. */
+  /** Absent: all namespaces, or a cluster-scoped resource. */
   readonly namespace?: string;
 }
 
 const MAX_GROUPS = 100;
 
 /**
- * Asks who we are. Every authenticated user may (ClusterRole `system:basic-user`).
- * Source: authentication.k8s.io/v1, SelfSubjectReview (Kubernetes 1.28).
+ * Reads our identity. Every authenticated user may (ClusterRole `system:basic-user`). Source: authentication.k8s.io/v1,
+ * SelfSubjectReview (Kubernetes 1.28).
  *
  * @throws KubernetesError; `not-found` before Kubernetes 1.28
  */
@@ -51,8 +51,7 @@ export async function reviewSelf(client: KubernetesClient, signal: AbortSignal):
 }
 
 /**
- * Asks whether we may do something, without doing it.
- * Source: authorization.k8s.io/v1, SelfSubjectAccessReview.
+ * Checks whether an action is allowed, without doing it. Source: authorization.k8s.io/v1, SelfSubjectAccessReview.
  *
  * @throws KubernetesError
  */

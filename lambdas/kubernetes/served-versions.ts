@@ -23,14 +23,14 @@ interface ExplainedCall {
   readonly client: KubernetesClient;
   /** Group and version as in its path: `apis/GROUP/VERSION`. */
   readonly api: string;
-  /** What is attempted, for the error. */
+  /** The call, for the error. */
   readonly object: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * What a 404 for a kind means: the same, or that the server has its group in other versions than the one that is read. What these objects say, such as what their owner
- * forbids, is then not known, and not absent.
+ * Interprets a 404 for a kind: absent, or the server has the group only in other versions than supported. What these
+ * objects say, such as an owner's veto, is then unknown, not absent.
  */
 export async function explainNotFound(
   error: KubernetesError,

@@ -1,22 +1,22 @@
 import { parseHttpDate } from './http-date.ts';
 
-/** What the newest answer of a server tells about its clock. Every answer makes a new one. */
+/** The server's clock according to its newest answer. Every answer makes a new one. */
 export interface ServerClock {
-  /** How far it is ahead of ours at least, in milliseconds; negative when it is behind, 0 when the two may be equal. */
+  /** The least it is ahead of ours, in milliseconds; negative if behind, 0 if they may be equal. */
   readonly skewMs: number;
 }
 
-/** Clocks that NTP keeps differ by less than a second; a minute is more than an unkept one loses in a week. */
+/** Clocks with NTP differ by less than a second; a minute is more than an unsynchronized one loses in a week. */
 export const NOTABLE_SKEW_MS = 60_000;
 
 /**
- * Reads the `Date` of an answer. The server wrote it, in whole seconds, at some moment between sending and receiving: what the time under
- * way can explain is no skew.
+ * Reads the `Date` of an answer, which the server wrote in whole seconds between our sending and receiving: a
+ * difference explained by that time is no skew.
  *
  * Source: RFC 9110 §6.6.1.
  *
  * @param sentAt milliseconds since the epoch by our clock, as `receivedAt`
- * @returns undefined when the header is absent or no date
+ * @returns undefined if the header is absent or invalid
  */
 export function serverClock(header: string | undefined, sentAt: number, receivedAt: number): ServerClock | undefined {
   const date = header === undefined ? undefined : parseHttpDate(header);
@@ -26,7 +26,7 @@ export function serverClock(header: string | undefined, sentAt: number, received
   return { skewMs: latest < sentAt ? latest - sentAt : 0 };
 }
 
-/** "its clock is 10 min ahead of ours"; undefined when the difference is not worth a word. */
+/** "its clock is 10 min ahead of ours"; undefined for a negligible difference. */
 export function describeSkew(clock: ServerClock | undefined): string | undefined {
   if (clock === undefined || Math.abs(clock.skewMs) <= NOTABLE_SKEW_MS) return undefined;
   const seconds = Math.round(Math.abs(clock.skewMs) / 1000);

@@ -3,7 +3,7 @@ import { field, raw } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { listKind } from './list.ts';
 
-/** What is taken of a Secret of type `kubernetes.io/tls`. */
+/** The used part of a Secret of type `kubernetes.io/tls`. */
 export interface TlsSecret {
   readonly namespace: unknown;
   readonly name: unknown;
@@ -12,8 +12,8 @@ export interface TlsSecret {
 }
 
 /**
- * The Secrets of type `kubernetes.io/tls` in all namespaces, page by page; the server selects. The private key is in the same answer:
- * here it ends, nothing else of a Secret goes any further.
+ * The Secrets of type `kubernetes.io/tls` in all namespaces, page by page; the server selects. The private key is in
+ * the same answer and is dropped here.
  */
 export async function* listTlsSecrets(
   client: KubernetesClient,

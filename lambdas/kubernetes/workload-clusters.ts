@@ -7,7 +7,7 @@ import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { listKind } from './list.ts';
 
-/** Far above what one management cluster is known to carry. */
+/** Far above any known management cluster. */
 const MAX_CLUSTERS = 1_000;
 const SHOWN = 3;
 
@@ -15,23 +15,24 @@ const SHOWN = 3;
 export interface WorkloadClusterObject {
   readonly namespace: string;
   readonly name: string;
-  /** `spec.clusterNetwork.services.cidrBlocks`; absent when it has none, or one that is no CIDR. */
+  /** `spec.clusterNetwork.services.cidrBlocks`; absent if there are none, or one is invalid. */
   readonly serviceCidrs?: readonly string[];
 }
 
 export interface WorkloadClusterList {
   readonly clusters: readonly WorkloadClusterObject[];
-  /** There are more than 1,000: the others were not looked at. */
+  /** There are more than 1,000: the rest was not read. */
   readonly cut: boolean;
-  /** Of Clusters that are left out, or whose service CIDRs are. */
+  /** Problems of Clusters that are dropped, or whose service CIDRs are. */
   readonly problems: readonly Problem[];
 }
 
 /**
- * The Cluster API Clusters in these namespaces of a management cluster. A few hundred bytes of each are kept. One that cannot be used
- * is a problem of its own and never of the others: whoever may write one Cluster must not be able to hide the rest.
+ * The Cluster API Clusters in these namespaces of a management cluster. A few hundred bytes of each are kept. An
+ * unusable one is its own problem and never that of others: a user who may write one Cluster must not be able to hide
+ * the rest.
  *
- * @throws KubernetesError; `not-found` when the server does not serve Cluster API
+ * @throws KubernetesError; `not-found` if the server does not serve Cluster API
  */
 export async function listWorkloadClusters(
   client: KubernetesClient,

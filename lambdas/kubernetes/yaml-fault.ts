@@ -1,6 +1,6 @@
 import type { ErrorCode, LineCounter, YAMLError } from 'yaml';
 
-/** The faults that a person makes by hand; the others are said in general. */
+/** Common mistakes; others get a general text. */
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DQ_ESCAPE: 'double quotes hold an escape that YAML does not know',
   BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket or brace above is not closed',
@@ -13,7 +13,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: 'a tab indents it where YAML takes spaces only',
 };
 
-/** What is wrong and in which line. Never the parser's own sentence, which quotes the text and so may quote a token. */
+/** The mistake and its line. Never the parser's own message, which may quote a token. */
 export function describeYamlFault({ code, pos: [offset] }: YAMLError, lines: LineCounter): string {
   return `line ${Math.max(1, lines.linePos(offset).line)}: ${WORDS[code] ?? 'something is where YAML does not expect it'}`;
 }

@@ -1,33 +1,33 @@
 import { isJsonObject, type JsonObject } from './fields.ts';
 
 /**
- * What has to be kept of a request, from the moment it was judged, to write its approval: who exactly it was, and the
- * metadata and conditions that the update would otherwise remove.
+ * The data of a judged request needed to write its approval: its exact identity, and the metadata and conditions that
+ * the update would otherwise remove.
  */
 export interface ApprovalSubject {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Of labels, annotations, finalizers, ownerReferences and generateName, those that were there. */
+  /** Those present of labels, annotations, finalizers, ownerReferences and generateName. */
   readonly metadata: JsonObject;
   readonly conditions: readonly unknown[];
 }
 
 const KEPT_METADATA = ['generateName', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
-/** Kubelets set none of it; ten thousand pending subjects have to fit into a Lambda function's memory. */
+/** Kubelets set none of it; ten thousand pending subjects must fit into a Lambda function's memory. */
 const MAX_KEPT_CHARACTERS = 16 * 1024;
 
-/** The deepest of it, an owner reference, is three levels down; JSON.stringify fails some thousands of levels down. */
+/** The deepest, an owner reference, has three levels; JSON.stringify fails at some thousands of levels. */
 const MAX_KEPT_DEPTH = 8;
 
 /** A uid has 36 characters, a resourceVersion up to 20; both are opaque. */
 const MAX_ID_CHARACTERS = 128;
 
 /**
- * The subject of an approval, or undefined for an object that cannot be written safely: without name, uid or
- * resourceVersion (the API takes a write without them as unconditional), of another shape, or with metadata and
- * conditions to keep that are over 16 Ki characters or nested deeper than any of the API's.
+ * The subject of an approval; undefined for an object that cannot be written safely: without name, uid or
+ * resourceVersion (the API treats a write without them as unconditional), of another shape, or with metadata and
+ * conditions over 16 Ki characters or nested deeper than any of the API's.
  */
 export function approvalSubjectOf(item: unknown): ApprovalSubject | undefined {
   if (!isJsonObject(item) || !isJsonObject(item['metadata'])) return undefined;
@@ -58,7 +58,7 @@ function isNestedAtMost(levels: number, value: unknown): boolean {
   return levels > 0 && Object.values(value).every((inner) => isNestedAtMost(levels - 1, inner));
 }
 
-/** The API accepts any name for a request but these (k8s.io/apimachinery/pkg/api/validation/path). */
+/** Names that the API rejects for a request (k8s.io/apimachinery/pkg/api/validation/path). */
 export function isPathSegment(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name) && name.isWellFormed();
 }

@@ -11,24 +11,24 @@ export interface Cluster {
   readonly deleting: boolean;
   /** `spec.paused` or the annotation. */
   readonly paused: boolean;
-  /** Made of a ClusterClass, which owns the KubeadmControlPlane. */
+  /** From a ClusterClass, which owns the KubeadmControlPlane. */
   readonly topology: boolean;
   /** Kind of `spec.infrastructureRef`: `TinkerbellCluster`, `VSphereCluster`, … */
   readonly infrastructure?: string;
-  /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
+  /** EKS Anywhere: etcd has machines of its own, in an EtcdadmCluster. */
   readonly managedEtcd: boolean;
   /** `spec.controlPlaneEndpoint.host`: a name or an address. */
   readonly endpoint?: string;
-  /** Of each control plane machine. */
+  /** Port of the API server on each control plane machine. */
   readonly apiServerPort?: number;
-  /** `spec.clusterNetwork.services.cidrBlocks`; empty when it has none. */
+  /** `spec.clusterNetwork.services.cidrBlocks`; empty if absent. */
   readonly serviceCidrs: readonly string[] | 'unusable';
 }
 
 /**
- * Undefined when it has no name and namespace. Never throws.
+ * Undefined without name and namespace. Never throws.
  *
- * Source: Cluster API, `ClusterSpec` of both versions: all of this is where it was.
+ * Source: Cluster API, `ClusterSpec` of both versions: these fields did not move.
  */
 export function readCluster(object: unknown): Cluster | undefined {
   const namespace = nameAt(object, 'metadata', 'namespace');
@@ -40,7 +40,7 @@ export function readCluster(object: unknown): Cluster | undefined {
     namespace,
     name,
     deleting: isDeleting(object),
-    // What is neither true nor false has no meaning, and nothing begins on a guess.
+    // Neither true nor false is unknown, and nothing begins on a guess.
     paused: (paused != null && paused !== false) || annotation(object, PAUSED_ANNOTATION) !== undefined,
     topology: field(object, 'spec', 'topology') != null,
     infrastructure: nameAt(object, 'spec', 'infrastructureRef', 'kind'),

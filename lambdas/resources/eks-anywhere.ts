@@ -13,7 +13,7 @@ import {
   wordsAt,
 } from './values.ts';
 
-/** Unlike that of Cluster API, its value has to be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
+/** Unlike that of Cluster API, its value must be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
 const PAUSED = 'anywhere.eks.amazonaws.com/paused';
 const MAX_NAME = 253;
 
@@ -28,7 +28,7 @@ export interface EksAnywhereCluster {
   /** Value of `OPT_IN_ANNOTATION`. */
   readonly mode?: string;
   readonly ready: Condition;
-  /** 0, which no observed one is, where it has none. */
+  /** 0 if absent, which no observed one is. */
   readonly generation: number;
   readonly observedGeneration?: number;
   readonly reconciledGeneration?: number;
@@ -37,7 +37,7 @@ export interface EksAnywhereCluster {
   readonly datacenter?: string;
 }
 
-/** Undefined when it has no name and namespace. Never throws. */
+/** Undefined without name and namespace. Never throws. */
 export function readEksAnywhere(object: unknown): EksAnywhereCluster | undefined {
   const namespace = nameAt(object, 'metadata', 'namespace');
   const name = nameAt(object, 'metadata', 'name');
@@ -59,11 +59,11 @@ export function readEksAnywhere(object: unknown): EksAnywhereCluster | undefined
   };
 }
 
-/** What EKS Anywhere found when it dialed the machines. Read apart: only an audit looks. */
+/** The result of EKS Anywhere's connections to the machines. Read only by an audit. */
 export interface CertificateScan {
-  /** `expiresInDays` as it stands, by name of the Machine. */
+  /** `expiresInDays` as read, by Machine name. */
   readonly days: ReadonlyMap<string, unknown>;
-  /** It scans, and leaves out what it cannot reach; also when it could reach none. Since 0.23. */
+  /** It scans, and omits unreachable machines, possibly all. Since 0.23. */
   readonly done: boolean;
   /** Newest write of the status. */
   readonly writtenAt?: number;

@@ -1,21 +1,21 @@
 import type { Node, NodeLabels } from './node.ts';
 
-// What EKS answers. Times are milliseconds since the epoch; texts are printable and bounded.
+// Answers of EKS. Times are milliseconds since the epoch; texts are printable and bounded.
 
 export interface ObservedEksCluster {
-  /** In the fleet. */
+  /** Id in the fleet. */
   readonly id: string;
-  /** As EKS calls it. */
+  /** Name in EKS. */
   readonly name: string;
   readonly account: string;
   readonly region: string;
-  /** `ACTIVE`, `UPDATING`, … Absent where the cluster could not be read. */
+  /** `ACTIVE`, `UPDATING`, … Absent if the cluster could not be read. */
   readonly status?: string;
   /** `1.34` */
   readonly version?: string;
   /** Value of the tag `OPT_IN_ANNOTATION`. */
   readonly mode?: string;
-  /** Of the cluster itself, not of its node groups. */
+  /** Updates of the cluster itself, not of its node groups. */
   readonly updates: readonly ObservedUpdate[];
 }
 
@@ -27,7 +27,7 @@ export interface ObservedAuthority {
   readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
   /** When EKS activates it automatically. */
   readonly firstAutoActivation?: number;
-  /** When EKS activates it for good, after a person took an activation back. */
+  /** When EKS activates it finally, after a person reverted an activation. */
   readonly finalAutoActivation?: number;
 }
 
@@ -43,11 +43,11 @@ export interface ObservedNodeGroup {
   readonly version?: string;
   /** Of the image. */
   readonly releaseVersion?: string;
-  /** `CUSTOM` where the launch template names the image. */
+  /** `CUSTOM` if the launch template names the image. */
   readonly amiType?: string;
-  /** Id of the launch template of its owner; absent where it has none. */
+  /** Id of the owner's launch template; absent if there is none. */
   readonly launchTemplate?: string;
-  /** Of `updateConfig`: `MINIMAL` ends nodes before their successors are there. */
+  /** Of `updateConfig`: `MINIMAL` terminates nodes before their replacements exist. */
   readonly strategy?: string;
   /** The newest ones. */
   readonly updates: readonly ObservedUpdate[];
@@ -61,12 +61,12 @@ export interface ObservedUpdate {
   /** `VersionUpdate`, `ConfigUpdate`, … */
   readonly type: string;
   readonly createdAt: number;
-  /** What EKS says of a failed one: `PodEvictionFailure`. */
+  /** Error code of a failed one: `PodEvictionFailure`. */
   readonly errors: readonly string[];
 }
 
 /** A Node of an EKS cluster. */
 export interface ObservedEksNode extends Pick<Node, 'name' | 'deleting'>, Pick<NodeLabels, 'kind' | 'nodegroup'> {
-  /** Of its Node object: its machine is as old, or older. */
+  /** Creation of its Node: its machine is at least as old. */
   readonly createdAt: number;
 }

@@ -29,9 +29,9 @@ export interface EtcdadmCluster extends ObjectVersion {
   readonly replicas: number;
   readonly ready: boolean;
   readonly endpoints: readonly string[];
-  /** `etcdcluster.cluster.x-k8s.io/upgrading` is there. */
+  /** `etcdcluster.cluster.x-k8s.io/upgrading` is present. */
   readonly upgrading: boolean;
-  /** `controlplane.cluster.x-k8s.io/upgrade-complete` is there. */
+  /** `controlplane.cluster.x-k8s.io/upgrade-complete` is present. */
   readonly upgradeComplete: boolean;
   readonly conditions: Readonly<Record<EtcdCondition, Condition>>;
   readonly mark?: RolloutMark | 'unreadable';
@@ -47,8 +47,8 @@ export const ETCD_CONDITIONS = [
 export type EtcdCondition = (typeof ETCD_CONDITIONS)[number];
 
 /**
- * Undefined when a write could not name it, or when its `postEtcdadmCommands` are not a list of texts that fits: a rollout writes that list back as it was read.
- * Never throws.
+ * Undefined if a write could not name it, or if its `postEtcdadmCommands` are not a bounded list of texts: a rollout
+ * writes that list back as read. Never throws.
  *
  * Source: etcdadm-controller, api/v1beta1; etcdadm-bootstrap-provider, `EtcdadmConfigSpec`.
  */
@@ -80,7 +80,7 @@ export function readEtcdadmCluster(object: unknown): EtcdadmCluster | undefined 
   };
 }
 
-/** Texts exactly as they are: they are written back. */
+/** Texts unchanged, because they are written back. */
 function commandsOf(object: unknown): readonly string[] | undefined {
   const path = ['spec', 'etcdadmConfigSpec', 'postEtcdadmCommands'] as const;
   const commands = list(object, ...path);

@@ -1,9 +1,9 @@
 /**
- * Careful steps through JSON that came from a cluster: a field of the wrong type is absent, never an exception. Of a {@link Raw} object, a field that its type does
- * not have does not compile.
+ * Safe access to JSON from a cluster: a field of the wrong type is absent, never an exception. For a {@link Raw}
+ * object, an unknown field does not compile.
  */
 
-/** A JSON object of which nothing is known yet. */
+/** An unchecked JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -12,7 +12,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 declare const KIND: unique symbol;
 
-/** JSON that ought to be a `T`: only the names of its fields are believed. */
+/** JSON that should be a `T`: only its field names are trusted. */
 export interface Raw<T> {
   readonly [KIND]?: T;
 }
@@ -42,10 +42,10 @@ type At<T, P extends readonly string[]> = P extends readonly [infer K, ...infer 
 
 type Entry<T> = NonNullable<T> extends readonly (infer E extends object)[] ? Raw<E> : unknown;
 
-/** Reads the field that a path leads to. */
+/** Reads the field at a path. */
 export type FieldReader<R> = <V, const P extends readonly string[]>(value: V, ...path: Known<V, P>) => R;
 
-/** @param of makes something of what is there; undefined where nothing is */
+/** @param of converts a present value; undefined if absent */
 export function reader<R>(of: (found: unknown) => R): FieldReader<R> {
   return (value, ...path) => of(at(value, path));
 }

@@ -2,7 +2,8 @@ import type { Instance } from '@aws-sdk/client-ec2';
 import { list, type Raw, text } from './fields.ts';
 
 /**
- * Tags of an EC2 instance whose value is the name of its EKS cluster. AWS itself writes the first one, on every instance of a cluster, and refuses it from everybody else.
+ * Tags of an EC2 instance whose value is the name of its EKS cluster. AWS writes the first one on every instance of a
+ * cluster, and forbids it to users.
  *
  * Source: EKS user guide, "Tag your resources" (billing), "Managed node groups", "Troubleshoot EKS Auto Mode".
  */
@@ -12,7 +13,7 @@ export const EKS_CLUSTER_TAGS = ['aws:eks:cluster-name', 'eks:cluster-name', 'ek
 export const CLUSTER_TAG = 'kubernetes.io/cluster/';
 export const CLUSTER_TAG_VALUES = ['owned', 'shared'] as const;
 
-/** The names of all clusters that the tags of an instance give, each once. Never throws. */
+/** The cluster names in the tags of an instance, once each. Never throws. */
 export function clustersOfInstance(instance: Raw<Instance>): readonly string[] {
   const names = list(instance, 'Tags').map((tag) => clusterOf(text(tag, 'Key') ?? '', text(tag, 'Value') ?? ''));
   return [...new Set(names)].filter((name) => name !== '');

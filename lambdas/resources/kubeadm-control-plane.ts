@@ -21,12 +21,12 @@ const REMEDIATING = 'controlplane.cluster.x-k8s.io/remediation-in-progress';
 const IN_PLACE_UPGRADE = 'controlplane.clusters.x-k8s.io/in-place-upgrade-needed';
 
 export interface KubeadmControlPlane extends ObjectVersion {
-  /** That it was read in. */
+  /** API version it was read in. */
   readonly apiVersion: 'v1beta2' | 'v1beta1';
   readonly generation: number;
   readonly observedGeneration?: number;
   readonly deleting: boolean;
-  /** Value of `PAUSED_ANNOTATION`; empty where it has none. Absent when it is not paused. */
+  /** Value of `PAUSED_ANNOTATION`; empty without a value. Absent if not paused. */
   readonly paused?: string;
   readonly replicas: number;
   readonly status: {
@@ -36,27 +36,27 @@ export interface KubeadmControlPlane extends ObjectVersion {
     readonly available?: number;
     readonly upToDate?: number;
   };
-  /** v1beta1 has not all of them: what its own conditions say is told in these names, the others are `Missing`. */
+  /** v1beta1 lacks some: its own conditions are mapped to these names, others are `Missing`. */
   readonly conditions: Readonly<Record<ControlPlaneCondition, Condition>>;
   /** `RollingUpdate`, `InPlace`, …; absent when not set. */
   readonly strategy?: string;
   readonly maxSurge?: number;
-  /** `rollout.after`, whoever wrote it. */
+  /** `rollout.after`, by any writer. */
   readonly rolloutAfter?: number;
   readonly kubernetesVersion?: string;
-  /** `kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays`; absent where it is that of kubeadm, 365. */
+  /** `kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays`; absent for kubeadm's default, 365. */
   readonly certificateValidityDays?: number;
   /** Value of `OPT_IN_ANNOTATION`. */
   readonly mode?: string;
-  /** Absent when there is none; `unreadable` when somebody wrote what certmarshal did not. */
+  /** Absent if missing; `unreadable` if not written by certmarshal. */
   readonly mark?: RolloutMark | 'unreadable';
   readonly hold?: HoldMark | 'unreadable';
-  /** `controlplane.cluster.x-k8s.io/remediation-in-progress` is there. */
+  /** `controlplane.cluster.x-k8s.io/remediation-in-progress` is present. */
   readonly remediating: boolean;
-  /** `controlplane.clusters.x-k8s.io/in-place-upgrade-needed` is there. */
+  /** `controlplane.clusters.x-k8s.io/in-place-upgrade-needed` is present. */
   readonly inPlaceUpgrade: boolean;
   readonly etcd: 'stacked' | 'external';
-  /** What has to exist for a machine to be made; absent when it does not say. */
+  /** The template that a new machine needs; absent if not named. */
   readonly template?: TemplateReference;
 }
 
@@ -74,25 +74,27 @@ export const CONTROL_PLANE_CONDITIONS = [
 ] as const;
 export type ControlPlaneCondition = (typeof CONTROL_PLANE_CONDITIONS)[number];
 
-/** The infrastructure template that a control plane makes its machines of. */
+/** The infrastructure template of a control plane's machines. */
 export interface TemplateReference {
   /** `infrastructure.cluster.x-k8s.io`; v1beta2 has no version. */
   readonly group: string;
   readonly kind: string;
-  /** v1beta2 has none: it is the one of the control plane. */
+  /** v1beta2 has none: it is that of the control plane. */
   readonly namespace: string;
   readonly name: string;
 }
 
 /**
- * Undefined when a write could not name it. Numbers that it does not say read so that no check passes: generation 0, replicas 0. Never throws.
+ * Undefined if a write could not name it. Missing numbers are read so that no check passes: generation 0, replicas 0.
+ * Never throws.
  *
- * v1beta1 of Cluster API 1.9 and later has the conditions of v1beta2 in `status.v1beta2`. Before that its own are told in their names: `Resized` False for
- * ScalingUp or ScalingDown, and `MachinesSpecUpToDate` False for RollingOut. That one is missing until a first rollout, and Remediating has none.
+ * v1beta1 of Cluster API 1.9 and later has the conditions of v1beta2 in `status.v1beta2`. Older ones are mapped:
+ * `Resized` False to ScalingUp or ScalingDown, and `MachinesSpecUpToDate` False to RollingOut. That one is missing
+ * until a first rollout, and Remediating has none.
  *
  * Source: Cluster API, api/controlplane/kubeadm/v1beta1 and v1beta2.
  *
- * @param apiVersion that it was read in
+ * @param apiVersion it was read in
  */
 export function readControlPlane(object: unknown, apiVersion: Version): KubeadmControlPlane | undefined {
   const version = objectVersion(object);
@@ -127,13 +129,19 @@ export function readControlPlane(object: unknown, apiVersion: Version): KubeadmC
   };
 }
 
-/** How many days the certificates of its machines live; undefined where it is as kubeadm has it, which 0 says too. Of both versions, since Cluster API 1.11. */
+/**
+ * Lifetime of its machines' certificates in days; undefined for kubeadm's default, which 0 also means. In both
+ * versions, since Cluster API 1.11.
+ */
 export function certificateValidityDays(object: unknown): number | undefined {
   const path = ['spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'certificateValidityPeriodDays'] as const;
   return countAt(object, ...path) || undefined;
 }
 
-/** So many days before their certificates end it replaces its machines by itself, in either version; undefined where it never does, which 0 and null say too. */
+/**
+ * Days before expiry at which it replaces its machines automatically, in either version; undefined for never, which 0
+ * and null also mean.
+ */
 export function rolloutBeforeDays(object: unknown): number | undefined {
   const days =
     field(object, 'spec', 'rollout', 'before', 'certificatesExpiryDays') ??
@@ -141,7 +149,10 @@ export function rolloutBeforeDays(object: unknown): number | undefined {
   return smallCountOf(days) || undefined;
 }
 
-/** Whether Cluster API says that it is paused. The condition (v1beta2, and in v1beta1 under status.v1beta2) also tells when the whole Cluster is. */
+/**
+ * Whether Cluster API reports it as paused. The condition (v1beta2, and in v1beta1 under status.v1beta2) also covers a
+ * paused Cluster.
+ */
 export function isPaused(object: unknown): boolean {
   if (annotation(object, PAUSED_ANNOTATION) !== undefined) return true;
   const conditions = [...list(object, 'status', 'conditions'), ...list(object, 'status', 'v1beta2', 'conditions')];
@@ -170,7 +181,7 @@ function replicas(object: unknown): KubeadmControlPlane['status'] {
   };
 }
 
-/** v1beta1 leaves out zeros. */
+/** v1beta1 omits zeros. */
 function oldReplicas(object: unknown): KubeadmControlPlane['status'] {
   const all = countAt(object, 'status', 'replicas');
   const unavailable = field(object, 'status', 'unavailableReplicas') ?? 0;
@@ -196,7 +207,7 @@ function strategyOf(object: unknown, apiVersion: Version): Pick<KubeadmControlPl
 function rolloutAfter(object: unknown, apiVersion: Version): number | undefined {
   const after =
     apiVersion === 'v1beta2' ? field(object, 'spec', 'rollout', 'after') : field(object, 'spec', 'rolloutAfter');
-  // A time that cannot be read may be in the future.
+  // An unreadable time may be in the future.
   return after == null ? undefined : (timeOf(after) ?? Number.MAX_SAFE_INTEGER);
 }
 
@@ -221,7 +232,7 @@ function conditionsOf(
   };
 }
 
-/** Conditions of v1beta1 by the names of v1beta2. */
+/** Conditions of v1beta1 under their v1beta2 names. */
 function translated(old: ReadonlyMap<string, Condition>, deleting: boolean): ReadonlyMap<string, Condition> {
   const read = new Map<string, Condition>();
   for (const same of ['CertificatesAvailable', 'ControlPlaneComponentsHealthy', 'EtcdClusterHealthy'] as const) {
@@ -234,11 +245,11 @@ function translated(old: ReadonlyMap<string, Condition>, deleting: boolean): Rea
   if (resized !== undefined) {
     const scales = opposite(resized);
     const not: Condition = { status: 'False', since: resized.since };
-    // Where it does not say which of the two, it may be either.
+    // Without saying which of the two, it may be either.
     read.set('ScalingUp', resized.reason === 'ScalingDown' ? not : scales);
     read.set('ScalingDown', resized.reason === 'ScalingUp' ? not : scales);
   }
-  // It has no condition for what the object itself tells.
+  // It has no condition for what the object itself shows.
   read.set('Deleting', { status: deleting ? 'True' : 'False' });
   return read;
 }

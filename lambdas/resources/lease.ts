@@ -6,15 +6,15 @@ import { countAt, nameAt, timeAt, wordsAt } from './values.ts';
 export interface Lease {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Absent when nobody has it. */
+  /** Absent without a holder. */
   readonly holder?: string;
   readonly acquiredAt?: number;
   readonly renewedAt?: number;
-  /** How often it changed hands. */
+  /** Number of transitions. */
   readonly transitions?: number;
 }
 
-/** Undefined when a write could not name it. Never throws. */
+/** Undefined if a write could not name it. Never throws. */
 export function readLease(object: unknown): Lease | undefined {
   const lease = raw<V1Lease>(object);
   const uid = nameAt(lease, 'metadata', 'uid');

@@ -13,12 +13,12 @@ export interface MachineHealthCheck {
 }
 
 /**
- * A MachineHealthCheck, v1beta1 or v1beta2, where its selector selects one of these machines; undefined when it does not, or is of another cluster. A selector that
- * makes no sense here counts as selecting. Never throws.
+ * A MachineHealthCheck, v1beta1 or v1beta2, if its selector selects one of these machines; undefined otherwise, or if
+ * it is of another cluster. An invalid selector counts as selecting. Never throws.
  *
  * Source: Cluster API, `MachineHealthCheckSpec`; apimachinery, `LabelSelectorAsSelector`.
  *
- * @param machines of the control plane, as they were read
+ * @param machines of the control plane, as read
  */
 export function readMachineHealthCheck(
   object: unknown,

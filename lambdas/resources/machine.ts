@@ -8,14 +8,14 @@ export const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
 export const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
 const ETCD_LABEL = 'cluster.x-k8s.io/etcd-cluster';
 const ETCD_READY_LABEL = 'cluster.x-k8s.io/etcd-ready';
-/** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
+/** A user's value wins over that of the control plane provider. Source: Cluster API, `reconcileCertificateExpiry`. */
 export const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
 
 const MAX_ANNOTATIONS = 1000;
 const MAX_HOOKS = 16;
 const MAX_OWNERS = 64;
 const HOOK = /^pre-(?:drain|terminate)\.delete\.hook\.machine\.cluster\.x-k8s\.io(?:\/|$)/;
-/** Of the control plane itself: it moves the leader of etcd and removes the member. */
+/** The control plane's own hook: it moves the leader of etcd and removes the member. */
 const OWN_HOOK = 'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup';
 
 /** A Cluster API Machine, v1beta1 or v1beta2. Source: Cluster API, `Machine` of both versions. */
@@ -32,12 +32,12 @@ export interface Machine {
   /** `status.nodeRef.name`. */
   readonly node?: string;
   readonly addresses: StatusAddresses;
-  /** When its certificates end: `EXPIRY_ANNOTATION`, and `status.certificatesExpiryDate`, as they stand. */
+  /** When its certificates expire: `EXPIRY_ANNOTATION` and `status.certificatesExpiryDate`, as read. */
   readonly expiryAnnotation?: string;
   readonly certificatesExpiryDate?: unknown;
 }
 
-/** Undefined when it has no name. Never throws. */
+/** Undefined without a name. Never throws. */
 export function readMachine(object: unknown): Machine | undefined {
   const name = nameAt(object, 'metadata', 'name');
   if (name === undefined) return undefined;
@@ -57,14 +57,14 @@ export function readMachine(object: unknown): Machine | undefined {
   };
 }
 
-/** How a Machine does. Read apart: only a rollout looks, at a few of many Machines. */
+/** Health of a Machine. Read only by a rollout, for a few Machines. */
 export interface MachineState {
   readonly etcdReady: boolean;
   /** uid of the controller that owns it. */
   readonly controller?: string;
   readonly conditions: ReadonlyMap<string, Condition>;
   readonly failureReason?: string;
-  /** Hooks that keep it from being deleted, but for that of the control plane itself. */
+  /** Hooks that delay its deletion, except that of the control plane itself. */
   readonly hooks: readonly string[];
 }
 
@@ -75,19 +75,22 @@ export function readMachineState(object: unknown): MachineState {
     etcdReady: text(object, 'metadata', 'labels', ETCD_READY_LABEL) === 'true',
     controller: controllerOf(object),
     conditions: newer.size > 0 ? newer : conditionsAt(object, 'status', 'conditions'),
-    // Of v1beta1, and where v1beta2 keeps it.
+    // v1beta1, and its place in v1beta2.
     failureReason:
       nameAt(object, 'status', 'failureReason') ?? nameAt(object, 'status', 'deprecated', 'v1beta1', 'failureReason'),
     hooks: hooksOf(object),
   };
 }
 
-/** Whether a Machine belongs to a cluster. The CRD requires spec.clusterName; the label repeats it. Either one naming another cluster is decisive. */
+/**
+ * Whether a Machine belongs to a cluster. The CRD requires spec.clusterName, and the label repeats it. Either naming
+ * another cluster is decisive.
+ */
 export function isMachineOf(object: unknown, cluster: string): boolean {
   return claimsOf(object).includes(cluster) && !isMachineOfAnother(object, cluster);
 }
 
-/** Whether a Machine says that it belongs to another cluster. */
+/** Whether a Machine names another cluster. */
 export function isMachineOfAnother(object: unknown, cluster: string): boolean {
   return claimsOf(object).some((claim) => claim !== undefined && claim !== cluster);
 }
@@ -101,7 +104,7 @@ export function roleOfMachine(object: unknown): Machine['role'] {
   return etcdClusterOf(object) === undefined ? 'worker' : 'etcd';
 }
 
-/** Name of the EtcdadmCluster of a Machine; the label stays on those that it no longer owns. */
+/** Name of the EtcdadmCluster of a Machine; the label stays on Machines that it no longer owns. */
 export function etcdClusterOf(object: unknown): string | undefined {
   return text(object, 'metadata', 'labels', ETCD_LABEL);
 }

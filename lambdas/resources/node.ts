@@ -7,16 +7,16 @@ import { isDeleting, nameAt, timeAt } from './values.ts';
 const MAX_LABEL = 63;
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-/** A Node. Its kubelet writes its addresses and most labels: they say where to look, and prove nothing. */
+/** A Node. Its kubelet writes its addresses and most labels: they say where to connect, and prove nothing. */
 export interface Node {
   readonly name: string;
-  /** Its machine is as old, or older. */
+  /** Its machine is at least as old. */
   readonly createdAt?: number;
   readonly deleting: boolean;
   readonly addresses: StatusAddresses;
 }
 
-/** What the labels of a Node say. Read apart: an approval does not look. */
+/** The labels of a Node. Not read for approvals. */
 export interface NodeLabels {
   readonly controlPlane: boolean;
   /** Of an EKS cluster. */
@@ -35,16 +35,17 @@ export interface NodeLabels {
 export type NodeKind = 'managed' | 'auto-mode' | 'fargate' | 'hybrid' | 'karpenter' | 'self-managed';
 
 /**
- * Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid nodes. A kubelet may write these labels itself, and
- * `eks.amazonaws.com/nodegroup`: with that it can hide its own machine, or make another group of the cluster due, which is then updated early, if its owner opted in
- * and in its window.
+ * Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid
+ * nodes. A kubelet may write these labels itself, and `eks.amazonaws.com/nodegroup`: it can thereby hide its own
+ * machine, or make another group of the cluster due, which is then updated early, if its owner opted in and in its
+ * window.
  */
 const KINDS: ReadonlyMap<unknown, NodeKind> = new Map([
   ['auto', 'auto-mode'],
   ['hybrid', 'hybrid'],
 ]);
 
-/** Undefined when it has no name, or a longer one than any. Never throws. */
+/** Undefined without a name, or with an impossibly long one. Never throws. */
 export function readNode(object: unknown): Node | undefined {
   const node = raw<V1Node>(object);
   const name = nameAt(node, 'metadata', 'name');
@@ -77,7 +78,7 @@ export function isReady(object: unknown): boolean {
 
 function kindOf(node: Raw<V1Node>, name: string, nodegroup: string | undefined): NodeKind {
   const type = label(node, 'eks.amazonaws.com/compute-type');
-  // Only Fargate gives such names.
+  // Only Fargate uses such names.
   if (type === 'fargate' && name.startsWith('fargate-')) return 'fargate';
   const kind = KINDS.get(type);
   if (kind !== undefined) return kind;

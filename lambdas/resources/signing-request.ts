@@ -5,12 +5,12 @@ import { instant } from '../time.ts';
 import { field, list, type Raw, raw, reader, text } from './fields.ts';
 import { isDeleting } from './values.ts';
 
-/** A CertificateSigningRequest as a judge sees it: every field checked or absent. */
+/** A CertificateSigningRequest for judging: every field is checked or absent. */
 export interface SigningRequest {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Milliseconds since the epoch; undefined when `metadata.creationTimestamp` is missing or unreadable. */
+  /** Milliseconds since the epoch; undefined if `metadata.creationTimestamp` is missing or unreadable. */
   readonly createdAt: number | undefined;
   readonly deleting: boolean;
   readonly signerName: string;
@@ -18,16 +18,16 @@ export interface SigningRequest {
   readonly username: string;
   readonly groups: readonly string[];
   /**
-   * What the requester authenticated with: `X509SHA256=…` for a certificate. Empty where kube-apiserver says nothing, as before Kubernetes 1.32; undefined where it is no
-   * list of texts.
+   * The requester's credential: `X509SHA256=…` for a certificate. Empty if kube-apiserver does not say, as before
+   * Kubernetes 1.32; undefined if it is not a list of texts.
    */
   readonly credentials: readonly string[] | undefined;
   readonly usages: readonly string[];
   readonly expirationSeconds: number | undefined;
-  /** `spec.request`, base64-decoded: PEM. Undefined when it was missing or not base64. */
+  /** `spec.request`, base64-decoded: PEM. Undefined if missing or not base64. */
   readonly request: Uint8Array | undefined;
   readonly conditions: readonly SigningCondition[];
-  /** True when `status.certificate` holds anything. */
+  /** True if `status.certificate` is not empty. */
   readonly issued: boolean;
 }
 
@@ -35,34 +35,34 @@ export interface SigningCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
-  /** `lastUpdateTime` as it stands. */
+  /** `lastUpdateTime` as read. */
   readonly updated?: string;
 }
 
-/** An object that is no CertificateSigningRequest as every API server writes it. */
+/** An object that no API server writes as a CertificateSigningRequest. */
 export interface UnreadableRequest {
-  /** `metadata.name` if it has one. */
+  /** `metadata.name`, if any. */
   readonly name: string | undefined;
   /** Which field is missing or wrong. */
   readonly problem: string;
 }
 
-// Base64 of the 64 KiB that the decoder takes; etcd accepts far more.
+// Base64 of the decoder's limit of 64 KiB; etcd accepts far more.
 const MAX_REQUEST_TEXT = 88 * 1024;
 const MAX_ENTRIES = 256;
-/** Names, users and groups; Kubernetes' own bounds are lower where it has any. */
+/** Names, users and groups; Kubernetes' own bounds, if any, are lower. */
 export const MAX_REQUEST_NAME = 1024;
 const MAX_CREDENTIALS = 16;
 /** Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user). */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 /** Source: Kubernetes, `NodesGroup` (apiserver/pkg/authentication/user). */
 const NODES_GROUP = 'system:nodes';
-/** Far more than a request has, which has one of each type. */
+/** Far more than a real request has: one of each type. */
 const MAX_STATES = 16;
 
 /**
- * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be there
- * with their type; all others may be absent. An absent `status` means undecided, as for a request just created.
+ * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be
+ * present with their type; others may be absent. No `status` means pending, as in a new request.
  */
 export function readSigningRequest(
   object: unknown,
@@ -110,7 +110,7 @@ export function readSigningRequest(
   };
 }
 
-/** Text that is kept; longer text counts as missing. */
+/** Longest text; longer text counts as missing. */
 const shortText = reader((found) =>
   typeof found === 'string' && found.length <= MAX_REQUEST_NAME ? found : undefined,
 );
@@ -132,7 +132,7 @@ function readConditions(request: Raw<V1CertificateSigningRequest>): readonly Sig
   return conditions;
 }
 
-/** Absent counts as empty; anything but strings is wrong. */
+/** Absent counts as empty; anything but strings is invalid. */
 function strings(value: unknown, most = MAX_ENTRIES): readonly string[] | undefined {
   const entries = value ?? [];
   if (!Array.isArray(entries) || entries.length > most) return undefined;
@@ -142,16 +142,16 @@ function strings(value: unknown, most = MAX_ENTRIES): readonly string[] | undefi
 function base64(value: string | undefined): Uint8Array | undefined {
   if (value === undefined || value.length > MAX_REQUEST_TEXT) return undefined;
   const bytes = Buffer.from(value, 'base64');
-  // Buffer skips what is not base64; only text that encodes back to itself is what the signer reads too.
+  // Buffer skips invalid base64; only text that encodes back to itself is what the signer reads too.
   return bytes.toString('base64') === value ? bytes : undefined;
 }
 
-/** SHA-256 of the bytes of `spec.request`, in hexadecimal digits; undefined when it was missing. */
+/** SHA-256 of the bytes of `spec.request`, in hexadecimal digits; undefined if missing. */
 export function requestHash({ request }: SigningRequest): string | undefined {
   return request === undefined ? undefined : createHash('sha256').update(request).digest('hex');
 }
 
-/** A request as far as it is counted: there may be half a million, of any signer. */
+/** The fields of a request for counting: there may be half a million, of any signer. */
 export interface CountedRequest {
   readonly name: string;
   readonly signer: string;
@@ -161,20 +161,24 @@ export interface CountedRequest {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly state: RequestState;
-  /** What a Failed or Denied condition says. */
+  /** The text of a Failed or Denied condition. */
   readonly message: string | undefined;
-  /** Reason of its Approved condition, which approvers choose: `AutoApproved`, `KubectlApprove`, …. Only of one that is approved or issued. */
+  /**
+   * Reason of its Approved condition, chosen by the approver: `AutoApproved`, `KubectlApprove`, …. Only if approved or
+   * issued.
+   */
   readonly approvedBy?: string | undefined;
-  /** Base64 of PEM; empty while it has none. */
+  /** Base64 of PEM; empty if not issued. */
   readonly certificate: string;
-  /** `spec.request`, base64 of PEM; only of one that is approved and not issued, and not where it is larger than any. */
+  /** `spec.request`, base64 of PEM; only if approved and not issued, and not larger than any real one. */
   readonly request?: string | undefined;
 }
 
 /**
- * `malformed` for what no API server writes, `long` for a name, signer or requester of more than `MAX_REQUEST_NAME` characters. Never throws.
+ * `malformed` for an object that no API server writes, `long` for a name, signer or requester of more than
+ * `MAX_REQUEST_NAME` characters. Never throws.
  *
- * Source: certificates.k8s.io/v1, RequestConditionType. Failed is of the signer, after an approval.
+ * Source: certificates.k8s.io/v1, RequestConditionType. Failed is set by the signer, after an approval.
  */
 export function readCountedRequest(object: unknown): CountedRequest | 'malformed' | 'long' {
   const request = raw<V1CertificateSigningRequest>(object);

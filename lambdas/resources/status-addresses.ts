@@ -18,8 +18,8 @@ const LISTS: Readonly<Record<string, keyof StatusAddresses>> = {
 };
 
 /**
- * `status.addresses` of a Node or a Cluster API Machine, which share the shape `{type, address}`. The type decides
- * what an entry can prove: an address under `Hostname` proves no address.
+ * `status.addresses` of a Node or a Cluster API Machine, which share the shape `{type, address}`. The type limits what
+ * an entry can prove: an address under `Hostname` proves no address.
  *
  * Source: core/v1 `NodeAddressType`, Cluster API `MachineAddressType`.
  */
@@ -35,8 +35,8 @@ export function statusAddresses(object: unknown): StatusAddresses {
 }
 
 /**
- * Where the servers of a machine answer, canonical, internal addresses first. On vSphere, the machine that holds the address of the API endpoint just now has it too;
- * another one may answer there.
+ * The addresses of a machine's servers, canonical, internal ones first. On vSphere the machine that holds the address
+ * of the API endpoint lists it too; another machine may answer there later.
  *
  * @param endpoint address of the API endpoint
  */

@@ -2,9 +2,9 @@ import { printable } from '../printable.ts';
 import { instant, LAST_INSTANT } from '../time.ts';
 import { field, list, reader, text } from './fields.ts';
 
-// Readers of values of objects from a cluster: what is not as it should be is absent, never an exception.
+// Readers of values in objects from a cluster: an invalid value is absent, never an exception.
 
-/** The longest name that Kubernetes gives. */
+/** The longest name in Kubernetes. */
 const MAX_NAME = 253;
 const MAX_CONDITIONS = 64;
 const MAX_TIME = 40;
@@ -20,7 +20,7 @@ export interface Condition {
   readonly since?: number;
 }
 
-/** What a write names. */
+/** The identity that a write needs. */
 export interface ObjectVersion {
   readonly namespace: string;
   readonly name: string;
@@ -28,17 +28,17 @@ export interface ObjectVersion {
   readonly resourceVersion: string;
 }
 
-/** A name, printable and bounded; undefined when there is none. */
+/** A name, printable and bounded; undefined if missing. */
 export const nameAt = reader((found) =>
   typeof found !== 'string' || found === '' || found.length > MAX_NAME ? undefined : printable(found, MAX_NAME),
 );
 
-/** Words for people; undefined when there are none. */
+/** Text for people; undefined if missing. */
 export const wordsAt = reader((found) =>
   typeof found !== 'string' || found === '' ? undefined : printable(found, MAX_MESSAGE),
 );
 
-/** A whole number of int64 that JSON carries exactly, not below zero. */
+/** A non-negative int64 that JSON represents exactly. */
 export function countOf(found: unknown): number | undefined {
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
 }
@@ -50,7 +50,7 @@ export function smallCountOf(found: unknown): number | undefined {
   return count !== undefined && count < 2 ** 31 ? count : undefined;
 }
 
-/** Milliseconds since the epoch; undefined for what is not an RFC 3339 time since 1970 that can be written again. */
+/** Milliseconds since the epoch; undefined for anything but a writable RFC 3339 time since 1970. */
 export function timeOf(found: unknown): number | undefined {
   const time = typeof found === 'string' && found.length <= MAX_TIME ? instant(found) : undefined;
   return time !== undefined && time >= 0 && time <= LAST_INSTANT ? time : undefined;
@@ -61,14 +61,17 @@ export function isDeleting(object: unknown): boolean {
   return field(object, 'metadata', 'deletionTimestamp') != null;
 }
 
-/** The value of an annotation as it stands; empty where it is no text. Undefined where there is no such key, which is all that Cluster API asks for some. */
+/**
+ * The value of an annotation; empty if it is not text. Undefined without the key; Cluster API only checks the presence
+ * of some keys.
+ */
 export function annotation(object: unknown, name: string): string | undefined {
   const found = field(object, 'metadata', 'annotations', name);
   if (found === undefined) return undefined;
   return typeof found === 'string' ? found : '';
 }
 
-/** Undefined where a write could not name the object: a management cluster gives all of these. */
+/** Undefined if a write could not name the object: a management cluster sets all of these. */
 export function objectVersion(object: unknown): ObjectVersion | undefined {
   const namespace = nameAt(object, 'metadata', 'namespace');
   const name = nameAt(object, 'metadata', 'name');
@@ -82,7 +85,7 @@ export function objectVersion(object: unknown): ObjectVersion | undefined {
 
 export const MISSING: Condition = { status: 'Missing' };
 
-/** Those of a list, by type; the first of a type is the one. */
+/** The conditions of a list, by type; the first of a type counts. */
 export const conditionsAt = reader((found): ReadonlyMap<string, Condition> => {
   const conditions = new Map<string, Condition>();
   for (const entry of list(found).slice(0, MAX_CONDITIONS)) {
