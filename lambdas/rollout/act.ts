@@ -10,14 +10,15 @@ import { differsFrom, patchOf } from './rollout-patch.ts';
 import type { RolloutWrite } from './step.ts';
 
 /**
- * What became of a write.
+ * The result of a write.
  *
  * - `written`: it is on the object.
- * - `overtaken`: somebody changed the object since it was read (409): the next look plans anew.
- * - `refused`: the server or one of its webhooks refused the dry run or the write; `problem` has its words. Nothing was written.
- * - `locked`: another rollout has the Lease; `problem` says which.
+ * - `overtaken`: the object changed since it was read (409): the next step plans again.
+ * - `refused`: the server or one of its webhooks rejected the dry run or the write; `problem` quotes it. Nothing was
+ * written.
+ * - `locked`: another rollout has the Lease; `problem` names it.
  * - `failed`: it was not sent; nothing was written.
- * - `unknown`: it was sent, and no answer says whether it was done: the next look tells.
+ * - `unknown`: it was sent without an answer: the next step finds out.
  */
 export interface RolloutWritten {
   readonly kind: 'written' | 'overtaken' | 'refused' | 'locked' | 'failed' | 'unknown';
@@ -25,13 +26,22 @@ export interface RolloutWritten {
 }
 
 export interface ActOptions extends LeaseOptions {
-  /** As it was observed, before the plan: what begins a rollout is bound to it, and what aborts one gives it back. */
+  /**
+   * As observed before the plan: a write that begins a rollout is bound to it, and one that aborts a rollout returns
+   * it.
+   */
   readonly lease?: Lease | undefined;
-  /** Nothing moves after this write, which aborts a rollout (`endsSettled`): only then the Lease is given back with it. @default false: a later look gives it back */
+  /**
+   * Nothing moves after this write, which aborts a rollout (`endsSettled`): only then it also returns the Lease.
+   * @default false: a later step returns it
+   */
   readonly settled?: boolean;
-  /** Aborts when nothing may begin any more. */
+  /** Aborts when nothing more may begin. */
   readonly beginBy?: AbortSignal;
-  /** Of what begins a rollout: asked after the dry run, right before the write. What it answers is what became of it, and nothing is written. @default nothing stops it */
+  /**
+   * For a write that begins a rollout: called after the dry run, right before the write. A returned result replaces the
+   * write. @default nothing stops it
+   */
   readonly claim?: () => Promise<RolloutWritten | undefined>;
 }
 
@@ -42,7 +52,10 @@ export function isBegin(write: RolloutWrite): write is BeginWrite {
   return write.kind === 'roll-control-plane' || write.kind === 'pause-control-plane';
 }
 
-/** Carries out one write: where it begins a rollout the Lease first, then the dry run, the claim, and the write; where it ends one the Lease last. Rejects only for a bug. */
+/**
+ * Executes one write: to begin a rollout the Lease first, then dry run, claim and write; to end one the Lease last.
+ * Rejects only for a bug.
+ */
 export async function actRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
   if (write.kind === 'abort') return endRollout(write, options);
   if (!isBegin(write)) return dryRunThenWrite(write, options);
@@ -54,19 +67,20 @@ export async function actRollout(write: RolloutWrite, options: ActOptions): Prom
   }
   const written = await dryRunThenWrite(write, within);
   const begun = written.kind === 'written' || written.kind === 'unknown';
-  // Others need not wait for what did not begin; but what this cluster had before may go on. Where this fails, the Lease ends by itself.
+  // Others need not wait for a rollout that did not begin, but an earlier one of this cluster may be in progress. If
+  // this fails, the Lease expires.
   if (!begun && taken.lease !== undefined && !isHeldBy(options.lease, options.cluster))
     await releaseLease(taken.lease, options);
   return written;
 }
 
-/** Others need not wait for what was aborted and does not move; where this fails, the Lease ends by itself a day later. */
+/** Others need not wait for an aborted rollout that does not move; if this fails, the Lease expires a day later. */
 async function endRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
   const written = await dryRunThenWrite(write, options);
   const { lease, cluster, settled = false } = options;
   if (written.kind !== 'written' || !settled || lease === undefined || !isHeldBy(lease, cluster)) return written;
   const { kind, problem } = await releaseLease(lease, options);
-  // Whoever overtook it looked a moment ago.
+  // The other writer has just taken a step.
   return kind === 'held' || kind === 'overtaken' || problem === undefined ? written : { ...written, problem };
 }
 
@@ -106,7 +120,7 @@ async function patch(
   }
 }
 
-/** Of a write that was begun. */
+/** The result of a write that was sent. */
 function outcomeOf(error: KubernetesError): RolloutWritten['kind'] {
   switch (error.kind) {
     case 'conflict':
@@ -132,7 +146,10 @@ function outcomeOf(error: KubernetesError): RolloutWritten['kind'] {
   }
 }
 
-/** An admission webhook that refuses says so in these words, and no right changes that. Source: apiserver, `ToStatusErr` of the webhook errors. */
+/**
+ * Text of a rejection by an admission webhook, which no permission changes. Source: apiserver, `ToStatusErr` of the
+ * webhook errors.
+ */
 function refusalOf(error: KubernetesError): Problem {
   const problem = problemOf(error);
   if (!/admission webhook "[^"]*" denied the request/.test(error.problem)) return problem;

@@ -33,13 +33,13 @@ import type { RolloutPolicy, Waiver } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 
 interface Check {
-  /** Undefined where it does not apply. */
+  /** Undefined if it does not apply. */
   readonly judge: (question: CheckQuestion) => Verdict | undefined;
-  /** A person who begins a rollout at a keyboard answers for it, without naming it. */
+  /** A person who begins a rollout at the keyboard waives it implicitly. */
   readonly waived: boolean;
 }
 
-/** Everything that has to hold before a rollout is begun, in the order in which it is told. Each has a section of `docs/runbooks/rollouts.md`. */
+/** Preconditions of a rollout, in display order. Each has a section of `docs/runbooks/rollouts.md`. */
 const CHECKS = {
   'opted-in-by-fleet': { judge: optedInByFleet, waived: true },
   'opted-in-by-owner': { judge: optedInByOwner, waived: true },
@@ -86,17 +86,17 @@ export const CHECK_IDS = keysOf(CHECKS);
 
 export interface CheckQuestion {
   readonly observed: ObservedRollout;
-  /** Absent when fleet.yaml has no entry for the cluster. */
+  /** Absent if fleet.yaml has no entry for the cluster. */
   readonly policy: RolloutPolicy | undefined;
   readonly history: RolloutHistory;
   readonly trigger: RolloutTrigger;
-  /** What the person at the keyboard answers for by name. @default nothing */
+  /** Checks waived by name at the keyboard. @default none */
   readonly waivers?: readonly Waiver[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** All of them that apply to the cluster, in the order of `CHECK_IDS`, those that pass too. Pure; never throws. */
+/** All checks that apply to the cluster, passed ones included, in the order of `CHECK_IDS`. Pure; never throws. */
 export function checksOf(question: CheckQuestion): readonly RolloutCheck[] {
   const named = new Set<CheckId>(question.waivers);
   return CHECK_IDS.flatMap((id) => {

@@ -5,24 +5,24 @@ import { compare, firstOf } from '../words.ts';
 import type { ObservedEksAnywhere } from './observed.ts';
 
 /**
- * EKS Anywhere keeps the Cluster API objects of every cluster in this namespace, under the name of its own Cluster. Source: EKS Anywhere,
- * pkg/controller/clusterapi.go, `CapiClusterObjectKey`.
+ * The namespace in which EKS Anywhere puts the Cluster API objects of every cluster, under the name of its own Cluster.
+ * Source: EKS Anywhere, pkg/controller/clusterapi.go, `CapiClusterObjectKey`.
  */
 export const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
 
-/** Which Cluster of EKS Anywhere is that of the owner of a cluster. */
+/** The owner's Cluster of EKS Anywhere. */
 export type OwnersCluster<T> =
   | { readonly kind: 'one'; readonly cluster: T }
   | { readonly kind: 'none'; readonly problem?: Problem }
-  /** More than one has the name, and fleet.yaml does not say which one counts. */
+  /** Several have the name, and fleet.yaml names no namespace. */
   | { readonly kind: 'contested'; readonly clusters: readonly T[]; readonly problem: Problem };
 
 /**
- * The one in the namespace that fleet.yaml names, else the only one of the name. No label is read: of all providers only Snow writes
- * `cluster.anywhere.eks.amazonaws.com/cluster-name`. Pure.
+ * The one in the namespace that fleet.yaml names, else the only one of the name. Labels are not used: of all providers
+ * only Snow writes `cluster.anywhere.eks.amazonaws.com/cluster-name`. Pure.
  *
  * @param found all with the name of the cluster
- * @param named `eksAnywhereNamespace` of fleet.yaml; that it has no such Cluster is a problem
+ * @param named `eksAnywhereNamespace` of fleet.yaml; a problem if it has no such Cluster
  */
 export function ownersCluster<T extends { readonly namespace: string }>(
   found: readonly T[],
@@ -57,7 +57,7 @@ function notThere(name: string, named: string): OwnersCluster<never> {
   };
 }
 
-/** The remedy without its end. */
+/** The beginning of the remedy. */
 export const NAME_IT =
   "Write the namespace of the owner's Cluster of EKS Anywhere into fleet.yaml: eksAnywhereNamespace of its entry, or workloadClusters.eksAnywhereNamespaces where the cluster is found";
 
@@ -67,8 +67,9 @@ export function namespacesOf(clusters: readonly { readonly namespace: string }[]
 }
 
 /**
- * What holds of several while no one says which one is the owner's: the one that was made first, so that another one made later neither lifts what it forbids nor
- * forbids anything. The check of the opt-in believes no `auto` of it. The API server writes the time in seconds: of one second, one that forbids. Pure.
+ * Which of several counts while the owner's is unknown: the oldest one, so that a later one neither lifts its ban nor
+ * bans anything. The opt-in check ignores its `auto`. The API server writes the time in seconds: within one second, one
+ * that bans. Pure.
  */
 export function firstMade(clusters: readonly ObservedEksAnywhere[]): ObservedEksAnywhere | undefined {
   const [first] = clusters.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || forbids(b) - forbids(a));

@@ -9,17 +9,17 @@ import type { RolloutWrite } from './step.ts';
 import { madeSince } from './verification.ts';
 import { endedReasons, lastReplacedFor, nameOf, STALLED_MS, stuckAfter } from './watch.ts';
 
-/** A new etcd member is up and joined. */
+/** Time for a new etcd member to start and join. */
 const MEMBER_MS = 30 * MINUTE_MS;
-/** Between the pause and the begin of etcd everything is checked again: what passes by itself has this long. */
+/** Between the pause and the start of etcd everything is checked again: temporary failures have this long to pass. */
 const BEGIN_MS = 10 * MINUTE_MS;
 
-/** What is next of a rollout of external etcd and its control plane. */
+/** The next step of a rollout of external etcd and its control plane. */
 export type EtcdTurn =
   | { readonly kind: 'write'; readonly write: RolloutWrite; readonly message: string }
   | { readonly kind: 'hold'; readonly reasons: readonly HoldReason[] }
   | { readonly kind: 'wait'; readonly message: string }
-  /** Etcd is new: what is left is the control plane, which rolls because its etcd has other addresses. */
+  /** Etcd is new; the control plane is left, which rolls because its etcd has other addresses. */
   | { readonly kind: 'control-plane' };
 
 export interface EtcdQuestion {
@@ -30,27 +30,28 @@ export interface EtcdQuestion {
   readonly since: number;
   readonly now: number;
   readonly progress: RolloutProgress;
-  /** Whatever would not let it begin now, if it had not begun. */
+  /** The checks that would stop it from beginning now. */
   readonly inTheWay: () => readonly HoldReason[];
 }
 
-/** The value of our pause: nobody else removes it, and we remove no other. */
+/** The value of our pause: only we remove it, and we remove no other. */
 export function pauseOf({ id }: RolloutMark): string {
   return `certmarshal-rollout/${id}`;
 }
 
-/** A command that does nothing, and makes the machines of etcd those of another configuration. */
+/** A no-op command that gives the machines of etcd another configuration. */
 export function nonceOf({ id }: RolloutMark): string {
   return `true # certmarshal rollout ${id}`;
 }
 
 /**
- * Etcd first, then the control plane: the end of an etcd rollout makes a new client certificate and new addresses, for which the control plane rolls anyway. The
- * control plane is paused by us meanwhile, so that the two never overlap.
+ * Etcd first, then the control plane: the end of an etcd rollout makes a new client certificate and new addresses, for
+ * which the control plane rolls anyway. We pause the control plane meanwhile, so that the two never overlap.
  *
- * 1. paused and marked, with one write → 2. etcd is told to roll, with one write → 3. it rolls → 4. our pause is removed, with one write → 5. the control plane rolls.
+ * 1. paused and marked, with one write → 2. etcd is told to roll, with one write → 3. it rolls → 4. our pause is
+ * removed, with one write → 5. the control plane rolls.
  *
- * Which of these it is, is read from the objects alone: whoever was interrupted goes on where they are. Pure.
+ * The step is derived from the objects alone, so an interrupted run continues there. Pure.
  */
 export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   const { observed, controlPlane, mark, since, now } = question;
@@ -74,7 +75,7 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   if (!etcd.postEtcdadmCommands.includes(nonceOf(mark))) return hold(holdReason('etcd-taken-over', object));
   const troubles = troublesOfEtcd(question, etcd);
   if (!isEtcdSettled(etcd, since)) {
-    // A new member may be away for a moment, also when the control plane rolls already.
+    // A new member may be unavailable for a moment, also while the control plane rolls.
     if (!paused && isEtcdRolling(etcd, since)) troubles.push(holdReason('etcd-pause-lost', nameOf(controlPlane)));
     return troubles.length > 0 ? hold(...troubles) : { kind: 'wait', message: etcdMessage(question) };
   }
@@ -96,14 +97,14 @@ const hold = (...reasons: readonly HoldReason[]): EtcdTurn => ({ kind: 'hold', r
 
 const unreadYet: EtcdTurn = { kind: 'wait', message: 'waiting for what cannot be read' };
 
-/** Once our mark is on it, etcd was told to roll: both are one write. */
+/** Our mark means that etcd was told to roll: both are one write. */
 function hasBegun({ mark }: ObservedEtcd, { id }: RolloutMark): boolean {
   return typeof mark === 'object' && mark.id === id;
 }
 
 /**
- * As many new machines as there are to be, all ready, and the controller has nothing left to do for them. Old ones that it no longer owns may be there yet: they go
- * when the control plane is new.
+ * As many new machines as wanted, all ready, and the controller has nothing left to do for them. Old ones that it no
+ * longer owns may still exist: they are deleted when the control plane is new.
  */
 export function isEtcdSettled(etcd: ObservedEtcd, since: number): boolean {
   const owned = etcd.machines.filter((machine) => machine.owned);
@@ -118,8 +119,8 @@ export function isEtcdSettled(etcd: ObservedEtcd, since: number): boolean {
 }
 
 /**
- * Nothing on it shows that it was told to roll, or that it rolls for whatever reason: where its mark is gone or another's, its configuration, its controller and its
- * machines tell. What cannot be read proves nothing.
+ * Nothing shows that it was told to roll, or rolls for any reason. If its mark is missing or another's, its
+ * configuration, its controller and its machines decide. Unreadable data proves nothing.
  */
 export function hasNeverBegun(etcd: ObservedEtcd, mark: RolloutMark, since: number): boolean {
   return (
@@ -133,7 +134,7 @@ export function hasNeverBegun(etcd: ObservedEtcd, mark: RolloutMark, since: numb
   );
 }
 
-/** It is told, and nobody changed that: what is left follows by itself. */
+/** It was told, and that was not changed: the rest follows automatically. */
 export function isOursYet(etcd: ObservedEtcd, mark: RolloutMark): boolean {
   return hasBegun(etcd, mark) && etcd.postEtcdadmCommands.includes(nonceOf(mark));
 }
@@ -146,7 +147,7 @@ function isEtcdRolling(etcd: ObservedEtcd, since: number): boolean {
   );
 }
 
-/** The members that were replaced are gone, and the controller has seen that the control plane is new. */
+/** The replaced members are gone, and the controller has seen that the control plane is new. */
 export function isEtcdDone(etcd: ObservedEtcd, since: number): boolean {
   return (
     isEtcdSettled(etcd, since) &&
@@ -188,7 +189,7 @@ function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd)
   };
 }
 
-/** Of this rollout or an earlier one: they do not pile up. */
+/** From this rollout or an earlier one: they do not pile up. */
 function isNonce(command: string): boolean {
   return command.startsWith('true # certmarshal rollout ');
 }
@@ -203,7 +204,7 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
     reasons.push(holdReason('etcd-cap-reached', object, upToDate.message || undefined));
   }
   for (const { name, createdAt, owned, deleting, etcdReady, unhealthy } of etcd.machines) {
-    // Members that are to be removed are no longer looked after.
+    // Members to be removed are no longer maintained.
     if (!owned && createdAt >= since && !deleting) reasons.push(holdReason('etcd-orphans', `Machine ${name}`));
     if (owned && (unhealthy.length > 0 || etcdReady !== true) && now - createdAt > MEMBER_MS) {
       reasons.push(holdReason('etcd-unhealthy', `Machine ${name}`, unhealthy[0] ?? 'etcd on it is not ready'));
@@ -225,12 +226,12 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
   return reasons;
 }
 
-/** How long no machine more was replaced. */
+/** Time since the last machine was replaced. */
 function etcdReplacedFor({ progress, since, now }: EtcdQuestion): number {
   return lastReplacedFor({ machines: progress.etcd?.machines ?? [] }, { since, now });
 }
 
-/** How long nothing moved. */
+/** Time since anything moved. */
 function stillFor({ progress, since, now }: EtcdQuestion): number {
   return now - (progress.etcd?.movedAt ?? since);
 }
@@ -239,7 +240,7 @@ function etcdMessage({ progress: { etcd } }: EtcdQuestion): string {
   return `rolling: ${etcd?.replaced ?? 0} of ${counted(etcd?.wanted ?? 0, 'etcd machine')} replaced; the control plane is paused until the last one is`;
 }
 
-/** As a write names it. */
+/** Its identity in a write. */
 export function versionOf({ apiVersion, namespace, name, uid, resourceVersion }: ObservedControlPlane) {
   return { apiVersion, namespace, name, uid, resourceVersion };
 }

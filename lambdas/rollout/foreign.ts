@@ -3,7 +3,8 @@ import { date } from '../words.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 
 /**
- * What shows that somebody else rolls the control plane, or is going to; undefined where nothing does. Pure; for a control plane without a rollout of ours.
+ * What shows that someone else rolls the control plane, or is about to; undefined if nothing does. Pure; for a control
+ * plane without a rollout of ours.
  *
  * @param now milliseconds since the epoch
  */
@@ -29,8 +30,8 @@ export function foreignRollout(
 }
 
 /**
- * Since when it does, as far as something tells: Cluster API, who asked for it, or the last that moved. Milliseconds since the epoch; since ever where nothing does,
- * or it is planned for later than a day from now.
+ * Since when, according to Cluster API, the request, or the last movement. Milliseconds since the epoch; since ever if
+ * nothing says, or if it is planned for more than a day ahead.
  */
 export function foreignSince(
   { rolloutAfter, conditions: { RollingOut, ScalingUp, ScalingDown } }: ObservedControlPlane,

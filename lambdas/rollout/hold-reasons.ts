@@ -1,8 +1,8 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 
 /**
- * Why a rollout is held that goes on, or why what a person asked for is not done. What stops one from beginning are its checks, `CHECK_IDS`. Each has a section
- * of `docs/runbooks/rollouts.md`.
+ * Why a rollout in progress is held, or why a person's request is not executed. `CHECK_IDS` stop one from beginning.
+ * Each has a section of `docs/runbooks/rollouts.md`.
  */
 export const HOLD_IDS = {
   stuck: {
@@ -98,7 +98,7 @@ export const HOLD_IDS = {
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type HoldId = keyof typeof HOLD_IDS;
 
-/** @param message without a full stop; the title where it is left out */
+/** @param message without a full stop. @default the title */
 export function holdReason(id: HoldId, object?: string, message: string = HOLD_IDS[id].title): HoldReason {
   return { id, object, message, remedy: HOLD_IDS[id].remedy };
 }

@@ -2,7 +2,7 @@ import { endOfWindow, nextOpening } from '../window/window.ts';
 import type { RolloutPolicy } from './policy.ts';
 
 /**
- * When a maintenance window opens next; undefined where one is open, there are none, or none ever opens again. Pure.
+ * When a maintenance window opens next; undefined if one is open, there are none, or none opens again. Pure.
  *
  * @param now milliseconds since the epoch, as is the result
  */

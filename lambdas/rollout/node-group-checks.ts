@@ -11,7 +11,7 @@ import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 import { hasTurn } from './turn.ts';
 
-/** Everything that has to hold before a node group is updated. Each has a section of `docs/runbooks/rollouts.md`. */
+/** Preconditions of an update of a node group. Each has a section of `docs/runbooks/rollouts.md`. */
 export const NODE_GROUP_CHECK_IDS = [
   'opted-in-by-fleet',
   'opted-in-by-owner',
@@ -34,21 +34,21 @@ export interface NodeGroupCheck extends Omit<RolloutCheck, 'id'> {
 
 export interface NodeGroupQuestion {
   readonly observed: ObservedNodeGroups;
-  /** That nodes have to know before it is activated. */
+  /** The CA that nodes must trust before it is activated. */
   readonly successor: ObservedAuthority;
-  /** Those that an update would help, and that EKS can update. */
+  /** Groups that need an update, and that EKS can update. */
   readonly due: readonly ObservedNodeGroup[];
-  /** Absent when fleet.yaml has no entry for the cluster. */
+  /** Absent if fleet.yaml has no entry for the cluster. */
   readonly policy: RolloutPolicy | undefined;
   readonly history: RolloutHistory;
-  /** Id of what would be begun: a try that nobody knows the end of does not stand in its own way. */
+  /** Id of the planned update: a try with an unknown result does not block itself. */
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * When it is too late to begin: `stop` before the first activation that EKS names. Undefined where it names none.
+ * When it is too late to begin: `stop` before the first activation that EKS announces. Undefined if it announces none.
  *
  * @returns milliseconds since the epoch
  */
@@ -62,7 +62,7 @@ export function deadlineOf(
   return activation - Math.min(stop.days * DAY_MS, stop.share * Math.max(0, activation - createdAt));
 }
 
-/** All of them, in the order of `NODE_GROUP_CHECK_IDS`, those that pass too. Pure; never throws. */
+/** All checks, passed ones included, in the order of `NODE_GROUP_CHECK_IDS`. Pure; never throws. */
 export function nodeGroupChecksOf(question: NodeGroupQuestion): readonly NodeGroupCheck[] {
   return NODE_GROUP_CHECK_IDS.map((id) => ({ id, ...CHECKS[id](question) }));
 }
@@ -119,7 +119,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
   'not-too-late': ({ successor, policy, now }) => {
     const deadline = deadlineOf(successor, policy);
     if (deadline === undefined) return passed('EKS gives no date for its activation');
-    // Not the other way round: what is no time is too late.
+    // Not the other way round: an invalid time is too late.
     if (now < deadline) return passed(`${span(deadline - now)} left, until ${date(deadline)}`);
     return failed(
       `it had to begin before ${date(deadline)}`,
@@ -181,7 +181,8 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
     );
   },
 
-  // What the call does with two different versions depends on which page of the documentation is right: it keeps that of the group, or takes that of the cluster.
+  // Two pages of the documentation disagree about a version difference: the call keeps the group's version, or takes
+  // the cluster's.
   'node-group-version': ({ observed: { cluster }, due }) => {
     const other = due.find(({ version }) => version === undefined || version !== cluster.version);
     if (other === undefined)
@@ -205,7 +206,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
   },
 };
 
-/** Somebody changes it: an update, a new size, its making or its end. */
+/** It is being changed: an update, a new size, its creation or its deletion. */
 export function isUpdating({ status, updates }: ObservedNodeGroup): boolean {
   return (
     status === 'UPDATING' ||

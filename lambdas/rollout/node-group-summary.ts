@@ -5,7 +5,10 @@ import { NODES_BY_HAND, type NodeGroupHoldId, type NodeGroupRequest, successorOf
 import type { NodeGroupsStepped } from './step-node-groups.ts';
 import { boundedReasons, failedChecks, textOf } from './summary.ts';
 
-/** What a look at the node groups of an EKS cluster came to, for people. The span is that from the successor of its authority to the last day of a beginning. Pure. */
+/**
+ * The state of the node groups of an EKS cluster, for people. The span is from the successor CA to the last day for
+ * beginning. Pure.
+ */
 export function nodeGroupSummaryOf({
   observed,
   step,
@@ -28,12 +31,12 @@ export function nodeGroupSummaryOf({
   };
 }
 
-/** The next look tries again, but only a person can make it come through. */
+/** The next step tries again, but only a person can make it succeed. */
 function notUpdated({ object, message, remedy }: Problem): HoldReason {
   return { id: 'node-group-not-updated' satisfies NodeGroupHoldId, object, message, remedy };
 }
 
-/** What is left to a person, whatever certmarshal does. */
+/** Left to a person in any case. */
 function byHand({ object, message, command }: NodeGroupRequest): HoldReason {
   return { id: NODES_BY_HAND, object, message, remedy: command };
 }

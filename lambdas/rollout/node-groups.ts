@@ -13,7 +13,7 @@ import { deadlineOf, isUpdating, type NodeGroupCheck, nodeGroupChecksOf } from '
 import type { ObservedNodeGroups } from './observed-node-groups.ts';
 import type { RolloutPolicy } from './policy.ts';
 
-/** What a sweep does next about the node groups of one EKS cluster: one thing. */
+/** The next action for the node groups of one EKS cluster. */
 export type NodeGroupStep = NodeGroupNothing | NodeGroupHold | NodeGroupAsk | NodeGroupAct;
 
 interface Planned {
@@ -25,13 +25,13 @@ interface Planned {
   readonly message: string;
   /** Every check that was made, in order. */
   readonly checks: readonly NodeGroupCheck[];
-  /** What only a person can do, whatever certmarshal does. */
+  /** Left to a person in any case. */
   readonly asks: readonly NodeGroupRequest[];
-  /** An update has to begin before. Milliseconds since the epoch. */
+  /** The latest time for an update to begin. Milliseconds since the epoch. */
   readonly deadline?: number;
-  /** When a maintenance window opens next, where there are any and none is open. */
+  /** When a maintenance window opens next, if there are any and none is open. */
   readonly nextWindow?: number;
-  /** Ids of what was begun, and has ended: to be written down. */
+  /** Ids of finished updates, to be recorded. */
   readonly ended: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface NodeGroupNothing extends Planned {
 
 export interface NodeGroupHold extends Planned {
   readonly kind: 'hold';
-  /** All of them. Never empty. */
+  /** All reasons. Never empty. */
   readonly reasons: readonly HoldReason[];
 }
 
@@ -51,13 +51,13 @@ export interface NodeGroupAsk extends Planned {
   readonly command: string;
 }
 
-/** One call of `UpdateNodegroupVersion` with nothing else in it: latest image of the same Kubernetes version, and never forced. */
+/** One call of `UpdateNodegroupVersion`: latest image of the same Kubernetes version, never forced. */
 export interface NodeGroupAct extends Planned {
   readonly kind: 'act';
-  /** As EKS calls it. */
+  /** Name in EKS. */
   readonly cluster: string;
   readonly nodegroup: string;
-  /** The same for every try: EKS takes them as one. Also the id of the rollout. */
+  /** The same for every try, which EKS deduplicates. Also the id of the rollout. */
   readonly clientRequestToken: string;
 }
 
@@ -68,7 +68,10 @@ export interface NodeGroupRequest {
   readonly command: string;
 }
 
-/** Why no node group is updated any more by itself, beside checks. Each has a section of `docs/runbooks/rollouts.md`. */
+/**
+ * Why node groups are no longer updated automatically, besides checks. Each has a section of
+ * `docs/runbooks/rollouts.md`.
+ */
 export const NODE_GROUP_HOLD_IDS = {
   'successor-activated': {
     title: 'The successor of the cluster CA is active, and Nodes may not know it',
@@ -90,30 +93,34 @@ export const NODE_GROUP_HOLD_IDS = {
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
 
-/** Section of `docs/runbooks/rollouts.md` for what only a person can do. */
+/** Section of `docs/runbooks/rollouts.md` for work left to a person. */
 export const NODES_BY_HAND = 'nodes-by-hand';
 
-/** EKS tells when a successor was made, not when its distribution was complete. Nodes of this time after are replaced too: once too often rather than never. */
+/**
+ * EKS says when a successor was created, not when its distribution was complete. Nodes created within this time after
+ * are replaced too: once too often rather than never.
+ */
 const DISTRIBUTION_MS = 60 * MINUTE_MS;
-/** As long as a try without an update is tried again. Later it was in vain. */
+/** How long a try without an update is retried. Then it counts as failed. */
 const TRY_MS = 60 * MINUTE_MS;
-/** As long as Nodes of instances that are gone may stay. */
+/** How long Nodes of deleted instances may stay. */
 const SETTLE_MS = 15 * MINUTE_MS;
-/** Between the clock of EKS and ours. */
+/** Clock skew between EKS and us. */
 const CLOCK_MS = 5 * MINUTE_MS;
 const ID_PREFIX = 'ng-';
 /** 92 bits. */
 const ID_DIGITS = 23;
-/** Characters that can stand in a command; names of EKS have no others. */
+/** Safe in a command; names of EKS have no other characters. */
 const HARMLESS = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * The next step towards node groups that know the successor of their cluster's authority. A node learns the authorities when it is made: one that is older than a
- * successor loses the API server when EKS activates that. Pure: no I/O, no clock, and a value for every input.
+ * The next step towards node groups that trust the successor of their cluster's CA. A node learns the CAs when it is
+ * created: an older one loses the API server when EKS activates the successor. Pure: no I/O, no clock, and a value for
+ * every input.
  *
  * Source: Amazon EKS user guide, on the rotation of the certificate authority; API reference, UpdateNodegroupVersion.
  *
- * @param policy undefined when fleet.yaml has no entry for the cluster
+ * @param policy undefined if fleet.yaml has no entry for the cluster
  * @param now milliseconds since the epoch
  */
 export function planNodeGroups(
@@ -177,7 +184,7 @@ export function planNodeGroups(
   const story = storyOf(old, due, successor);
 
   const lacks = checks.find(({ id: check, passed }) => check.startsWith('opted-in') && !passed);
-  // A tag that could not be read is not one that is not there.
+  // An unreadable tag is not a missing one.
   const unknownMode = lacks?.id === 'opted-in-by-owner' && cluster.status === undefined && unread.length > 0;
   if (lacks !== undefined && !unknownMode)
     return { ...planned, asks: [], kind: 'nothing', state: 'off', message: `${story}; ${lacks.found}` };
@@ -227,7 +234,7 @@ export function planNodeGroups(
   };
 }
 
-/** Node groups with nodes that may not know the successor, by name: only their updates matter. */
+/** Names of node groups with nodes that may not trust the successor: only their updates matter. */
 export function affectedGroups<G extends Pick<ObservedNodeGroup, 'name'>>({
   authorities,
   nodes,
@@ -240,7 +247,7 @@ export function affectedGroups<G extends Pick<ObservedNodeGroup, 'name'>>({
   return groups.filter(({ name }) => names.has(name)).toSorted((a, b) => compare(a.name, b.name));
 }
 
-/** The exact command for people. Nothing in it is anything but a name of EKS. */
+/** The exact command for people, with names of EKS only. */
 function updateCommand(
   { name, region }: Pick<ObservedNodeGroups['cluster'], 'name' | 'region'>,
   nodegroup: string,
@@ -252,7 +259,7 @@ function word(name: string, otherwise: string): string {
   return HARMLESS.test(name) ? name : otherwise;
 }
 
-/** That of two authorities which is to follow the other, or followed it. Where there is none, nothing else has to be read. */
+/** The successor of two CAs, before or after its activation. Without one nothing else has to be read. */
 export function successorOf(authorities: readonly ObservedAuthority[]): ObservedAuthority | undefined {
   if (authorities.length < 2) return undefined;
   const [newest] = authorities.toSorted(
@@ -261,22 +268,22 @@ export function successorOf(authorities: readonly ObservedAuthority[]): Observed
   return newest?.distributionStatus === 'DELETING' ? undefined : newest;
 }
 
-/** Not those that go anyway. What has no time is old. */
+/** Except nodes that are being deleted. A node without a time is old. */
 function isOld({ createdAt, deleting }: ObservedEksNode, successor: ObservedAuthority): boolean {
   return !deleting && !(createdAt >= knownSince(successor));
 }
 
-/** From when on a node that is made knows the successor. */
+/** Nodes created from this time on trust the successor. */
 const knownSince = ({ createdAt }: ObservedAuthority): number => createdAt + DISTRIBUTION_MS;
 
-/** The newest update that replaced all nodes, or was to, since new nodes know the successor; whoever began it. */
+/** The newest update since then that replaced all nodes, or should have, by anyone. */
 function lastUpdate({ updates }: ObservedNodeGroup, successor: ObservedAuthority): ObservedUpdate | undefined {
   return updates
     .filter(({ type, createdAt }) => type === 'VersionUpdate' && createdAt >= knownSince(successor))
     .toSorted((a, b) => b.createdAt - a.createdAt)[0];
 }
 
-/** 26 characters of `[a-z0-9-]`. Another successor or another group of the same name is another update. */
+/** 26 characters of `[a-z0-9-]`. Another successor, or another group of the same name, is another update. */
 function tokenOf(
   { cluster }: ObservedNodeGroups,
   { name, createdAt }: ObservedNodeGroup,
@@ -286,14 +293,14 @@ function tokenOf(
   return `${ID_PREFIX}${createHash('sha256').update(what).digest('hex').slice(0, ID_DIGITS)}`;
 }
 
-/** An update that was begun, as the fleet remembers it. */
+/** A begun update, from the ledger. */
 interface Try {
   readonly past: PastRollout;
-  /** Absent when it is gone. */
+  /** Absent if it was deleted. */
   readonly group?: ObservedNodeGroup;
-  /** `open`: nobody knows whether EKS has it; `running`; `over` is to be written down, `ended` is. */
+  /** `open`: unknown whether EKS has it; `running`; `over` is to be recorded, `ended` is recorded. */
   readonly state: 'open' | 'running' | 'over' | 'ended';
-  /** EKS made an update of it. */
+  /** EKS has an update for it. */
   readonly seen: boolean;
 }
 
@@ -321,7 +328,7 @@ function triesOf(
       );
       if (past.endedAt !== undefined) return { past, group, seen, state: 'ended' };
       if (isUpdating(group)) return { past, group, seen, state: 'running' };
-      // Without old nodes there is nothing to try any more, whoever replaced them.
+      // Without old nodes there is nothing left to try, whoever replaced them.
       const isOver = seen || !affected.has(group) || now - past.startedAt > TRY_MS;
       return { past, group, seen, state: isOver ? 'over' : 'open' };
     });
@@ -377,7 +384,7 @@ function reasonsToHold({
         `its update ${printable(update.id, 60)} is ${printable(update.status, 30)}${why}; again, by hand: ${command}`,
       );
     }
-    // Nobody tells when an update ended: where it was not ours, its beginning has to do.
+    // The end of an update is unknown: if it was not ours, its beginning is used.
     const ends = mine.map(({ past }) => past.endedAt ?? now);
     if (now - Math.max(update.createdAt, ...ends) < SETTLE_MS) return [];
     return hold(
@@ -390,13 +397,13 @@ function reasonsToHold({
 
 type Owned = Extract<NodeKind, 'hybrid' | 'karpenter' | 'self-managed'>;
 
-/** Nodes that EKS does not replace, by who does. */
+/** Nodes that EKS does not replace, by who replaces them. */
 function ownersOf(
   old: readonly ObservedEksNode[],
   groups: ReadonlyMap<string, ObservedNodeGroup>,
 ): readonly (readonly [Owned, readonly ObservedEksNode[]])[] {
   const kinds = ['self-managed', 'karpenter', 'hybrid'] as const;
-  // A kubelet writes this label itself: a group that EKS does not know is none.
+  // A kubelet writes this label itself: a group unknown to EKS does not count.
   const kindOf = ({ kind, nodegroup = '' }: ObservedEksNode): NodeKind =>
     kind === 'managed' && !groups.has(nodegroup) ? 'self-managed' : kind;
   return kinds.flatMap((kind) => {
@@ -425,7 +432,7 @@ const OWNERS: Readonly<
   }),
 };
 
-/** EKS tries a launch template with the rights of its caller, and certmarshal has none to launch an instance. */
+/** EKS uses a launch template with the permissions of the caller, and certmarshal may not launch instances. */
 function byOwner(
   { name, amiType, launchTemplate = '' }: ObservedNodeGroup,
   { cluster }: ObservedNodeGroups,

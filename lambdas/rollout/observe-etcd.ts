@@ -18,7 +18,7 @@ import { servedCertificates } from './served-certificates.ts';
 /** Source: etcdadm-controller, config/default. */
 const CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
 const CONTROLLER_CONTAINER = 'manager';
-/** Of clients. */
+/** Port for clients. */
 const ETCD_PORT = 2379;
 const MAX_ETCD_CLUSTERS = 10;
 const MAX_ETCD_MACHINES = 64;
@@ -26,12 +26,12 @@ const MAX_PODS = 500;
 
 export interface EtcdPlace {
   readonly namespace: string;
-  /** Of an EtcdadmCluster. Otherwise its user runs it, and there is nothing here to be read. */
+  /** Managed by an EtcdadmCluster. Otherwise its user runs it, and nothing can be read here. */
   readonly managed: boolean;
   readonly addresses: AddressRule;
 }
 
-/** External etcd of a cluster; undefined where it is not one of etcdadm, or cannot be read. */
+/** External etcd of a cluster; undefined if it is not managed by etcdadm, or cannot be read. */
 export async function observeEtcd(
   { name, management, handshakes, readEtcdClientSecret }: RolloutTarget,
   { namespace, managed, addresses }: EtcdPlace,
@@ -82,7 +82,7 @@ export async function observeEtcd(
     controllerStartedAt,
   };
 
-  /** Of the Secret only these two times are kept; its key ends where it is read. */
+  /** Only these two times of the Secret are kept; its key is dropped at once. */
   async function clientCertificateOf(): Promise<ObservedEtcd['clientCertificate']> {
     const secret = { namespace, clusterName: name, secret: 'apiserver-etcd-client', signal } as const;
     const pem = await reader.one(async () => readClusterApiCertificates(management, secret));
@@ -94,11 +94,12 @@ export async function observeEtcd(
   }
 
   /**
-   * The authority of etcd, which etcdadm-controller keeps without its key. Undefined where that may not be read, or is not there: then its machines have to agree.
+   * The CA of etcd, which etcdadm-controller stores without its key. Undefined if unreadable or missing: then its
+   * machines must agree.
    *
    * Source: etcdadm-controller, controllers/certs.go.
    */
-  /** Those that it no longer owns too. */
+  /** Includes those that it no longer owns. */
   async function* etcdMachines(): AsyncGenerator<readonly unknown[]> {
     const labels = etcdSelector(etcdCluster, `list machines on ${management.server}`);
     yield* listKind(management, 'machines', { labels, namespace, signal });
@@ -113,7 +114,7 @@ export async function observeEtcd(
     return read;
   }
 
-  /** A Lambda that may not read Pods knows nothing of it, and that is no problem. */
+  /** A Lambda without permission for Pods skips it, which is not a problem. */
   async function startOfController(): Promise<number | undefined> {
     let oldest: number | undefined;
     await reader.each(
@@ -125,7 +126,7 @@ export async function observeEtcd(
         const manager = list(pod, 'status', 'containerStatuses').find(
           (container) => text(container, 'name') === CONTROLLER_CONTAINER,
         );
-        // Its container may have been started again since.
+        // Its container may have restarted since.
         const started = timeAt(manager, 'state', 'running', 'startedAt') ?? timeAt(pod, 'status', 'startTime');
         if (started !== undefined) oldest = Math.min(oldest ?? started, started);
       },

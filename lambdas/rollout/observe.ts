@@ -26,43 +26,47 @@ import { ROLLOUT_LEASE } from './rollout-lease.ts';
 import { servedCertificates } from './served-certificates.ts';
 import { type SeenControlPlane, type SiblingMachine, seenControlPlane, siblingMachine, siblingOf } from './siblings.ts';
 
-/** One cluster, and what its rollouts are read from and written to. */
+/** One cluster, and the connections for reading and writing its rollouts. */
 export interface RolloutTarget {
-  /** In the fleet. */
+  /** Id in the fleet. */
   readonly id: string;
-  /** As Cluster API calls it. */
+  /** Name in Cluster API. */
   readonly name: string;
-  /** Its management cluster; itself, where it manages itself. */
+  /** Its management cluster; itself if it manages itself. */
   readonly management: KubernetesClient;
   readonly managesItself: boolean;
-  /** Of its Cluster object, where that is known. @default found by its name, and it has to be the only one */
+  /** Namespace of its Cluster, if known. @default found by name, which must be unique */
   readonly namespace?: string;
-  /** Of the owner's Cluster of EKS Anywhere. @default found by its name; while there is more than one, its `auto` does not count */
+  /**
+   * Namespace of the owner's Cluster of EKS Anywhere. @default found by name; with several, its `auto` does not count
+   */
   readonly eksAnywhereNamespace?: string;
-  /** Of the API server of each control plane machine. @default 6443, or what the Cluster says */
+  /** Port of the API server on each control plane machine. @default 6443, or what the Cluster says */
   readonly apiServerPort?: number;
-  /** Absent where the machines are not reached: then nothing begins, and nothing can be verified. */
+  /** Absent if the machines are unreachable: then nothing begins, and nothing can be verified. */
   readonly handshakes?: typeof handshakes;
-  /** PEM of the authorities of the cluster, where somebody has them: what a client of it trusts. @throws KubernetesError or AwsError */
+  /** PEM of the CAs that clients of the cluster trust, if available. @throws KubernetesError or AwsError */
   readonly authorities?: () => Promise<string>;
-  /** `<cluster>-apiserver-etcd-client` may be read: it holds a private key beside the certificate. @default false */
+  /**
+   * May read `<cluster>-apiserver-etcd-client`, which contains a private key besides the certificate. @default false
+   */
   readonly readEtcdClientSecret?: boolean;
 }
 
 const API_SERVER_PORT = 6443;
 const MAX_CLUSTERS = 2_000;
-/** With three of a cluster, and those that are being made. */
+/** Three of a cluster, and those being created. */
 const MAX_MACHINES = 10_000;
 const MAX_HEALTH_CHECKS = 5_000;
-/** Cluster API allows any odd number; etcd has no use for more than seven. */
+/** Cluster API allows any odd number; more than seven are useless for etcd. */
 const MAX_OWN_MACHINES = 32;
 const MAX_AUTHORITIES = 32;
 
 /**
- * Reads all that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane machine. Never throws for what is wrong with the
- * cluster: what could not be read is in `unread`.
+ * Reads everything that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane
+ * machine. Never throws for a problem of the cluster: failed reads are in `unread`.
  *
- * The Lease is read first: as long as it is unchanged when it is taken, nothing has begun that is not seen here.
+ * The Lease is read first: if it is unchanged when it is taken, nothing has begun unseen.
  */
 export async function observeRollout(target: RolloutTarget, signal: AbortSignal): Promise<ObservedRollout> {
   const { id, name, management, managesItself } = target;
@@ -159,29 +163,29 @@ async function clustersOf(
   const pages = listKind(management, 'clusters', { clusterName: name, namespace, signal });
   await reader.each(pages, MAX_CLUSTERS, (object) => {
     const read = readCluster(object);
-    // A server that does not select gives what was not asked for.
+    // A server may ignore the selector.
     if (read?.name === name && (namespace === undefined || read.namespace === namespace)) seen.push(read);
   });
   return seen;
 }
 
-/** Whoever may make Clusters may give one any name, but not in this namespace: it is that of EKS Anywhere. */
+/** A user who may create Clusters can choose any name, but not in this namespace, which is that of EKS Anywhere. */
 function preferred(clusters: readonly Cluster[]): readonly Cluster[] {
   const own = clusters.filter(({ namespace }) => namespace === EKS_ANYWHERE_NAMESPACE);
   return own.length === 1 ? own : clusters;
 }
 
 interface SeenEksAnywheres {
-  /** Those that have the name of the cluster. */
+  /** Clusters with the name of the cluster. */
   readonly own: readonly ObservedEksAnywhere[];
-  /** Names that one Cluster alone has, and it is opted in. */
+  /** Unique names whose Cluster is opted in. */
   readonly optedIn: ReadonlySet<string>;
-  /** All of the name were read. */
+  /** All of that name were read. */
   readonly whole: boolean;
   readonly end: ListEnd;
 }
 
-/** All of them: what the owners of other clusters agreed to is written there. */
+/** All of them: they contain the opt-ins of the other owners. */
 async function eksAnywheresOf(
   { name, management, eksAnywhereNamespace }: RolloutTarget,
   reader: Reader,
@@ -200,7 +204,7 @@ async function eksAnywheresOf(
     const optedIn = text(object, 'metadata', 'annotations', OPT_IN_ANNOTATION) === OPT_IN;
     agrees.set(found, optedIn && !agrees.has(found));
   };
-  // Where fleet.yaml names its namespace, EKS Anywhere is there.
+  // If fleet.yaml names its namespace, EKS Anywhere is installed.
   const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
   const pages = listKind(management, 'eksAnywhereClusters', { signal });
   const end = await reader.each(pages, MAX_CLUSTERS, look, ...fine, 'too-large');
@@ -226,7 +230,7 @@ function ownerOf(
   const found = ownersCluster(own, name, eksAnywhereNamespace);
   if (found.kind === 'one') return found.cluster;
   if (found.kind === 'contested') return firstMade(found.clusters);
-  // What it forbids is not known.
+  // Its bans are unknown.
   if (found.problem !== undefined && whole) reader.unread.push(found.problem);
   return undefined;
 }
@@ -247,7 +251,7 @@ async function upgradesOf(
   return names;
 }
 
-/** Those of a namespace, or of all: then it is no problem that others have more than are read. */
+/** In one namespace, or in all: then it is no problem if others have more than are read. */
 async function controlPlanesOf(
   management: KubernetesClient,
   reader: Reader,
@@ -264,7 +268,7 @@ async function controlPlanesOf(
     if (plane !== undefined) seen.push(plane);
   };
   const pages = listKind(management, 'kubeadmcontrolplanes', { namespace, signal });
-  // What others have too much of, we need not see.
+  // An excess of other clusters need not be seen.
   const fine = namespace === undefined ? (['too-large'] as const) : [];
   const end = await reader.each(pages, MAX_CLUSTERS, look, ...fine);
   return { seen, end };
@@ -272,9 +276,9 @@ async function controlPlanesOf(
 
 interface SeenMachines {
   readonly own: readonly ObservedMachine[];
-  /** What selectors of health checks see of our own. */
+  /** Our machines, as seen by selectors of health checks. */
   readonly labels: readonly unknown[];
-  /** Of other clusters, by namespace and name of those. */
+  /** Of other clusters, by their namespace and name. */
   readonly others: ReadonlyMap<string, readonly SiblingMachine[]>;
   readonly end: ListEnd;
 }
@@ -293,7 +297,7 @@ async function machinesOf(
     isMachineOf(object, name) &&
     roleOfMachine(object) === 'control-plane';
   const lookAtOwn = (object: unknown): void => {
-    // One more than is read, so that it is told.
+    // One more than is read, so that an excess is reported.
     if (isOwn(object) && ownObjects.length <= MAX_OWN_MACHINES) ownObjects.push(object);
   };
   const look = (object: unknown): void => {
@@ -346,7 +350,7 @@ async function healthChecksOf(
   return seen;
 }
 
-/** Undefined where nobody has them; empty where they cannot be read. */
+/** Undefined if unavailable; empty if unreadable. */
 async function givenAuthorities(
   { authorities }: RolloutTarget,
   reader: Reader,
@@ -385,7 +389,7 @@ function siblingsOf(
   });
 }
 
-/** Undefined when there is none; more than one is a problem, for nobody knows which is meant. */
+/** Undefined if missing; several are a problem, because it is unknown which is meant. */
 function theOne<T>(found: readonly T[], object: string, remedy: string, reader: Reader): T | undefined {
   const [first, second] = found;
   if (second === undefined) return first;

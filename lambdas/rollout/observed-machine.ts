@@ -3,10 +3,13 @@ import { serverAddresses } from '../resources/status-addresses.ts';
 import { MISSING, shownCondition } from '../resources/values.ts';
 import type { ObservedMachine } from './observed.ts';
 
-/** What is not there counts as not healthy: Cluster API waits for all of them before each step. Source: Cluster API, `preflightChecks` of its control plane. */
+/**
+ * A missing condition counts as unhealthy: Cluster API waits for all of them before each step. Source: Cluster API,
+ * `preflightChecks` of its control plane.
+ */
 const NEEDED = ['NodeHealthy', 'APIServerPodHealthy', 'ControllerManagerPodHealthy', 'SchedulerPodHealthy'] as const;
 const NEEDED_STACKED = ['EtcdPodHealthy', 'EtcdMemberHealthy'] as const;
-/** Not every version has these, or always. */
+/** Missing in some versions, or at times. */
 const WHERE_THERE = [
   'Ready',
   'BootstrapReady',
@@ -16,19 +19,19 @@ const WHERE_THERE = [
   'HealthCheckSucceeded',
   'OwnerRemediated',
 ];
-/** A machine of etcd never becomes a Node, so what waits for one is never True. */
+/** A machine of etcd never becomes a Node, so conditions about a Node are never True. */
 const WHERE_THERE_ETCD = ['BootstrapReady', 'BootstrapConfigReady', 'InfrastructureReady', 'OwnerRemediated'];
 
 export interface MachineReading {
-  /** uid of the control plane or EtcdadmCluster that was observed; undefined where there is none. */
+  /** uid of the observed control plane or EtcdadmCluster; undefined if missing. */
   readonly owner: string | undefined;
-  /** What runs on it: `stacked` is a control plane with etcd. */
+  /** Its role: `stacked` is a control plane with etcd. */
   readonly role: 'stacked' | 'control-plane' | 'etcd';
   /** `spec.controlPlaneEndpoint.host`. */
   readonly endpoint?: string | undefined;
 }
 
-/** A Machine with `served` none; undefined when it has no name, namespace, uid or time of creation. Pure; never throws. */
+/** A Machine with `served` none; undefined without name, namespace, uid or time of creation. Pure; never throws. */
 export function observedMachine(
   object: unknown,
   { owner, role, endpoint }: MachineReading,

@@ -9,15 +9,15 @@ import { readNode, readNodeLabels } from '../resources/node.ts';
 
 export interface ObservedNodeGroups {
   readonly cluster: ObservedEksCluster;
-  /** One, or two while the authority of the cluster is rotated. */
+  /** One, or two while the CA of the cluster is rotated. */
   readonly authorities: readonly ObservedAuthority[];
   readonly groups: readonly ObservedNodeGroup[];
   readonly nodes: readonly ObservedEksNode[];
-  /** What could not be read. No update begins while anything is in here. */
+  /** Failed reads. No update begins while there are any. */
   readonly unread: readonly Problem[];
 }
 
-/** A Node of an EKS cluster, or what is wrong with it. Never throws. */
+/** A Node of an EKS cluster, or its problem. Never throws. */
 export function readEksNode(object: unknown): ObservedEksNode | string {
   const node = readNode(object);
   if (node === undefined) return 'metadata.name is missing or longer than a name';

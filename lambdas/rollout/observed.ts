@@ -13,19 +13,19 @@ import type { MachineHealthCheck } from '../resources/machine-health-check.ts';
 
 export interface ObservedRollout {
   readonly cluster: {
-    /** In the fleet. */
+    /** Id in the fleet. */
     readonly id: string;
-    /** As Cluster API calls it. */
+    /** Name in Cluster API. */
     readonly name: string;
-    /** Its control plane machines are made by itself: it is a management cluster. */
+    /** A management cluster: it creates its own control plane machines. */
     readonly managesItself: boolean;
   };
-  /** The `Cluster` of Cluster API; absent when there is none with this name. */
+  /** The `Cluster` of Cluster API; absent if missing. */
   readonly capiCluster?: Pick<Cluster, 'namespace' | 'name' | 'deleting' | 'paused' | 'topology' | 'infrastructure'>;
-  /** The owner's `Cluster` of EKS Anywhere; absent where EKS Anywhere is not installed, or does not know it. */
+  /** The owner's `Cluster` of EKS Anywhere; absent if EKS Anywhere is not installed, or does not know it. */
   readonly eksAnywhere?: ObservedEksAnywhere;
   readonly controlPlane?: ObservedControlPlane;
-  /** Of the control plane, those that are being deleted too. */
+  /** Machines of the control plane, those in deletion included. */
   readonly machines: readonly ObservedMachine[];
   /** Absent with stacked etcd. */
   readonly etcd?: ObservedEtcd;
@@ -33,25 +33,28 @@ export interface ObservedRollout {
   readonly healthChecks: readonly MachineHealthCheck[];
   /** Other control planes of the same management cluster. */
   readonly siblings: readonly Sibling[];
-  /** It has more control planes, Machines of them or Clusters of EKS Anywhere than are read. */
+  /** The management cluster has more control planes, their Machines or Clusters of EKS Anywhere than are read. */
   readonly moreSiblings?: true;
-  /** `kube-system/certmarshal-rollout` of the management cluster, which `<namespace>/<cluster> <rollout id>` holds; absent when there is none. */
+  /**
+   * `kube-system/certmarshal-rollout` of the management cluster, held by `<namespace>/<cluster> <rollout id>`; absent
+   * if missing.
+   */
   readonly lease?: Lease;
-  /** What bounds every leaf: the authorities of the cluster that were seen. Empty where none was. */
+  /** The CAs of the cluster that were seen, which bound every leaf. Empty if none was. */
   readonly authorities: readonly { readonly name: string; readonly notAfter: number }[];
-  /** What could not be read. A rollout does not begin while anything is in here. */
+  /** Failed reads. No rollout begins while there are any. */
   readonly unread: readonly Problem[];
 }
 
 export interface ObservedEksAnywhere extends EksAnywhereCluster {
-  /** Namespaces of all that have its name, where fleet.yaml does not say which one is the owner's: its `auto` does not count then. */
+  /** Namespaces of all with its name, if fleet.yaml does not name the owner's: its `auto` then does not count. */
   readonly contested?: readonly string[];
   /** A `ControlPlaneUpgrade` object of this cluster exists. */
   readonly controlPlaneUpgrade: boolean;
 }
 
 export interface ObservedControlPlane extends KubeadmControlPlane {
-  /** The template that its machines are made of exists. */
+  /** The template of its machines exists. */
   readonly templateFound: boolean;
 }
 
@@ -61,25 +64,25 @@ export interface ObservedMachine {
   readonly uid: string;
   readonly createdAt: number;
   readonly deleting: boolean;
-  /** Its controller is the control plane (or EtcdadmCluster) that was observed. */
+  /** Its controller is the observed control plane (or EtcdadmCluster). */
   readonly owned: boolean;
   /** `status.nodeRef.name`. */
   readonly node?: string;
-  /** The one to use first first. */
+  /** In order of preference. */
   readonly addresses: readonly string[];
   /** `status.phase`: Provisioning, Running, … For people. */
   readonly phase?: string;
-  /** Of the machine or its Node: what is not as it should be. Empty when it is healthy. */
+  /** Problems of the machine or its Node. Empty if healthy. */
   readonly unhealthy: readonly string[];
-  /** Pre-drain and pre-terminate hooks, but `kcp-cleanup`. */
+  /** Pre-drain and pre-terminate hooks, except `kcp-cleanup`. */
   readonly hooks: readonly string[];
-  /** What its server shows: kube-apiserver, or etcd of an etcd machine. */
+  /** The certificate of its server: kube-apiserver, or etcd on an etcd machine. */
   readonly served: Served;
   /** External etcd only: the label `cluster.x-k8s.io/etcd-ready`. */
   readonly etcdReady?: boolean;
 }
 
-/** What a TLS handshake showed; `none` where nobody tried. */
+/** The result of a TLS handshake; `none` if not tried. */
 export type Served =
   | {
       readonly kind: 'certificate';
@@ -93,22 +96,25 @@ export type Served =
   | { readonly kind: 'none' };
 
 export interface ObservedEtcd extends EtcdadmCluster {
-  /** All machines with its label: those that it no longer owns too. */
+  /** All machines with its label, including those that it no longer owns. */
   readonly machines: readonly ObservedMachine[];
-  /** `<cluster>-apiserver-etcd-client`; absent where it may not be read. */
+  /** `<cluster>-apiserver-etcd-client`; absent if it may not be read. */
   readonly clientCertificate?: { readonly notBefore: number; readonly notAfter: number };
-  /** Oldest start of a pod of etcdadm-controller, which caches the client certificate; absent where it may not be read. */
+  /** Oldest start of a pod of etcdadm-controller, which caches the client certificate; absent if it may not be read. */
   readonly controllerStartedAt?: number;
 }
 
 /** Another control plane of the same management cluster. */
 export interface Sibling {
   readonly namespace: string;
-  /** Of the Cluster. */
+  /** Name of the Cluster. */
   readonly cluster: string;
-  /** It is not where it was told to be: machines older than `rollout.after`, too many, going, or without a Node. */
+  /**
+   * It has not reached its desired state: machines older than `rollout.after`, too many, in deletion, or without a
+   * Node.
+   */
   readonly rolling: boolean;
   readonly optedIn: boolean;
-  /** Soonest end of its machines' certificates that their status tells. */
+  /** Soonest expiry of its machines' certificates, from their status. */
   readonly soonestEnd?: number;
 }

@@ -12,7 +12,7 @@ import type { RolloutCheck, RolloutStep } from './step.ts';
 import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
 import { nameOf } from './watch.ts';
 
-/** What every step tells, wherever the cluster is. */
+/** Common to every step. */
 export function factsOf({ observed, policy, now }: CheckQuestion) {
   const seen = rolloutSpan(renewedCertificates(observed), observed, policy);
   const nextWindow = policy && nextWindowOf(policy, now);
@@ -27,14 +27,14 @@ export function isInTheWay({ passed, waived }: RolloutCheck): boolean {
   return !passed && !waived;
 }
 
-/** Due, and later than the schedule would begin: whoever looks has to be told, whatever else goes on. */
+/** Due, and too late for the schedule: must be reported, whatever else is in progress. */
 export function isTooLate(checks: readonly RolloutCheck[]): boolean {
   const has = (id: RolloutCheck['id'], passes: boolean) =>
     checks.some((check) => check.id === id && check.passed === passes);
   return has('due', true) && has('not-too-late', false);
 }
 
-/** Never empty where a check is in the way. */
+/** Never empty if a check failed. */
 export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
   return checks.map(({ id, object, found, remedy }) => ({
     id,
@@ -45,7 +45,7 @@ export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[
 }
 
 /**
- * Whether a rollout begins now: nobody rolls the cluster, and nothing is held. Pure.
+ * Whether a rollout begins now; for a cluster that is not rolling and not held. Pure.
  *
  * @param checks all of them
  */
@@ -157,7 +157,10 @@ export function planBegin(
       };
 }
 
-/** What passes is still in the way of a cluster that could have begun long ago. A window alone keeps no one waiting: its own fleet wants that. */
+/**
+ * Temporary failures also stop a cluster that could have begun long ago. A maintenance window alone is no delay: its
+ * own fleet wants it.
+ */
 function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[]): readonly RolloutCheck[] {
   const kept = inTheWay.filter(({ id }) => id !== 'maintenance-window');
   return kept.length > 0 && (dueFor(question) ?? 0) > WAITED_MS && hasWaitedItsTurn(question) ? kept : [];
@@ -169,7 +172,7 @@ const EXPIRED: HoldReason = {
   remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
 };
 
-/** Where these fail, what was seen may not be all that there is. */
+/** If these fail, the observations may be incomplete. */
 const SEEING: ReadonlySet<string> = new Set([
   'everything-read',
   'handshakes',
@@ -178,7 +181,7 @@ const SEEING: ReadonlySet<string> = new Set([
   'external-etcd-settled',
 ]);
 
-/** Nothing is known to be far from due but by every certificate: the one that nobody saw may be the first to end. */
+/** Not due only if every certificate was seen: an unseen one may expire first. */
 export function isAllSeen(
   { observed: { machines, etcd } }: CheckQuestion,
   { replicas, etcd: kind }: ObservedControlPlane,
@@ -195,7 +198,7 @@ function areThere(machines: readonly ObservedMachine[], wanted: number): boolean
   return wanted > 0 && machines.filter(({ deleting }) => !deleting).length >= wanted;
 }
 
-/** `their certificates end in 41 days`; empty where no end was seen. */
+/** Empty if no expiry was seen. */
 function endsIn(soonestEnd: number | undefined, now: number): string {
   if (soonestEnd === undefined) return '';
   return soonestEnd > now
@@ -208,7 +211,10 @@ function idleMessage(soonestEnd: number, from: number | undefined, now: number):
   return `nothing is due: ${endsIn(soonestEnd, now)}${begins}`;
 }
 
-/** Cluster API rolls the machines that are older than the start: all of them have to be, so that every one is replaced and none counts as new. */
+/**
+ * Cluster API replaces the machines older than the start: it must be later than all of them, so that every one is
+ * replaced and none counts as new.
+ */
 function tooEarly({ observed }: CheckQuestion, { mark }: ObservedControlPlane, start: number): string | undefined {
   const young = [...observed.machines, ...(observed.etcd?.machines ?? [])].find(
     ({ createdAt }) => !(createdAt < start),

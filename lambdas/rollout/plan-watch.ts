@@ -16,7 +16,7 @@ import type { RolloutHold, RolloutStep } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
 import { nameOf, troublesOf } from './watch.ts';
 
-/** A rollout of ours, as far as it is. */
+/** Our rollout and its progress. */
 export interface Going {
   readonly mark: RolloutMark;
   /** Milliseconds since the epoch. */
@@ -24,7 +24,7 @@ export interface Going {
   readonly progress: RolloutProgress;
 }
 
-/** What the mark of the control plane says; undefined where there is none, or one that cannot be read, or tells of times that cannot be. */
+/** The mark of the control plane; undefined if missing, unreadable, or with impossible times. */
 export function goingOf(observed: ObservedRollout, now: number): Going | undefined {
   const mark = observed.controlPlane?.mark;
   if (mark === undefined || mark === 'unreadable') return undefined;
@@ -38,7 +38,7 @@ export function goingOf(observed: ObservedRollout, now: number): Going | undefin
   return { mark, since, progress: progressOf(observed, since, now) };
 }
 
-/** Somebody has to look at it, and until then nothing is written. Undefined where nothing is held. */
+/** Needs a person; nothing is written until then. Undefined if not held. */
 export function planHeld(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutHold | undefined {
   const { observed, now } = question;
   const { hold, mark } = controlPlane;
@@ -69,7 +69,7 @@ export function planHeld(question: CheckQuestion, controlPlane: ObservedControlP
   return undefined;
 }
 
-/** The next step of a rollout of ours; undefined where there is none, or it is long over. */
+/** The next step of our rollout; undefined if there is none, or it is long over. */
 export function planWatch(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutStep | undefined {
   const { observed, trigger, now } = question;
   const going = goingOf(observed, now);
@@ -82,7 +82,7 @@ export function planWatch(question: CheckQuestion, controlPlane: ObservedControl
   return planGoing(question, controlPlane, going);
 }
 
-/** Every machine is new and shows it, and Cluster API has nothing left to do. */
+/** Every machine is new and serves a new certificate, and Cluster API has nothing left to do. */
 export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, progress }: Going): boolean {
   if (controlPlane === undefined || !isVerified(progress) || !isSettled(controlPlane)) return false;
   if (controlPlane.etcd === 'stacked') return true;
@@ -91,7 +91,7 @@ export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, p
   return etcdDone && controlPlane.paused !== pauseOf(mark);
 }
 
-/** Machines come or go, whoever wants it: a rollout that was aborted may not stand still yet. Pure. */
+/** Machines are created or deleted for any reason: an aborted rollout may not be settled yet. Pure. */
 export function isMoving({ controlPlane, machines, etcd }: ObservedRollout): boolean {
   if (controlPlane === undefined) return false;
   if (!isSettled(controlPlane) || machines.length !== controlPlane.replicas) return true;
@@ -114,8 +114,8 @@ function isSettled({ status, replicas, generation, observedGeneration, condition
 }
 
 /**
- * It was seen to be done, or nobody held it for a week: what goes on now, with no machine left that it would replace, is something else. Not where a machine shows a
- * certificate that is not new: that is not forgotten.
+ * It was seen done, or was not held for a week: any movement now, with no machine left to replace, is something else.
+ * Not if a machine serves an old certificate: that is not forgotten.
  */
 function isOver({ observed, history, now }: CheckQuestion, { mark, since, progress }: Going): boolean {
   if (observed.controlPlane?.paused === pauseOf(mark)) return false;
@@ -172,7 +172,7 @@ function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, 
   };
 }
 
-/** With external etcd `rollout.after` is never ours: its order does without. */
+/** With external etcd `rollout.after` is never ours, because the order does not need it. */
 function takenOver(controlPlane: ObservedControlPlane, { since, progress }: Going): readonly HoldReason[] {
   const { etcd, rolloutAfter } = controlPlane;
   if (etcd === 'external' || rolloutAfter === since) return [];
@@ -180,7 +180,10 @@ function takenOver(controlPlane: ObservedControlPlane, { since, progress }: Goin
   return some || (rolloutAfter ?? 0) > since ? [holdReason('taken-over', nameOf(controlPlane))] : [];
 }
 
-/** It began in time, and the time in which the schedule would begin has passed, with machines left. It holds no write back: what has begun has to end. */
+/**
+ * It began in time, but the time for the schedule to begin has passed with machines left. Reported only: a begun
+ * rollout must finish.
+ */
 function tooLate(
   { observed, policy, now }: CheckQuestion,
   controlPlane: ObservedControlPlane,
@@ -194,8 +197,9 @@ function tooLate(
 }
 
 /**
- * Everything is checked again before etcd is told to roll, but for what its own begin changed: with its Lease no one else begins, and what others do stops it no more. No one inherits what a person answers for: that is asked of the one who is
- * at the keyboard, never read from an annotation.
+ * Everything is checked again before etcd is told to roll, except what its own start changed: with its Lease no one
+ * else begins, and the actions of others no longer stop it. Waivers are not inherited: the person at the keyboard is
+ * asked, they are never read from an annotation.
  */
 function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlane, { mark }: Going): CheckQuestion {
   const { observed, history } = question;
@@ -275,11 +279,11 @@ function planAfterAbort(
   const next = planBegin(question, controlPlane, checks);
   if (next.state === 'expired') return next;
   const moves = isMoving(observed);
-  // Waiting for the cool-down hides neither that there is no time to wait, nor that nobody knows.
+  // The cool-down must not hide that there is no time to wait, or that the time is unknown.
   const isBlind = !moves && !isAllSeen(question, controlPlane, checks.filter(isInTheWay));
   if ((isTooLate(checks) || isBlind) && next.kind !== 'nothing') return { ...next, mark, progress };
   const reasons = moves ? troublesOf(observed, going, now) : [];
-  // Nothing of ours goes on that the annotation would stop.
+  // No rollout of ours is in progress that the annotation would stop.
   if (reasons.length > 0) return { ...heldFor(question, reasons), mark, progress };
   const state: RolloutState = 'aborted';
   return {

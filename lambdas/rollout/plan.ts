@@ -19,12 +19,12 @@ import type { RolloutAct, RolloutCheck, RolloutHold, RolloutStep } from './step.
 import { nameOf, troublesOf } from './watch.ts';
 
 /**
- * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one exact write. Pure: no I/O, no clock, and a
- * value for every input.
+ * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one
+ * exact write. Pure: no I/O, no clock, and a value for every input.
  *
- * @param policy undefined when fleet.yaml has no entry for the cluster
+ * @param policy undefined if fleet.yaml has no entry for the cluster
  * @param now milliseconds since the epoch
- * @param waivers what the person answers for by name; of a schedule they are not asked
+ * @param waivers checks waived by name at the keyboard; ignored for a schedule
  */
 export function planRollout(
   observed: ObservedRollout,
@@ -46,7 +46,10 @@ export function planRollout(
   return planForeign(question, controlPlane, checks) ?? planBegin(question, controlPlane, checks);
 }
 
-/** EKS renews its control plane itself, and kubelets ask for theirs: the approver answers. Where somebody wants rollouts, that there is none is told. */
+/**
+ * EKS renews its control plane, and the approver serves kubelets. If rollouts are requested, the step says that there
+ * are none.
+ */
 function planWithout(question: CheckQuestion): RolloutStep {
   const { unread, capiCluster, cluster } = question.observed;
   const isEks = capiCluster?.infrastructure?.startsWith('AWSManaged') === true;
@@ -78,7 +81,7 @@ function planWithout(question: CheckQuestion): RolloutStep {
   };
 }
 
-/** Nobody knows whether there is a control plane, and what goes on with it. */
+/** Unknown whether there is a control plane, and a rollout of it. */
 function unreadable(unread: ObservedRollout['unread']): RolloutHold {
   return {
     kind: 'hold',
@@ -89,12 +92,10 @@ function unreadable(unread: ObservedRollout['unread']): RolloutHold {
   };
 }
 
-/** Longer than this nobody waits for somebody else while it is due. */
+/** The longest wait for others while it is due. */
 const FOREIGN_MS = DAY_MS;
 
-/**
- * Somebody else rolls it: that hides neither that certificates ended, nor that there is too little time to wait, nor that nothing comes of it for a day.
- */
+/** Someone else rolls it. That must not hide expired certificates, too little time left, or no result for a day. */
 function planForeign(
   question: CheckQuestion,
   controlPlane: ObservedControlPlane,
@@ -102,7 +103,7 @@ function planForeign(
 ): RolloutStep | undefined {
   const { observed, trigger, now } = question;
   const mark = goingOf(observed, now)?.mark;
-  // What is left of a rollout that was aborted looks the same, and the checks say when it has settled.
+  // The remains of an aborted rollout look the same; the checks say when it has settled.
   if (trigger === 'person' && mark?.abortedAt !== undefined) return undefined;
   const found = foreignRollout(controlPlane, observed.machines, now);
   if (found === undefined) return undefined;
@@ -113,7 +114,7 @@ function planForeign(
   const failing = checks.filter(isInTheWay);
   const isOptedOut = failing.some(({ id }) => id === 'opted-in-by-fleet' || id === 'opted-in-by-owner');
   const due = rolloutSpan(renewedCertificates(observed), observed, question.policy)?.from;
-  // What nobody saw may be due, or long too late.
+  // Unseen certificates may be due, or long too late.
   const dueSince = isAllSeen(question, controlPlane, failing) ? due : Number.NEGATIVE_INFINITY;
   const since = Math.max(dueSince ?? Number.NEGATIVE_INFINITY, foreignSince(controlPlane, observed.machines, now));
   if (trigger === 'person' || isOptedOut || !(isTooLate(checks) || now - since > FOREIGN_MS))
@@ -143,8 +144,8 @@ function nothing(question: CheckQuestion, state: RolloutState, message: string):
 }
 
 /**
- * What `certmarshal rollout abort` writes, or why there is nothing to abort: machines that were not replaced yet stay, those that were are as good. A hold goes with it:
- * whoever aborts has looked. Pure.
+ * The write of `certmarshal rollout abort`, or why there is nothing to abort. Machines not replaced yet stay; replaced
+ * ones are as good. It also removes a hold, because the person has checked. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -165,7 +166,7 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     if (etcd === undefined)
       return refusal(going, 'abort-refused', object, 'its EtcdadmCluster cannot be read, and may be half replaced');
     const settled = isEtcdSettled(etcd, since) && etcd.mark !== 'unreadable';
-    // Where somebody took a settled etcd over, abort is the way out; else the next step is our own.
+    // If someone else took over a settled etcd, abort is the way out; otherwise the next step is ours.
     if (!hasNeverBegun(etcd, mark, since) && (!settled || isOursYet(etcd, mark))) {
       const message = settled
         ? 'etcd is new: the control plane has to follow'
@@ -197,7 +198,7 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
 }
 
 /**
- * What `certmarshal rollout resume` writes, or why there is nothing to resume. Pure.
+ * The write of `certmarshal rollout resume`, or why there is nothing to resume. Pure.
  *
  * @param now milliseconds since the epoch
  */

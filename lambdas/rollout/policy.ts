@@ -1,23 +1,26 @@
 import type { OnceWindow, WeeklyWindow } from '../window/window.ts';
 
-/** An entry of `rollouts.clusters` of fleet.yaml after defaults: what the owner of the fleet agrees to for the clusters that it names. */
+/**
+ * An entry of `rollouts.clusters` of fleet.yaml after defaults: what the owner of the fleet allows for the selected
+ * clusters.
+ */
 export interface RolloutPolicy {
-  /** Globs over ids. The first entry that matches is that of a cluster. */
+  /** Globs over ids. The first matching entry counts. */
   readonly clusters: readonly string[];
-  /** How long before the end a rollout may begin, and until when. */
+  /** How long before expiry a rollout may begin, and until when. */
   readonly begin: Lead;
   readonly stop: Lead;
-  /** Where there are any, nothing begins outside of them. */
+  /** If there are any, nothing begins outside of them. */
   readonly windows: readonly (OnceWindow | WeeklyWindow)[];
-  /** External etcd: tell a person the command, or do it. */
+  /** External etcd: print the command for a person, or do it. */
   readonly etcd: 'assist' | 'auto-experimental';
-  /** What a person vouches for, because no API tells. */
+  /** Facts that a person confirms, because no API has them. */
   readonly accepted: readonly Acceptance[];
-  /** EKS: update managed node groups that predate a successor of the authority. */
+  /** EKS: update managed node groups older than the successor CA. */
   readonly nodeGroups: boolean;
 }
 
-/** Before the end of a certificate: days, or a share of its whole life where that is less. */
+/** Time before expiry: days, or a share of the lifetime if that is less. */
 export interface Lead {
   readonly days: number;
   /** Above 0, below 1. */
@@ -25,19 +28,19 @@ export interface Lead {
 }
 
 /**
- * - `single-replica`: the API server is away while its one machine is replaced.
- * - `no-surge`: maxSurge 0, a machine goes before its successor comes.
- * - `spare-capacity`: there is room for one machine more.
- * - `etcd-backup`: etcd is backed up, and that was tried.
+ * - `single-replica`: the API server is down while its only machine is replaced.
+ * - `no-surge`: maxSurge 0, a machine is deleted before its replacement exists.
+ * - `spare-capacity`: there is room for one more machine.
+ * - `etcd-backup`: etcd is backed up, and a restore was tried.
  */
 export const ACCEPTANCES = ['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup'] as const;
 export type Acceptance = (typeof ACCEPTANCES)[number];
 
-/** Checks that a person at the keyboard answers for by name only: no entry of fleet.yaml does. */
+/** Checks that only a person at the keyboard can waive, by name; never fleet.yaml. */
 export const WAIVERS = ['one-of-its-management-cluster', 'management-cluster-last'] as const;
 export type Waiver = (typeof WAIVERS)[number];
 
-/** The least that `stop` can be: later there is no time left to mend what goes wrong. */
+/** The minimum of `stop`: later there is no time left to fix failures. */
 export const FLOOR_DAYS = 7;
 
 export const DEFAULT_ROLLOUT_POLICY: Omit<RolloutPolicy, 'clusters'> = {
@@ -49,9 +52,9 @@ export const DEFAULT_ROLLOUT_POLICY: Omit<RolloutPolicy, 'clusters'> = {
   nodeGroups: false,
 };
 
-/** Of the whole fleet. */
+/** Limits of the whole fleet. */
 export interface RolloutLimits {
-  /** Clusters that roll at a time. */
+  /** Concurrent rollouts. */
   readonly atOnce: number;
   /** Milliseconds between two starts. */
   readonly pauseMs: number;
@@ -59,7 +62,7 @@ export interface RolloutLimits {
 
 export const DEFAULT_ROLLOUT_LIMITS: RolloutLimits = { atOnce: 1, pauseMs: 60 * 60_000 };
 
-/** Between two rollouts of one cluster that the schedule wants. */
+/** Between two scheduled rollouts of one cluster. */
 export const LOOP_GUARD_DAYS = 90;
-/** Between two rollouts of one cluster, whoever wants them. */
+/** Between any two rollouts of one cluster. */
 export const COOL_DOWN_DAYS = 7;

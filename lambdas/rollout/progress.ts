@@ -2,16 +2,16 @@ import type { Condition } from '../resources/values.ts';
 import type { ObservedMachine, ObservedRollout, Served } from './observed.ts';
 import { CLOCK_TOLERANCE_MS, type MadeSince, madeSince } from './verification.ts';
 
-/** How far a rollout is, by its machines alone: it does not depend on the version of an API. */
+/** Progress of a rollout by its machines alone, independent of API versions. */
 export interface RolloutProgress {
-  /** Machines that there are to be. */
+  /** Desired machines. */
   readonly wanted: number;
-  /** Made since it began, with a Node (of etcd: ready), and not being deleted. */
+  /** Created since it began, with a Node (for etcd: ready), and not in deletion. */
   readonly replaced: number;
-  /** Of these, those that a handshake showed to serve a certificate that was made since it began. */
+  /** Those of them that served a certificate issued since it began. */
   readonly verified: number;
   readonly machines: readonly MachineProgress[];
-  /** Milliseconds since the epoch: the newest sign of life, a machine that was made or began to go. */
+  /** The last creation or deletion of a machine. Milliseconds since the epoch. */
   readonly movedAt: number;
   readonly etcd?: Omit<RolloutProgress, 'etcd'>;
 }
@@ -20,8 +20,8 @@ export interface MachineProgress {
   readonly name: string;
   readonly node?: string;
   /**
-   * `old` waits for its turn, `new` is being made, `replaced` has its Node, `verified` shows its new certificate, `leaving` is being deleted, or its etcd is to be
-   * removed.
+   * `old` waits for its turn, `new` is being created, `replaced` has its Node, `verified` serves its new certificate,
+   * `leaving` is being deleted, or its etcd member is to be removed.
    */
   readonly state: 'old' | 'new' | 'replaced' | 'verified' | 'leaving';
   readonly createdAt: number;
@@ -30,9 +30,9 @@ export interface MachineProgress {
 }
 
 /**
- * How far the rollout is that began then. Pure.
+ * Progress of the rollout that began at `since`. Pure.
  *
- * @param since when it began; milliseconds since the epoch, as is now
+ * @param since milliseconds since the epoch, as is now
  */
 export function progressOf(observed: ObservedRollout, since: number, now: number): RolloutProgress {
   const { controlPlane, etcd } = observed;
@@ -43,7 +43,7 @@ export function progressOf(observed: ObservedRollout, since: number, now: number
     wanted: controlPlane?.replicas ?? 0,
     up: ({ node }) => node !== undefined,
     leaves: () => false,
-    // They change whenever a machine is made or begins to go.
+    // They change whenever a machine is created or deleted.
     signs: [conditions?.RollingOut, conditions?.ScalingUp, conditions?.ScalingDown],
   });
   if (etcd === undefined) return progress;
@@ -74,7 +74,7 @@ function progressOfMachines(
   kind: Kind,
 ): Omit<RolloutProgress, 'etcd'> {
   const isOld = ({ createdAt }: ObservedMachine) => !(createdAt >= made.since);
-  // Behind the address of a new machine an old server may still answer.
+  // An old server may still answer at the address of a new machine.
   const shared = sharedCertificates(observed);
   const showsNew = ({ served }: ObservedMachine) =>
     served.kind === 'certificate' && !shared.has(served.fingerprint) && madeSince(served, made);
@@ -105,7 +105,10 @@ function progressOfMachines(
   };
 }
 
-/** Fingerprints that more than one machine shows: each has a certificate of its own, so this is behind an address that is not, and proves nothing of any of them. */
+/**
+ * Fingerprints served by several machines: each machine has its own certificate, so this comes from a shared address
+ * and proves nothing about any of them.
+ */
 export function sharedCertificates(machines: readonly Pick<ObservedMachine, 'served'>[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const shared = new Set<string>();
@@ -117,7 +120,7 @@ export function sharedCertificates(machines: readonly Pick<ObservedMachine, 'ser
   return shared;
 }
 
-/** Every machine was made since, is up, and shows a certificate that was made since; none goes. */
+/** Every machine is new, up, and serves a new certificate; none is in deletion. */
 export function isVerified({ wanted, verified, machines }: Omit<RolloutProgress, 'etcd'>): boolean {
   return wanted > 0 && verified === wanted && machines.length === wanted;
 }

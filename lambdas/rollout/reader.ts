@@ -3,17 +3,17 @@ import { type Problem, problemOf } from '../contracts/problem.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/errors.ts';
 import { eachInTurns } from '../processor-time.ts';
 
-/** Reads what may fail: what cannot be read is told, and never an exception. */
+/** Reads that may fail: a failure is reported, never thrown. */
 export interface Reader {
-  /** What could not be read so far. */
+  /** Failed reads so far. */
   readonly unread: Problem[];
-  /** Undefined when it could not be read; where it is one of the `fine` kinds of error, that is no problem. */
+  /** Undefined if it could not be read; an error of a `fine` kind is not a problem. */
   one<T>(read: () => Promise<T>, ...fine: readonly KubernetesErrorKind[]): Promise<T | undefined>;
   /**
-   * Looks at each object of a list, and keeps nothing of it.
+   * Visits each object of a list without keeping it.
    *
-   * @param most objects more than this are a problem, and are not looked at
-   * @returns how it ended; where `too-large` is one of the `fine` kinds, what was looked at is the beginning of it
+   * @param most more objects are a problem, and are not visited
+   * @returns how it ended; if `too-large` is a `fine` kind, only the beginning was visited
    */
   each(
     pages: AsyncIterable<readonly unknown[]>,

@@ -10,7 +10,7 @@ import type { Lease } from '../resources/lease.ts';
 import { readLease } from '../resources/lease.ts';
 import { isBinding, LEASE_SILENT_MS, LEASE_TURN_MS } from './turn.ts';
 
-/** One of a management cluster: whoever has it may begin a rollout there. */
+/** One for each management cluster: its holder may begin a rollout there. */
 export const ROLLOUT_LEASE: LeaseName = { namespace: 'kube-system', name: 'certmarshal-rollout' };
 
 const LEASE_SECONDS = LEASE_SILENT_MS / 1_000;
@@ -22,33 +22,34 @@ export interface LeaseOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
-  /** A person answers for what its holder does. @default false */
+  /** A person has checked what its holder does. @default false */
   readonly takesOver?: boolean;
 }
 
 /**
  * - `held`: it is ours now.
- * - `overtaken`: somebody wrote it since it was read, and so something may have begun that was not seen.
+ * - `overtaken`: it changed since it was read, so something may have begun unseen.
  * - `locked`: another rollout has it.
- * - `failed`: nobody knows whether it is ours.
+ * - `failed`: unknown whether it is ours.
  */
 export interface LeaseOutcome {
   readonly kind: 'held' | 'overtaken' | 'locked' | 'failed';
-  /** As it is now; only when it is held. */
+  /** Its current state; only if held. */
   readonly lease?: Pick<Lease, 'uid' | 'resourceVersion'>;
   readonly problem?: Problem;
 }
 
-/** Whether a rollout of this cluster has it, whichever. */
+/** Whether any rollout of this cluster has it. */
 export function isHeldBy(lease: Lease | undefined, cluster: string): boolean {
   return lease?.holder?.startsWith(`${cluster} `) === true;
 }
 
 /**
- * Takes the Lease for one rollout, where no one has it, this cluster has it, or it binds no longer (`isBinding`). The write is bound to the Lease as it was
- * observed: it has to be read before anything else, so that no rollout can have begun unseen since. Rejects only for a bug.
+ * Takes the Lease for one rollout if it is free, held by this cluster, or no longer binding (`isBinding`). The write is
+ * bound to the observed Lease: it must be read before anything else, so that no rollout can have begun unseen since.
+ * Rejects only for a bug.
  *
- * @param lease as observed; undefined when there was none
+ * @param lease as observed; undefined if missing
  */
 export async function acquireLease(
   lease: Lease | undefined,
@@ -78,12 +79,12 @@ export async function acquireLease(
   );
 }
 
-/** Says that the rollout goes on. Rejects only for a bug. */
+/** Renews it during a rollout. Rejects only for a bug. */
 export async function renewLease(lease: Lease, options: LeaseOptions): Promise<LeaseOutcome> {
   return patched(lease, { renewTime: microTime(options.clock()) }, options);
 }
 
-/** Gives it back. Rejects only for a bug. */
+/** Returns it. Rejects only for a bug. */
 export async function releaseLease(
   lease: Pick<Lease, 'uid' | 'resourceVersion'>,
   options: LeaseOptions,
@@ -111,7 +112,7 @@ async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promis
     const remedy = `Grant it in the management cluster: ${toWhoeverEnters(manifests)}.`;
     return {
       kind: gone ? 'overtaken' : 'failed',
-      // Reading it is another right than taking it.
+      // Reading it needs another right than taking it.
       problem: error.kind === 'forbidden' ? { ...problem, remedy } : problem,
     };
   }

@@ -4,10 +4,10 @@ import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
 import { isoOf, timeOf } from '../words.ts';
 
-/** Clocks of API servers differ: a start that is not over yet would begin nothing until the next resync of Cluster API. */
+/** Clocks of API servers differ: a start in the future would begin nothing until the next resync of Cluster API. */
 const BEFORE_NOW_MS = 5000;
 
-/** When a rollout that is planned now begins: whole seconds, as Kubernetes keeps times. Milliseconds since the epoch. */
+/** The start of a rollout planned now: whole seconds, as in Kubernetes. Milliseconds since the epoch. */
 export function startOf(now: number): number {
   return Math.floor((now - BEFORE_NOW_MS) / 1000) * 1000;
 }
@@ -18,13 +18,13 @@ export function markOf(cluster: string, start: number, reason: string, trigger: 
   return { id: rolloutId(cluster, written), start: written, reason: printable(reason), trigger };
 }
 
-/** One rollout has one id, whoever makes it and how often: `20261122-3f9a0c12d4`. */
+/** Deterministic id of a rollout: `20261122-3f9a0c12d4`. */
 export function rolloutId(cluster: string, start: string): string {
   const digest = createHash('sha256').update(`${cluster}\n${start}`).digest('hex');
   return `${start.slice(0, 10).replaceAll(/\D/g, '')}-${digest.slice(0, 10)}`;
 }
 
-/** Undefined where its start is no time: then nothing that it says is to be believed. */
+/** Undefined if its start is invalid: then the whole mark is ignored. */
 export function startOfMark(mark: RolloutMark): number | undefined {
   return timeOf(mark.start);
 }

@@ -5,10 +5,13 @@ import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import { pauseOf } from './etcd-order.ts';
 import type { RolloutWrite } from './step.ts';
 
-/** etcdadm-controller and the control plane provider of EKS Anywhere look only whether it is there. Source: etcdadm-controller, api/v1beta1, `UpgradeInProgressAnnotation`. */
+/**
+ * etcdadm-controller and the control plane provider of EKS Anywhere only check its presence. Source:
+ * etcdadm-controller, api/v1beta1, `UpgradeInProgressAnnotation`.
+ */
 const ETCD_UPGRADING_ANNOTATION = 'etcdcluster.cluster.x-k8s.io/upgrading';
 
-/** The JSON merge patch of a write: a field that is null is taken away. Pure. */
+/** The JSON merge patch of a write: null removes a field. Pure. */
 export function patchOf(write: RolloutWrite): JsonObject {
   const { uid, resourceVersion } = write.object;
   const { annotations, spec } = changesOf(write);
@@ -59,9 +62,10 @@ function rolloutAfter(apiVersion: 'v1beta2' | 'v1beta1', after: string | null): 
 }
 
 /**
- * Whether an object has what a patch says: a webhook may change what it is asked about, and a definition that does not know a field may drop it. Pure.
+ * Whether an object has the values of a patch: a webhook may change them, and a definition without a field may drop it.
+ * Pure.
  *
- * @returns the field that differs first: `spec.rollout.after`
+ * @returns the first different field: `spec.rollout.after`
  */
 export function differsFrom(patch: JsonObject, object: JsonObject): string | undefined {
   return differing(patch, object, []);

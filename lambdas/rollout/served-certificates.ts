@@ -6,34 +6,35 @@ import { type Certificate, readable } from '../x509/certificate.ts';
 import { leadsTo } from '../x509/issued-by.ts';
 import type { ObservedMachine, Served } from './observed.ts';
 
-/** A machine may have addresses that lead nowhere from here. */
+/** A machine may have addresses that are unreachable from here. */
 const MAX_ADDRESSES = 3;
 
 export interface Serving {
   readonly port: number;
   /**
-   * It has to show that it has the private key. A server that demands a certificate of its client may end the handshake before it did.
+   * The server must prove that it has the private key. A server that demands a client certificate may end the handshake
+   * before that.
    */
   readonly proof: boolean;
   /**
-   * Of the cluster: whoever shows what none of them issued is not the machine. Where they are not known, all machines have to agree on who issued theirs. Empty where
-   * they could not be read: then nobody is the machine.
+   * CAs of the cluster: a server with a certificate of another issuer is not the machine. If unknown, all machines must
+   * agree on the issuer. Empty if unreadable: then no server is accepted.
    */
   readonly authorities: readonly Certificate[] | undefined;
   readonly addresses: AddressRule;
   readonly signal: AbortSignal;
 }
 
-/** What machines show, and the authorities that they send along. */
+/** Certificates of the machines, and the CAs that they send. */
 export interface ServedCertificates {
   readonly machines: readonly ObservedMachine[];
   readonly authorities: readonly Certificate[];
 }
 
 /**
- * Shakes hands with each machine, at its first address that answers.
+ * Connects by TLS to each machine, at its first address that answers.
  *
- * @param shake undefined where the machines are not reached: then `served` stays `none`
+ * @param shake undefined if the machines are unreachable: `served` then stays `none`
  */
 export async function servedCertificates(
   machines: readonly ObservedMachine[],
@@ -63,7 +64,7 @@ export async function servedCertificates(
       if (served.kind === 'certificate') authorities.push(...authoritiesOf(result));
     }
   }
-  // Who of them is the impostor nobody can tell.
+  // Which of them is the impostor is unknown.
   const agreed = trusted !== undefined || issuers.size <= 1;
   const shown = (machine: ObservedMachine): Served => {
     const served = seen.get(machine) ?? unaddressed(machine);
@@ -77,7 +78,7 @@ export async function servedCertificates(
 
 interface Shown {
   readonly served: Served;
-  /** Who issued the certificate, as it says: its name and the identifier of its key. */
+  /** The issuer according to the certificate: its name and key identifier. */
   readonly issuer?: string;
 }
 

@@ -2,8 +2,8 @@ import type { ObservedRollout } from './observed.ts';
 import type { RolloutWrite } from './step.ts';
 
 /**
- * Whether nothing moves at the control plane, as far as Cluster API itself has seen: it rolls nothing out, and has as many machines as it is to have, none of which
- * goes or is still coming. Pure.
+ * Whether the control plane is at rest according to Cluster API: it rolls nothing out and has the desired number of
+ * machines, none of them being created or deleted. Pure.
  */
 export function isSettled({ controlPlane, machines }: ObservedRollout): boolean {
   if (controlPlane === undefined) return false;
@@ -18,7 +18,9 @@ export function isSettled({ controlPlane, machines }: ObservedRollout): boolean 
   );
 }
 
-/** Whether nothing will move once this is written, either: a control plane that is no longer paused rolls when its etcd has other addresses. Pure. */
+/**
+ * Whether it stays at rest after this write: an unpaused control plane rolls when its etcd has other addresses. Pure.
+ */
 export function endsSettled(write: RolloutWrite, observed: ObservedRollout): boolean {
   return write.kind === 'abort' && !write.unpause && isSettled(observed);
 }

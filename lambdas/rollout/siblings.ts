@@ -6,18 +6,18 @@ import { CLUSTER_LABEL, type Machine, readMachine } from '../resources/machine.t
 import { nameAt, timeOf } from '../resources/values.ts';
 import type { Sibling } from './observed.ts';
 
-/** A control plane of a management cluster, whoever's. */
+/** A control plane of any cluster of the management cluster. */
 export interface SeenControlPlane {
   readonly namespace: string;
-  /** Of its Cluster: the label, or its own name where it has none. */
+  /** Name of its Cluster: the label, or its own name. */
   readonly cluster: string;
-  /** Absent when a write could not name it. */
+  /** Absent if a write could not name it. */
   readonly read?: KubeadmControlPlane;
-  /** Its own, for people. */
+  /** Its own name, for people. */
   readonly name?: string;
 }
 
-/** Undefined when it is in no namespace. Never throws. */
+/** Undefined without a namespace. Never throws. */
 export function seenControlPlane(
   object: unknown,
   apiVersion: KubeadmControlPlane['apiVersion'],
@@ -32,22 +32,22 @@ export function seenControlPlane(
   };
 }
 
-/** What is kept of a control plane machine of another cluster: there may be thousands. */
+/** The kept part of another cluster's control plane machine: there may be thousands. */
 export interface SiblingMachine extends Partial<Pick<Machine, 'createdAt' | 'node'>> {
   readonly deleting: boolean;
-  /** Of its certificates. */
+  /** Expiry of its certificates. */
   readonly end?: number;
 }
 
-/** One that cannot be read has no Node. Never throws. */
+/** An unreadable one counts as without a Node. Never throws. */
 export function siblingMachine(object: unknown): SiblingMachine {
   const { createdAt, deleting = false, node, certificatesExpiryDate }: Partial<Machine> = readMachine(object) ?? {};
   return { createdAt, deleting, node, end: timeOf(certificatesExpiryDate) };
 }
 
 /**
- * Another control plane of the same management cluster; undefined when it has no name. What cannot be read counts as rolling. Annotations that say so do not count:
- * its owner writes them, and a rollout of certmarshal has the Lease. Pure.
+ * Another control plane of the same management cluster; undefined without a name. An unreadable one counts as rolling.
+ * Annotations that claim so do not count: its owner writes them, and a rollout of certmarshal has the Lease. Pure.
  *
  * @param machines of its control plane
  * @param agreed its Cluster of EKS Anywhere is opted in

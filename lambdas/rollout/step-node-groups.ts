@@ -14,11 +14,11 @@ import { affectedGroups, type NodeGroupAct, type NodeGroupStep, planNodeGroups, 
 import { type ObservedNodeGroups, readEksNode } from './observed-node-groups.ts';
 import type { StepOptions } from './step-rollout.ts';
 
-/** One EKS cluster, and what its node groups are read from and updated with. */
+/** One EKS cluster, and the clients for its node groups. */
 export interface NodeGroupTarget {
-  /** In the fleet. */
+  /** Id in the fleet. */
   readonly id: string;
-  /** As EKS calls it. */
+  /** Name in EKS. */
   readonly name: string;
   readonly account: string;
   readonly region: string;
@@ -31,13 +31,13 @@ export interface NodeGroupWritten extends RolloutWritten {
   readonly kind: Exclude<RolloutWritten['kind'], 'locked'>;
 }
 
-/** What one look at the node groups of a cluster came to. */
+/** The result of one step for the node groups of a cluster. */
 export interface NodeGroupsStepped {
   readonly observed: ObservedNodeGroups;
   readonly step: NodeGroupStep;
-  /** Absent when there was nothing to write, or writes are held. */
+  /** Absent if there was nothing to write, or writes are held. */
   readonly written?: NodeGroupWritten;
-  /** What is wrong, for people: a refused update, a ledger that cannot be read, an update that was held back. */
+  /** Problems, for people: a rejected update, an unreadable ledger, a held update. */
   readonly problems: readonly Problem[];
   /** RFC 3339. */
   readonly at: string;
@@ -47,9 +47,9 @@ export interface NodeGroupsStepped {
 const MAX_NODES = 20_000;
 
 /**
- * One look at the node groups of one EKS cluster: observe, plan, begin one update at most, report. Nothing is read where fleet.yaml does not opt in; nodes, groups and
- * updates only while the authority of the cluster has a successor. Without a ledger nothing is begun. Safe to repeat, to interrupt
- * and to run twice at once. Rejects only for a bug.
+ * One step for the node groups of one EKS cluster: observe, plan, begin at most one update, report. Reads nothing
+ * without an opt-in of fleet.yaml, and nodes, groups and updates only while the CA of the cluster has a successor.
+ * Begins nothing without a ledger. Safe to repeat, to interrupt and to run concurrently. Rejects only for a bug.
  */
 export async function stepNodeGroups(
   target: NodeGroupTarget,
@@ -86,14 +86,14 @@ export async function stepNodeGroups(
   const written = await update(target, step, signal);
   if (written.problem !== undefined) problems.push(written.problem);
   if (written.kind !== 'written' && written.kind !== 'unknown') {
-    // What did not begin is forgotten.
+    // An update that did not begin is forgotten.
     const undone = { id: step.clientRequestToken, cluster: target.id, at: clock(), undone: { claimedAt } };
     await end(ledger, undone, problems, signal);
   }
   return { ...stepped, written };
 }
 
-/** Reads all that the next step depends on, and no more. What could not be read is in `unread`. */
+/** Reads exactly what the next step depends on. Failed reads are in `unread`. */
 async function observeNodeGroups(target: NodeGroupTarget, signal: AbortSignal): Promise<ObservedNodeGroups> {
   const unread: Problem[] = [];
   const read = async <T>(reading: Promise<T>, otherwise: T): Promise<T> => {
@@ -180,7 +180,7 @@ async function readHistory(
   }
 }
 
-/** @returns undefined when it could not be written down */
+/** @returns undefined if it could not be recorded */
 async function claim(
   ledger: StepOptions['ledger'],
   { id: cluster }: NodeGroupTarget,
@@ -222,13 +222,13 @@ async function update(
   } catch (error) {
     const failure = known(error);
     const problem = problemOf(failure);
-    // No answer, or one that cannot be read: EKS may have it.
+    // No answer, or an unreadable one: EKS may have it.
     const isUnknown = failure.kind === 'unavailable' || failure.kind === 'aborted' || failure.kind === 'invalid';
     return { kind: isUnknown ? 'unknown' : failure.kind === 'denied' ? 'refused' : 'failed', problem };
   }
 }
 
-/** @throws what is a bug */
+/** @throws bugs only */
 function known(error: unknown): AwsError | KubernetesError {
   if (error instanceof AwsError || error instanceof KubernetesError) return error;
   throw error;

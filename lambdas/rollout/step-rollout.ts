@@ -22,13 +22,13 @@ import { endsSettled, isSettled } from './settled.ts';
 import type { RolloutStep, RolloutWrite } from './step.ts';
 import { LEASE_TURN_MS, TURN_MS } from './turn.ts';
 
-/** What the fleet remembers of rollouts, so that it never begins too many. Where certmarshal is not deployed there is none. */
+/** The rollouts of the fleet, which limit new ones. Missing if certmarshal is not deployed. */
 export interface RolloutLedger {
   /** @throws AwsError */
   read(signal: AbortSignal): Promise<RolloutHistory>;
   /**
-   * Writes down that a rollout begins, before it does. False when somebody else wrote meanwhile, or another look at this cluster claimed one within
-   * `UNDONE_MS`: then nothing begins, and the next look plans anew.
+   * Records a rollout before it begins. False if another writer was first, or another step of this cluster claimed one
+   * within `UNDONE_MS`: then nothing begins, and the next step plans again.
    *
    * @throws AwsError
    */
@@ -36,13 +36,13 @@ export interface RolloutLedger {
     rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Writes down that it ended. Safe to repeat. @throws AwsError */
+  /** Records its end. Idempotent. @throws AwsError */
   end(
     rollout: {
       readonly id: string;
       readonly cluster: string;
       readonly at: number;
-      /** It never began, and stops no one any more: the one with this `at` of its claim, and no other of this id. */
+      /** It never began, and no longer blocks others: the one with this `at` of its claim, and no other of this id. */
       readonly undone?: { readonly claimedAt: number };
     },
     signal: AbortSignal,
@@ -52,33 +52,35 @@ export interface RolloutLedger {
 export interface StepOptions {
   readonly policy: RolloutPolicy | undefined;
   readonly trigger: RolloutTrigger;
-  /** What a person answers for by name. @default nothing */
+  /** Checks waived by name. @default none */
   readonly waivers?: readonly Waiver[];
   readonly ledger?: RolloutLedger;
-  /** Plan, and write nothing; why. */
+  /** Why to plan without writing. */
   readonly holdWrites?: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
 
-/** What one look at the rollout of a cluster came to. */
+/** The result of one step of a cluster's rollout. */
 export interface RolloutStepped {
   readonly observed: ObservedRollout;
   readonly step: RolloutStep;
-  /** Absent when there was nothing to write, or writes are held. */
+  /** Absent if there was nothing to write, or writes are held. */
   readonly written?: RolloutWritten;
-  /** What is wrong, for people: a refused write, a ledger that cannot be read, a write that was held back. */
+  /** Problems, for people: a rejected write, an unreadable ledger, a held write. */
   readonly problems: readonly Problem[];
   /** RFC 3339. */
   readonly at: string;
 }
 
 /**
- * One look at the rollout of one cluster: observe, plan, write one thing at most, report. Safe to repeat, to interrupt and to run twice at once. Rejects only for a bug.
+ * One step of one cluster's rollout: observe, plan, write at most one thing, report. Safe to repeat, to interrupt and
+ * to run concurrently. Rejects only for a bug.
  *
- * The ledger is asked only where the plan depends on it. What begins is written down there right before: after a crash the budget of the fleet has one rollout too many
- * in it, never one too few, until a later look finds it undone. Nothing that a cluster says of itself is written there: what it claims binds the others.
+ * Reads the ledger only if the plan depends on it. Records a rollout there right before it begins: after a crash the
+ * budget contains one rollout too many, never one too few, until a later step removes it. Nothing that a cluster says
+ * about itself is recorded, because its claims bind others.
  */
 export async function stepRollout(target: RolloutTarget, options: StepOptions): Promise<RolloutStepped> {
   const { policy, trigger, waivers, ledger, holdWrites, clock, signal } = options;
@@ -110,18 +112,18 @@ interface Remembering {
   readonly problems: Problem[];
 }
 
-/** For this long after its start the end of a rollout is written down again, should that have failed. Milliseconds. */
+/** For this long after its start the end of a rollout is recorded again, in case that failed. Milliseconds. */
 const ENDED_AGAIN_MS = 14 * 86_400_000;
 
-/** The longest that a timer takes. Milliseconds. */
+/** The longest timer. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A rollout of ours is under way. */
+/** A rollout of ours is in progress. */
 const GOING: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held']);
-/** States that no history changes: nothing is due, it is over, or it is not ours. */
+/** States that do not depend on history: nothing is due, it is over, or it is not ours. */
 const WITHOUT_HISTORY: ReadonlySet<RolloutState> = new Set(['off', 'idle', 'foreign', 'expired', 'done', 'aborted']);
 
-/** What the fleet remembers, without what this cluster claimed and never began: that is forgotten. What began, and has no mark any more, ends when nothing moves. */
+/** The history, without this cluster's claims that never began. A rollout without a mark ends when nothing moves. */
 async function historyOf(remember: Remembering, observed: ObservedRollout, now: number): Promise<RolloutHistory> {
   const { ledger, options, target, problems } = remember;
   if (ledger === undefined) return NO_HISTORY;
@@ -137,7 +139,7 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
   }
   const { controlPlane } = observed;
   const mark = controlPlane?.mark;
-  // What cannot be read may be the mark of any of them.
+  // An unreadable mark may be that of any of them.
   if (mark === 'unreadable' || (controlPlane === undefined && !isGone(observed))) return history;
   const open = history.rollouts.filter(
     ({ id, cluster, startedAt, endedAt }) =>
@@ -148,7 +150,7 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
   const neverBegan: UndoneClaim[] = [];
   for (const past of open) {
     const { id, startedAt } = past;
-    // What went on for so long took a turn, whatever the cluster shows now.
+    // It was in progress for so long that it took a turn, whatever the cluster shows now.
     const began =
       controlPlane === undefined || isStartOf(controlPlane.rolloutAfter, startedAt) || now - startedAt > TURN_MS;
     if (!began) {
@@ -163,7 +165,7 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
   return { ...history, rollouts: kept, undone: [...(history.undone ?? []), ...neverBegan] };
 }
 
-/** A rollout of ours may have left something in the ledger that nothing on the cluster tells of: somebody removed its mark, or the cluster. */
+/** The ledger may have a rollout of ours without a trace on the cluster: its mark, or the cluster, was removed. */
 function mayLinger(observed: ObservedRollout, { name }: RolloutTarget, now: number): boolean {
   const { controlPlane, lease } = observed;
   if (controlPlane === undefined) return isGone(observed);
@@ -172,17 +174,17 @@ function mayLinger(observed: ObservedRollout, { name }: RolloutTarget, now: numb
   return isHeldBy(lease, `${namespace}/${name}`) || (rolloutAfter !== undefined && now - rolloutAfter < ENDED_AGAIN_MS);
 }
 
-/** Everything was read, and there is no such control plane. */
+/** Everything was read, and the control plane does not exist. */
 function isGone({ controlPlane, unread }: ObservedRollout): boolean {
   return controlPlane === undefined && unread.length === 0;
 }
 
-/** Of a rollout that was claimed then: `rollout.after` is some seconds before its claim. */
+/** For a rollout claimed at that time: `rollout.after` is some seconds before its claim. */
 function isStartOf(rolloutAfter: number | undefined, claimedAt: number): boolean {
   return rolloutAfter !== undefined && Math.abs(claimedAt - rolloutAfter) < 60_000;
 }
 
-/** Undefined when there is nothing to write, or it may not be. */
+/** Undefined if there is nothing to write, or it may not be written. */
 async function writeOf(
   step: RolloutStep,
   observed: ObservedRollout,
@@ -221,7 +223,7 @@ async function writeOf(
   return outcome;
 }
 
-/** When the last maintenance window that is open closes, which a person need not wait for; undefined where none is open. */
+/** When the last open maintenance window closes, for which a person need not wait; undefined if none is open. */
 function endOfWindows({ policy, trigger, clock }: StepOptions): AbortSignal | undefined {
   if (trigger === 'person' || policy === undefined) return undefined;
   const now = clock();
@@ -229,7 +231,7 @@ function endOfWindows({ policy, trigger, clock }: StepOptions): AbortSignal | un
   return ends.length === 0 ? undefined : AbortSignal.timeout(Math.min(Math.max(...ends) - now, MAX_TIMER_MS));
 }
 
-/** Undefined when it may begin. */
+/** Undefined if it may begin. */
 async function claimTurn(
   write: BeginWrite,
   at: number,
@@ -245,7 +247,7 @@ async function claimTurn(
   }
 }
 
-/** The Lease follows a rollout that goes on, and is given back after it; so is its place in the budget. */
+/** Renews the Lease during a rollout, and returns it with its place in the budget afterwards. */
 async function keepOrder(
   step: RolloutStep,
   observed: ObservedRollout,
@@ -253,14 +255,14 @@ async function keepOrder(
   remember: Remembering,
 ): Promise<void> {
   const { controlPlane, lease } = observed;
-  // What begins takes the Lease itself.
+  // A beginning rollout takes the Lease itself.
   if (controlPlane === undefined || (step.kind === 'act' && isBegin(step.write))) return;
   const { options, target, problems } = remember;
   const order = leaseOptions(remember, controlPlane);
   const ours = isHeldBy(lease, order.cluster) ? lease : undefined;
   const mark = controlPlane.mark === 'unreadable' ? undefined : controlPlane.mark;
   const told = ({ kind, problem }: LeaseOutcome): void => {
-    // Whoever overtook it looked a moment ago.
+    // The other writer has just taken a step.
     if (kind !== 'overtaken' && problem !== undefined) problems.push(problem);
   };
   const now = options.clock();
@@ -270,19 +272,22 @@ async function keepOrder(
       told(await acquireLease(lease, mark.id, order));
     return;
   }
-  // What was aborted half way moves on until Cluster API has as many machines as it is to have: the others wait.
+  // An aborted rollout moves until Cluster API has the desired machines: the others wait.
   if (mark?.abortedAt !== undefined && !isSettled(observed)) {
     if (ours !== undefined) told(await renewLease(ours, order));
     return;
   }
   if (mark !== undefined && (ours !== undefined || now - Date.parse(mark.start) < ENDED_AGAIN_MS))
     await inLedger(remember, async (book) => book.end(ended(target, mark.id, now), options.signal));
-  // With that of another rollout another look may be about to begin.
+  // Another step may be about to begin with the Lease of another rollout.
   const over = mark !== undefined && ours?.holder?.endsWith(` ${mark.id}`) === true;
   if (ours !== undefined && (over || now - (ours.renewedAt ?? 0) > UNDONE_MS)) told(await releaseLease(ours, order));
 }
 
-/** Anyone who may write to the control plane can write a mark: only the ledger says whose turn it is. A person who drives a rollout at a keyboard has none. */
+/**
+ * Anyone who may write to the control plane can write a mark: only the ledger says whose turn it is. A person who
+ * drives a rollout at the keyboard has no ledger.
+ */
 function isClaimed(
   mark: string,
   history: RolloutHistory | undefined,
@@ -309,7 +314,7 @@ function ended(
   return { id, cluster, at };
 }
 
-/** What the ledger does not take now it takes with a later look. */
+/** A failed write to the ledger is retried by a later step. */
 async function inLedger(
   { ledger, problems }: Remembering,
   write: (ledger: RolloutLedger) => Promise<void>,

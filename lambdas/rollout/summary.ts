@@ -22,7 +22,7 @@ const CHECKS_SIZE = 5_000;
 const REASONS_SIZE = 3_000;
 const MACHINES_SIZE = 3_000;
 
-/** What a look at the rollout of a cluster came to, for people. Pure, and a value for every input. */
+/** The state of a cluster's rollout, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
   const { state, message, checks, soonestEnd, span, nextWindow, progress } = step;
   const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
@@ -44,8 +44,8 @@ export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | '
 }
 
 /**
- * Whether a rollout has to be looked at every minute: it goes on, waits for a person, is not at rest since it was aborted, or something was written just now, of which only
- * the next look tells what became.
+ * Whether a rollout needs a step every minute: it is in progress, waits for a person, is not at rest after an abort, or
+ * was just written to and the result is unknown.
  */
 export function isUnderWay({ state, progress, write }: RolloutSummary): boolean {
   if (state === 'rolling' || state === 'verifying' || state === 'held' || wasSent(write)) return true;
@@ -79,7 +79,7 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
   return duration >= 0 && duration <= LAST_INSTANT ? Math.round(duration) : undefined;
 }
 
-/** Those that nobody answers for, bounded. */
+/** Those not waived, bounded. */
 export function failedChecks(checks: readonly AnyCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
   const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
   return { failed: fitting(failing.map(failedCheck), MAX_FAILED, CHECKS_SIZE), failedCount: failing.length };
@@ -143,12 +143,12 @@ function machineOf({ name, node, state, createdAt, served }: MachineProgress): M
   };
 }
 
-/** A count that came from a cluster. */
+/** A count from a cluster. */
 function whole(count: number): number {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
-/** RFC 3339; undefined for what is no time of this era. */
+/** RFC 3339; undefined for an impossible time. */
 export function textOf(ms: number | '' | undefined): string | undefined {
   return typeof ms === 'number' && ms >= 0 && ms <= LAST_INSTANT ? new Date(ms).toISOString() : undefined;
 }

@@ -1,9 +1,9 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 
-/** How far the clock of a machine may be from that of its management cluster. */
+/** Largest clock skew between a machine and its management cluster. */
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS;
 
-/** What kubeadm and etcdadm make where nothing else is asked for. */
+/** Default validity of kubeadm and etcdadm. */
 const DEFAULT_VALIDITY_DAYS = 365;
 
 export interface MadeSince {
@@ -15,13 +15,14 @@ export interface MadeSince {
 }
 
 /**
- * Whether a certificate shows that it was made since. Pure.
+ * Whether a certificate was issued since the rollout began. Pure.
  *
- * Its start does not tell: kubeadm and etcdadm let every leaf start when its authority does (`NewSignedCert` in cmd/kubeadm/app/util/pkiutil/pki_helpers.go sets
- * `NotBefore: caCert.NotBefore`), and end a fixed span after it was made (365 days, or `certificateValidityPeriodDays`). So it was made since when it starts since
- * (other issuers), or when its end less that span lies between then and now. Whatever was made earlier with that validity ends too soon to pass, and what has
- * another validity than the control plane asks for does not pass: better a person looks once too often. Whoever asks has to see to it that the machine
- * itself was made since; this is the second proof, not the only one.
+ * Its notBefore does not tell: kubeadm and etcdadm date every leaf back to its CA (`NewSignedCert` in
+ * cmd/kubeadm/app/util/pkiutil/pki_helpers.go sets `NotBefore: caCert.NotBefore`), and let it expire a fixed time after
+ * it was issued (365 days, or `certificateValidityPeriodDays`). So it is new if its notBefore is since (other issuers),
+ * or if its notAfter less that validity lies between then and now. An older one with that validity expires too soon to
+ * pass, and one with another validity than the control plane's does not pass: a needless check by a person is better.
+ * The caller must ensure that the machine itself is new; this is the second proof, not the only one.
  */
 export function madeSince(
   certificate: { readonly notBefore: number; readonly notAfter: number },

@@ -13,10 +13,10 @@ const STUCK_ON_BARE_METAL_MS = 90 * MINUTE_MS;
 /** Conditions are False for seconds whenever a machine is replaced. */
 const UNHEALTHY_MS = 10 * MINUTE_MS;
 const UNVERIFIED_MS = 120 * MINUTE_MS;
-/** However much moves: one machine more is replaced by then. */
+/** Regardless of movement, one more machine is replaced within this time. */
 export const STALLED_MS = 24 * 60 * MINUTE_MS;
 
-/** What nobody has seen for this long is stuck. */
+/** Unseen for this long means stuck. */
 export function stuckAfter({ eksAnywhere, capiCluster }: ObservedRollout): number {
   const bareMetal =
     eksAnywhere?.datacenter?.startsWith('Tinkerbell') || capiCluster?.infrastructure?.startsWith('Tinkerbell');
@@ -24,8 +24,8 @@ export function stuckAfter({ eksAnywhere, capiCluster }: ObservedRollout): numbe
 }
 
 /**
- * How long ago the last machine was replaced that stays, or the rollout began: machines that are made again and again, and conditions that change all the time, are
- * signs of life, and nothing comes of them. Pure.
+ * Time since the last lasting replacement of a machine, or since the rollout began: machines that are created again and
+ * again, and changing conditions, are activity without progress. Pure.
  *
  * @param since when it began; milliseconds since the epoch, as is now
  */
@@ -40,9 +40,9 @@ export function lastReplacedFor(
 }
 
 /**
- * Why a person has to look at a control plane that rolls and is not done: empty while all goes well. Pure.
+ * Why a person must check a control plane whose rollout is not done; empty if all is fine. Pure.
  *
- * @param going when it began, and how far it is
+ * @param going its start and progress
  * @param now milliseconds since the epoch
  */
 export function troublesOf(
@@ -77,7 +77,7 @@ export function troublesOf(
       );
     }
   } else if (!settled) {
-    // One that is made when all are new is of something else, that began later.
+    // A machine created when all are new belongs to something else that began later.
     const isOurs = replaced < wanted || !machines.some(({ state }) => state === 'new');
     const isStalled = isOurs && sinceReplaced > STALLED_MS;
     if (still > stuckAfter(observed) || isStalled) {
@@ -106,7 +106,7 @@ export function troublesOf(
   return reasons;
 }
 
-/** After a certificate ended nothing is done by itself any more: Cluster API itself may not reach the cluster. */
+/** After an expiry nothing is automatic any more: Cluster API itself may not reach the cluster. */
 export function endedReasons({ machines, etcd }: ObservedRollout, now: number): readonly HoldReason[] {
   return [...machines, ...(etcd?.machines ?? [])].flatMap(({ name, deleting, served }) =>
     !deleting && served.kind === 'certificate' && served.notAfter <= now
@@ -126,7 +126,7 @@ function wordsOf({ message, reason }: Condition): string {
   return message || reason || 'no reason is given';
 }
 
-/** For how long; where the condition does not tell, since a machine moved. */
+/** For how long, from the condition, or else from the last movement of a machine. */
 function falseFor({ status, since }: Condition, movedAt: number, now: number): number {
   return status === 'False' ? now - (since ?? movedAt) : 0;
 }

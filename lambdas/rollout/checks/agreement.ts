@@ -12,7 +12,7 @@ import {
   verdictOf,
 } from './verdict.ts';
 
-/** Who runs certmarshal agrees. */
+/** The operator of certmarshal agrees. */
 export function optedInByFleet({ policy, observed }: CheckQuestion): Verdict {
   if (policy !== undefined) return passes('fleet.yaml has an entry for it');
   return fails({
@@ -21,7 +21,10 @@ export function optedInByFleet({ policy, observed }: CheckQuestion): Verdict {
   });
 }
 
-/** Who runs the cluster agrees: on either object, and on none of them otherwise. Of a contested Cluster of EKS Anywhere only a no counts. */
+/**
+ * The owner of the cluster agrees, on either object, and on neither forbids it. Of a contested Cluster of EKS Anywhere
+ * only a ban counts.
+ */
 export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster } }: CheckQuestion): Verdict {
   const contested = eksAnywhere?.contested;
   const mode = contested !== undefined && eksAnywhere?.mode === OPT_IN ? undefined : eksAnywhere?.mode;
@@ -64,7 +67,7 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
   });
 }
 
-/** Nothing is planned from half of a picture. */
+/** Nothing is planned from incomplete data. */
 export function everythingRead({ observed: { unread } }: CheckQuestion): Verdict {
   return verdictOf(
     unread.map(({ object, message }) => `${object}: ${message}`),

@@ -3,7 +3,7 @@ import { shownCondition } from '../../resources/values.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { CAPI_CLUSTERS, EKS_ANYWHERE_CLUSTERS, fails, kubectl, objectOf, type Verdict, verdictOf } from './verdict.ts';
 
-/** Undefined where EKS Anywhere does not know the cluster. */
+/** Undefined if EKS Anywhere does not know the cluster. */
 export function eksAnywhereSettled({ observed: { eksAnywhere } }: CheckQuestion): Verdict | undefined {
   if (eksAnywhere === undefined) return undefined;
   const { generation, observedGeneration, reconciledGeneration, ready, failureMessage } = eksAnywhere;

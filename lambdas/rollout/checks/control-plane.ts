@@ -8,7 +8,7 @@ import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict, verdict
 
 type Check = (controlPlane: ObservedControlPlane, question: CheckQuestion) => Verdict | undefined;
 
-/** A check that needs a control plane; that there is one is the matter of `controlPlaneSettled`. */
+/** A check of a control plane; `controlPlaneSettled` checks its existence. */
 function of(check: Check): (question: CheckQuestion) => Verdict | undefined {
   return (question) =>
     question.observed.controlPlane === undefined ? undefined : check(question.observed.controlPlane, question);
@@ -75,7 +75,7 @@ const isTrue = (type: ControlPlaneCondition, remedy: string): Check => {
 export const controlPlaneCertificates = of(isTrue('CertificatesAvailable', 'See which of its Secrets is missing'));
 export const controlPlaneHealthy = of(isTrue('ControlPlaneComponentsHealthy', 'Fix what the condition names'));
 const etcdIsHealthy = isTrue('EtcdClusterHealthy', 'Fix the member that the condition names');
-/** Of stacked etcd: of external etcd the control plane knows nothing. */
+/** For stacked etcd: the control plane knows nothing about external etcd. */
 export const etcdHealthy = of((controlPlane, question) =>
   controlPlane.etcd === 'stacked' ? etcdIsHealthy(controlPlane, question) : undefined,
 );
@@ -117,7 +117,7 @@ export const notRemediating = of((controlPlane) =>
   ),
 );
 
-/** With any other strategy machines keep their time of creation, and the rollout never ends. */
+/** With any other strategy machines keep their creation time, and the rollout never ends. */
 export const rollingUpdate = of((controlPlane) => {
   const { strategy, inPlaceUpgrade } = controlPlane;
   return verdictOf(
@@ -158,7 +158,7 @@ export const noHold = of((controlPlane) => {
   });
 });
 
-/** v1beta1 of an old Cluster API has not all of them; there its counts and annotations tell. */
+/** v1beta1 of an old Cluster API lacks some of them; its counts and annotations are used instead. */
 function notFalse(
   { conditions, apiVersion }: ObservedControlPlane,
   types: readonly ControlPlaneCondition[],

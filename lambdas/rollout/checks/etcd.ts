@@ -7,7 +7,7 @@ import type { CheckQuestion } from '../checks.ts';
 import { type ObservedEtcd } from '../observed.ts';
 import { ETCD_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
-/** Undefined with stacked etcd. */
+/** Undefined for stacked etcd. */
 export function externalEtcdSettled({ observed: { controlPlane, etcd, cluster } }: CheckQuestion): Verdict | undefined {
   if (etcd === undefined) {
     if (controlPlane?.etcd !== 'external') return undefined;
@@ -32,7 +32,7 @@ function wrongWith(etcd: ObservedEtcd): readonly string[] {
     ...(observedGeneration === generation
       ? []
       : [`generation ${generation} is not observed (${observedGeneration ?? 'none'})`]),
-    // Those that no rollout has set yet are missing.
+    // Annotations are missing before a first rollout.
     ...ETCD_CONDITIONS.flatMap((type) =>
       conditions[type].status === 'True' || conditions[type].status === 'Missing'
         ? []
@@ -55,12 +55,13 @@ function wrongWith(etcd: ObservedEtcd): readonly string[] {
 
 /** `certificateValidity` of etcdadm, pkg/certs/pkiutil. */
 const CLIENT_VALIDITY_MS = 365 * DAY_MS;
-/** Where the certificate may not be read: a controller that is younger is believed. */
+/** If the certificate may not be read: a younger controller is trusted. */
 const YOUNG_MS = 7 * DAY_MS;
 
 /**
- * The etcdadm-controller keeps the client certificate that it read first until its process ends, and deletes what it cannot reach. So it has to be younger than the
- * certificate; where that may not be read, young, and younger than the last etcd machine, at whose end the certificate is made anew. Undefined with stacked etcd.
+ * The etcdadm-controller caches the first client certificate until its process ends, and deletes machines that it
+ * cannot reach. So it must be younger than the certificate; if that may not be read, young, and younger than the last
+ * etcd machine, after which the certificate is issued again. Undefined for stacked etcd.
  *
  * Source: etcdadm-controller, `clusterToHttpClient` in controllers/healthcheck.go.
  */
@@ -77,7 +78,7 @@ export function etcdControllerRestarted({ observed: { etcd }, now }: CheckQuesti
       remedy: 'Let certmarshal list the pods of etcdadm-controller-system',
     });
   }
-  // Its beginning is that of its authority.
+  // Its notBefore is that of its CA.
   const madeAt =
     clientCertificate === undefined
       ? Math.max(now - YOUNG_MS, ...machines.map(({ createdAt }) => createdAt))

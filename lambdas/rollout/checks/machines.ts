@@ -5,7 +5,7 @@ import type { ObservedMachine } from '../observed.ts';
 import { sharedCertificates } from '../progress.ts';
 import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
-/** What is wrong with the one or the other machine, the first of which is the object: its name is not said again. */
+/** Problems of machines, the first of which is the object: its name is not repeated. */
 function verdictOfMachines(
   machines: readonly ObservedMachine[],
   wrongWith: (machine: ObservedMachine) => readonly string[],
@@ -51,7 +51,7 @@ export function machinesHealthy({ observed: { machines } }: CheckQuestion): Verd
   });
 }
 
-/** Whatever waits at the door of a machine that goes may wait for ever. */
+/** A deletion hook may delay a machine forever. */
 export function machineHooks({ observed: { machines } }: CheckQuestion): Verdict {
   return verdictOfMachines(machines, ({ hooks }) => hooks.map((hook) => `it has the hook ${hook}`), {
     good: 'no machine has a deletion hook of someone else',
@@ -59,7 +59,7 @@ export function machineHooks({ observed: { machines } }: CheckQuestion): Verdict
   });
 }
 
-/** Undefined where there are none. */
+/** Undefined without machines. */
 export function healthChecks({ observed: { healthChecks: checks } }: CheckQuestion): Verdict | undefined {
   if (checks.length === 0) return undefined;
   const wrong = checks.filter(({ expected, healthy }) => expected === undefined || expected !== healthy);
@@ -77,7 +77,7 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
   );
 }
 
-/** Every machine of the control plane and of external etcd: what nobody saw may have ended. */
+/** Every machine of the control plane and of external etcd: an unseen certificate may have expired. */
 export function handshakes({ observed }: CheckQuestion): Verdict {
   const machines = stayingMachines(observed);
   const shared = sharedCertificates(machines);
@@ -109,7 +109,7 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
   );
 }
 
-/** A leaf ends with its authority at the latest: rolling machines does not help. */
+/** A leaf expires with its CA at the latest: replacing machines does not help. */
 const OUTLIVES_MS = 365 * DAY_MS;
 
 export function authorityOutlives({ observed: { authorities }, now }: CheckQuestion): Verdict {

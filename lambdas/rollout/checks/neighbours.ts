@@ -9,8 +9,8 @@ import { fails, passes, type Verdict } from './verdict.ts';
 const NO_LONGER = `It is waited for no longer than ${span(TURN_MS)} of the time in which this one may begin`;
 
 /**
- * One cluster of a management cluster at a time: its controllers and its capacity are shared. Rollouts of certmarshal have the Lease. What else moves is waited for, but
- * not for ever: anyone who owns another cluster can keep its machines moving.
+ * One cluster of a management cluster at a time: controllers and capacity are shared. Rollouts of certmarshal have the
+ * Lease. Other movement is waited for, but not forever: the owner of another cluster can keep its machines moving.
  */
 export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
   const { siblings, moreSiblings, lease, cluster, controlPlane } = question.observed;
@@ -47,15 +47,16 @@ export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
 }
 
 /**
- * What makes the machines of the others has to be well while theirs are replaced. That another one opted in, and when its certificates end, is its owner's word, so it
- * is waited for no longer than for what moves. Undefined for a cluster that manages no others.
+ * The cluster that creates the machines of others must be healthy while theirs are replaced. The opt-in and the expiry
+ * of another cluster are claims of its owner, so they delay no longer than movement does. Undefined for a cluster that
+ * manages no others.
  */
 export function managementClusterLast(question: CheckQuestion): Verdict | undefined {
   const { observed, policy, now } = question;
   if (!observed.cluster.managesItself) return undefined;
   const others = observed.siblings.filter(({ optedIn }) => optedIn);
   const begin = (policy ?? DEFAULT_ROLLOUT_POLICY).begin.days * DAY_MS;
-  // One that is past its floor no schedule begins any more: waiting for it would only make this one too late as well.
+  // Past its floor no schedule begins it: waiting for it would only make this one late too.
   const isDue = (end: number): boolean => end - begin <= now && now <= end - FLOOR_DAYS * DAY_MS;
   const first = others.find(({ soonestEnd }) => soonestEnd !== undefined && isDue(soonestEnd));
   const unknown = others.find(({ soonestEnd }) => soonestEnd === undefined);

@@ -4,14 +4,14 @@ import type { ObservedRollout } from '../observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS, type Lead, type RolloutPolicy } from '../policy.ts';
 import { stayingMachines } from './verdict.ts';
 
-/** When a rollout is due, and when it is too late. Milliseconds since the epoch. */
+/** When a rollout is due, and from when it is too late. Milliseconds since the epoch. */
 export interface RolloutSpan {
   readonly from: number;
   readonly until: number;
   readonly soonestEnd: number;
 }
 
-/** Of kubeadm and etcdadm, where nothing else is asked for. */
+/** Default of kubeadm and etcdadm. */
 const DEFAULT_VALIDITY_DAYS = 365;
 
 interface Lived {
@@ -19,7 +19,10 @@ interface Lived {
   readonly notAfter: number;
 }
 
-/** What a rollout renews and was seen: what machines serve, and the client certificate of external etcd. */
+/**
+ * Certificates that a rollout renews and that were seen: those that machines serve, and the client certificate of
+ * external etcd.
+ */
 export function renewedCertificates(observed: ObservedRollout): readonly Lived[] {
   const client = observed.etcd?.clientCertificate;
   return [
@@ -29,11 +32,11 @@ export function renewedCertificates(observed: ObservedRollout): readonly Lived[]
 }
 
 /**
- * The span in which the schedule may begin, by the certificate for which each is soonest; undefined when none is given. It is empty where certificates live so
- * shortly that the floor of 7 days is before the lead. Pure.
+ * The span in which the schedule may begin, from the certificate with the soonest values; undefined without
+ * certificates. Empty if certificates live so briefly that the floor of 7 days is before the lead. Pure.
  *
  * @param certificates see `renewedCertificates`
- * @param policy where there is none, the defaults
+ * @param policy @default the defaults
  */
 export function rolloutSpan(
   certificates: readonly Lived[],
@@ -42,7 +45,7 @@ export function rolloutSpan(
 ): RolloutSpan | undefined {
   const validityMs = (controlPlane?.certificateValidityDays ?? DEFAULT_VALIDITY_DAYS) * DAY_MS;
   const spans = certificates.map(({ notBefore, notAfter }) => {
-    // kubeadm dates a leaf back to the beginning of its authority: it did not live that long.
+    // kubeadm dates a leaf back to its CA's notBefore: it did not live that long.
     const lifeMs = Math.max(0, Math.min(notAfter - notBefore, validityMs));
     return {
       from: notAfter - leadMs(policy.begin, lifeMs),

@@ -8,7 +8,7 @@ import { hasTurn, MAX_UNDONE, TURN_MS } from '../turn.ts';
 import { renewedCertificates, rolloutSpan } from './span.ts';
 import { fails, objectOf, passes, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
-/** After the end neither Cluster API nor etcdadm can reach the cluster: a rollout would begin that cannot end. */
+/** After expiry neither Cluster API nor etcdadm can reach the cluster: a rollout would begin and never end. */
 export function notExpired({ observed, now }: CheckQuestion): Verdict {
   const ended = stayingMachines(observed).filter(
     ({ served }) => served.kind === 'certificate' && !(served.notAfter > now),
@@ -52,7 +52,7 @@ export function due({ observed, policy, now }: CheckQuestion): Verdict {
   });
 }
 
-/** Of what has not ended: what has is the matter of `notExpired`. */
+/** For certificates that have not expired; `notExpired` covers the others. */
 export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | undefined {
   const seen = renewedCertificates(observed);
   const valid = seen.filter(({ notAfter }) => notAfter > now);
@@ -97,11 +97,11 @@ interface Past {
   readonly id: string;
   readonly trigger: string;
   readonly startedAt: number;
-  /** The last that was heard of it. */
+  /** Its last sign of activity. */
   readonly at: number;
 }
 
-/** Those of the cluster: that the fleet remembers, and that it shows itself. */
+/** Rollouts of the cluster, from the ledger and from the cluster itself. */
 function pastRollouts({ observed, history }: CheckQuestion): readonly Past[] {
   const marks = [observed.controlPlane?.mark, observed.etcd?.mark].flatMap((mark) =>
     mark === undefined || mark === 'unreadable' ? [] : [pastOf(mark)],
@@ -144,8 +144,8 @@ export function coolDown(question: CheckQuestion): Verdict {
 }
 
 /**
- * What makes certificates that soon end again would otherwise be rolled for ever; and a cluster that claims its turn and never begins would keep everyone else from
- * theirs.
+ * Guards against endless rollouts by an issuer of short-lived certificates, and against a cluster that claims turns
+ * without beginning.
  */
 export function loopGuard(question: CheckQuestion): Verdict {
   const { observed, history, now } = question;

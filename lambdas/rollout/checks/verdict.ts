@@ -3,7 +3,7 @@ import { firstOf } from '../../words.ts';
 import type { ObservedRollout } from '../observed.ts';
 import type { RolloutCheck } from '../step.ts';
 
-/** What one check found. */
+/** The result of one check. */
 export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'object' | 'found' | 'remedy'>;
 
 /** @param found without a full stop */
@@ -16,7 +16,7 @@ export interface Failure {
   /** Without a full stop. */
   readonly found: string;
   readonly remedy: string;
-  /** It passes by itself, in time. */
+  /** It passes with time. */
   readonly passing?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function fails({ object, found, remedy, passing = false }: Failure): Verd
   };
 }
 
-/** Fails with all that is wrong; passes where nothing is. */
+/** Fails with all problems; passes without any. */
 export function verdictOf(
   wrong: readonly string[],
   { object, good, remedy }: { readonly object?: string | undefined; readonly good: string; readonly remedy: string },
@@ -48,7 +48,7 @@ export function objectOf(kind: string, { namespace, name }: Named): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** A command that can be pasted: what a shell would read more in than a name is a word that a person fills in. */
+/** A command that can be pasted: text that a shell would interpret becomes a placeholder. */
 export function kubectl(verb: string, resource: string, { namespace, name }: Named, rest = ''): string {
   const command = `kubectl -n ${word(namespace, 'NAMESPACE')} ${verb} ${resource} ${word(name, 'NAME')}`;
   return rest === '' ? command : `${command} ${rest}`;
@@ -60,7 +60,7 @@ export const EKS_ANYWHERE_CLUSTERS = 'clusters.anywhere.eks.amazonaws.com';
 export const ETCD_CLUSTERS = 'etcdadmclusters.etcdcluster.cluster.x-k8s.io';
 export const MACHINES = 'machines.cluster.x-k8s.io';
 
-/** Of the control plane and of external etcd; those that go are not looked at any more. */
+/** Machines of the control plane and of external etcd; those in deletion are skipped. */
 export function stayingMachines({ machines, etcd }: ObservedRollout): ObservedRollout['machines'] {
   return [...machines, ...(etcd?.machines ?? [])].filter(({ deleting }) => !deleting);
 }

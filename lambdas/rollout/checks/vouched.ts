@@ -3,7 +3,7 @@ import type { ObservedControlPlane, ObservedRollout } from '../observed.ts';
 import type { Acceptance } from '../policy.ts';
 import { CONTROL_PLANES, EKS_ANYWHERE_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict } from './verdict.ts';
 
-// What no API tells, or what has a price: somebody vouches for it by name in fleet.yaml.
+// Facts that no API has, or that have a price: a person confirms them by name in fleet.yaml.
 
 function isAccepted({ policy }: CheckQuestion, acceptance: Acceptance): boolean {
   return policy?.accepted.includes(acceptance) === true;
@@ -13,7 +13,7 @@ function acceptIn({ observed }: CheckQuestion, acceptance: Acceptance): string {
   return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}; at a keyboard give --accept ${acceptance}`;
 }
 
-/** Undefined for a control plane of more. */
+/** Undefined for a control plane with several replicas. */
 export function singleReplica(question: CheckQuestion): Verdict | undefined {
   const { controlPlane } = question.observed;
   if (controlPlane?.replicas !== 1) return undefined;
@@ -26,20 +26,20 @@ export function singleReplica(question: CheckQuestion): Verdict | undefined {
   });
 }
 
-/** EKS Anywhere owns the strategy of its control planes, and writes it back. */
+/** EKS Anywhere owns the strategy of its control planes, and reverts changes. */
 function setMaxSurge({ eksAnywhere }: ObservedRollout, controlPlane: ObservedControlPlane): string {
   return eksAnywhere === undefined
     ? kubectl('edit', CONTROL_PLANES, controlPlane)
     : `${kubectl('edit', EKS_ANYWHERE_CLUSTERS, eksAnywhere)}, in spec.controlPlaneConfiguration.upgradeRolloutStrategy`;
 }
 
-/** Whether a machine comes before one goes. */
+/** Whether a new machine exists before an old one is deleted. */
 export function surge(question: CheckQuestion): Verdict | undefined {
   const { controlPlane } = question.observed;
   if (controlPlane === undefined) return undefined;
   const { maxSurge, replicas, strategy } = controlPlane;
   const object = objectOf('KubeadmControlPlane', controlPlane);
-  // Another strategy has none, and is refused for itself.
+  // Another strategy has none; its own check rejects it.
   if (maxSurge === undefined && strategy !== 'RollingUpdate') return undefined;
   if (maxSurge === undefined) {
     return fails({
@@ -64,12 +64,12 @@ export function surge(question: CheckQuestion): Verdict | undefined {
   });
 }
 
-/** Without an entry nobody can vouch there: that alone is what the schedule is told. */
+/** Without an entry nothing can be confirmed: the schedule reports only that. */
 function hasNoPlaceToVouch({ policy, trigger }: CheckQuestion): boolean {
   return policy === undefined && trigger === 'schedule';
 }
 
-/** Undefined where a machine goes before its successor comes. */
+/** Undefined if a machine is deleted before its replacement exists. */
 export function spareCapacity(question: CheckQuestion): Verdict | undefined {
   const { controlPlane, eksAnywhere, capiCluster } = question.observed;
   if (hasNoPlaceToVouch(question) || controlPlane === undefined || controlPlane.maxSurge === 0) return undefined;
