@@ -11,14 +11,15 @@ export interface FleetStacks {
   readonly spokes: readonly SpokeStack[];
 }
 
-/** The hub, and a spoke for each account and Region of the discovery where something has to be made. */
+/** The hub, and a spoke for each account and Region of the discovery that needs resources. */
 export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
   const place: HubPlace = fleet.hub;
   const hub = new HubStack(app, HUB_STACK, { fleet, ...environmentOf({ account: SELF, region: SELF }, place) });
   const spokes = spokesOf(fleet.discovery, place)
     .filter(({ account, region }) => account !== SELF || region !== SELF)
     .map((spoke) => {
-      // No dependency on the hub, although the role of an access entry must exist: whoever deploys a spoke has no credentials of the hub.
+      // No dependency on the hub, although the role of an access entry must exist: the deployer of a spoke has no
+      // credentials of the hub.
       return new SpokeStack(app, `${HUB_STACK}Spoke-${nameOf(spoke, place)}`, {
         spoke,
         nodeGroups: mayUpdateNodeGroups(fleet),
@@ -33,7 +34,7 @@ function nameOf({ account, region }: Spoke, place: HubPlace): string {
   return `${account === SELF ? (place.account ?? SELF) : account}-${region === SELF ? (place.region ?? SELF) : region}`;
 }
 
-/** What is not known here is what the credentials of the deployment say. */
+/** Unknown values come from the credentials of the deployment. */
 function environmentOf(spoke: Pick<Spoke, 'account' | 'region'>, place: HubPlace) {
   const account = spoke.account === SELF ? place.account : spoke.account;
   const region = spoke.region === SELF ? place.region : spoke.region;

@@ -8,7 +8,7 @@ import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tab
 import { DAY_MS } from '../lambdas/time.ts';
 
 /**
- * What is probably not meant.
+ * Warnings about settings that are probably unintended.
  *
  * @param now milliseconds since the epoch
  */
@@ -49,7 +49,7 @@ function unselected(fleet: Fleet): readonly string[] {
     .map(({ id }) => `no policy is for cluster ${id}: nothing is judged there`);
 }
 
-/** Names of clusters that are found cannot be known here, and any glob may be for one of them. */
+/** Names of discovered clusters are unknown here, and any glob may match one. */
 function unusedPolicies(fleet: Fleet): readonly string[] {
   const found = {
     eks: fleet.discovery.length > 0,
@@ -81,7 +81,7 @@ function unknownRegions({ discovery }: Fleet): readonly string[] {
     .map((region) => `Region ${region} is not among those that this version of the CDK knows; is it misspelled?`);
 }
 
-/** Everything else needs the heartbeats: where nothing is measured, no other alarm rings. */
+/** Everything else needs the heartbeats: without measurements no other alarm fires. */
 function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
   return ALARM_IDS.filter((id) => {
     const { watches }: AlarmEntry = ALARMS[id];
@@ -89,10 +89,10 @@ function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
   }).map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
 }
 
-/** So many times what a fleet that says nothing has: not even a fleet in ruins reaches it. */
+/** This many times the default: even a broken fleet never reaches it. */
 const ABSURD = 100;
 
-/** Alarms that would wake somebody up, and never will. */
+/** Paging alarms that can never fire. */
 function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
   return ALARM_IDS.flatMap((id) => {
     const entry: AlarmEntry = ALARMS[id];
@@ -107,7 +107,7 @@ function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
   });
 }
 
-/** Whoever is away longer than that forgets the window. */
+/** Longer windows get forgotten. */
 const MAX_MAINTENANCE_MS = 31 * DAY_MS;
 
 function oddMaintenance(fleet: Fleet, now: number): readonly string[] {
@@ -133,7 +133,7 @@ function oddTimes(
     : [];
 }
 
-/** Where clusters are found, any glob may be for one of them. */
+/** With discovery, any glob may match a cluster. */
 function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): readonly string[] {
   if (fleet.discovery.length > 0 || fleet.managementClusters.length > 0) return [];
   return globs
@@ -141,7 +141,9 @@ function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): rea
     .map((glob) => `${field}: ${glob} is the id or name of no cluster of the fleet; is it misspelled?`);
 }
 
-/** Rollouts are selected by id. Found clusters have ids of three parts: a pattern of one name, as of old, is for none of them. */
+/**
+ * Rollouts are selected by id. Ids of discovered clusters have three parts: a one-part pattern matches none of them.
+ */
 function missedGlob(fleet: Fleet, what: string, glob: string): readonly string[] {
   if (glob === '*') return [];
   const { clusters, managementClusters, discovery } = fleet;
@@ -178,7 +180,7 @@ function oddEnd(field: string, cluster: string, until: string, now: number): rea
   ];
 }
 
-/** An id that is found has slashes. */
+/** Ids of discovered clusters have slashes. */
 function unknownId(fleet: Fleet, field: string, cluster: string): readonly string[] {
   const mayBeFound = cluster.includes('/') && (fleet.discovery.length > 0 || fleet.managementClusters.length > 0);
   const ids = [...fleet.clusters.map(({ id }) => id), ...fleet.managementClusters.map(({ name }) => name)];

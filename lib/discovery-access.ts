@@ -9,7 +9,7 @@ import type { HubPlace } from './spokes-of.ts';
 /**
  * Allows roles of the hub to assume the role of each spoke account, by complete ARN.
  *
- * @returns how many managed policies it takes
+ * @returns the number of managed policies needed
  * @throws TooManyResourcesError
  */
 export function allowSpokes(
@@ -42,7 +42,7 @@ export interface OwnClusters {
   readonly nodeGroups: boolean;
 }
 
-/** Where clusters of the hub's own account are discovered, its roles read them without a role between. */
+/** In the hub's own account its roles read clusters directly. */
 export function allowTheOwnClusters(
   stack: Stack,
   { discovery, place, dispatchRole, sweepRole, nodeGroups }: OwnClusters,
@@ -66,34 +66,36 @@ export function allowTheOwnClusters(
   }
 }
 
-/** What an audit asks EKS about a cluster. Source: Service Authorization Reference, Amazon EKS. */
+/** EKS calls of an audit. Source: Service Authorization Reference, Amazon EKS. */
 const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority', 'eks:ListNodegroups'];
 
-/** What the update of a node group is followed with. Source: Service Authorization Reference, Amazon EKS: of a cluster or one of its node groups. */
+/** EKS calls that follow an update of a cluster or node group. Source: Service Authorization Reference, Amazon EKS. */
 const UPDATES = ['eks:ListUpdates', 'eks:DescribeUpdate'];
 
-/** Whether certmarshal may have the nodes of any EKS cluster replaced: only where fleet.yaml says so. */
+/** Whether certmarshal may replace nodes of any EKS cluster: only if fleet.yaml says so. */
 export function mayUpdateNodeGroups({ rollouts }: Pick<Fleet, 'rollouts'>): boolean {
   return rollouts.clusters.some(({ nodeGroups }) => nodeGroups);
 }
 
-/** What a role may do in its own account, in some Regions. */
+/** Permissions of a role in its own account, in some Regions. */
 export interface ClusterRights {
   readonly list: boolean;
   readonly instances: boolean;
   readonly audit: boolean;
-  /** The only write: node groups get new nodes of the same version. */
+  /** The only write: new nodes of the same version for node groups. */
   readonly nodeGroups: boolean;
 }
 
-/** What a role may read of the EKS clusters and instances of its own account, and update there, in these Regions and no other. */
+/**
+ * Permissions to read, and if allowed update, EKS clusters and instances of its own account in exactly these Regions.
+ */
 export function readClusters(
   regions: readonly string[],
   { list, instances, audit, nodeGroups: update }: ClusterRights,
 ): readonly PolicyStatement[] {
   const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
   const nodegroups = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:nodegroup/*`);
-  // Neither of the two knows resources. Source: Service Authorization Reference, Amazon EKS and Amazon EC2.
+  // Neither supports resource-level permissions. Source: Service Authorization Reference, Amazon EKS and Amazon EC2.
   const anywhere = [...(list ? ['eks:ListClusters'] : []), ...(instances ? ['ec2:DescribeInstances'] : [])];
   return [
     new PolicyStatement({ actions: ['eks:DescribeCluster', ...(audit ? AUDIT_OF_CLUSTERS : [])], resources: clusters }),
@@ -112,7 +114,7 @@ export function readClusters(
   ];
 }
 
-/** Says to cdk-nag why {@link readClusters} has wildcards. */
+/** Tells cdk-nag why {@link readClusters} has wildcards. */
 export function acknowledgeReading(
   scope: IConstruct,
   regions: readonly string[],
@@ -136,7 +138,7 @@ function regionName(region: string): string {
   return Token.isUnresolved(region) ? '<AWS::Region>' : region;
 }
 
-/** What Lambda does with the role of a function to connect it to a VPC, and the function itself must not. */
+/** Actions that Lambda needs to connect a function to a VPC, and that the function itself must not use. */
 const NETWORK_INTERFACES = [
   'ec2:AssignPrivateIpAddresses',
   'ec2:CreateNetworkInterface',

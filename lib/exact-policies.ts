@@ -1,12 +1,12 @@
 import { type IRole, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
-/** IAM quota: characters of a managed policy, white space not counted. The rest is left for what stands around the ARNs. */
+/** IAM quota: characters of a managed policy without white space, minus room for the text around the ARNs. */
 const POLICY_CHARACTERS = 6_144 - 300;
-/** IAM quota: managed policies of a role, without asking AWS for more. */
+/** IAM quota: managed policies of a role, by default. */
 export const POLICIES_OF_A_ROLE = 10;
 
-/** Thrown when IAM cannot name all resources of a fleet one by one. */
+/** Thrown when the policies of a role cannot name all resources of a fleet. */
 export class TooManyResourcesError extends Error {
   override readonly name = 'TooManyResourcesError';
 
@@ -23,20 +23,20 @@ export interface ExactPermission {
   readonly actions: readonly string[];
   /** Complete ARNs; repetitions are allowed. */
   readonly resources: readonly string[];
-  /** What the resources are, in the plural, for the description and the error. */
+  /** Plural name of the resources, for the description and the error. */
   readonly what: string;
-  /** How many policies it may take. */
+  /** Most policies to use. */
   readonly room: number;
 }
 
 /**
- * Allows roles to do something to exactly these resources, in as many managed policies as that takes.
+ * Allows roles an action on exactly these resources, in as few managed policies as possible.
  *
- * @returns how many it takes
+ * @returns the number of policies
  * @throws TooManyResourcesError
  */
 export function allowExactly(scope: Construct, id: string, permission: ExactPermission): number {
-  // An order that does not change with the order of the file.
+  // Sorted, independent of the order in the file.
   const resources = [...new Set(permission.resources)].toSorted();
   const policies = packed(resources);
   if (policies.length > permission.room)

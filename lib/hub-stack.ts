@@ -37,7 +37,7 @@ import { type HubPlace, spokesOf } from './spokes-of.ts';
 
 /** How often every cluster is swept. */
 const TICK = Duration.seconds(HUB_SIZES.tickSeconds);
-/** Orders first, discovery in the rest of the minute. */
+/** Orders first, then discovery in the rest of the minute. */
 const DISPATCH_TIMEOUT = Duration.seconds(HUB_SIZES.dispatch.timeoutSeconds);
 
 export interface HubStackProps extends StackProps {
@@ -46,9 +46,9 @@ export interface HubStackProps extends StackProps {
 }
 
 /**
- * Everything that runs in the one account that watches the fleet: a schedule that starts dispatch every minute, lanes with a queue of
- * orders and the sweep that carries them out, report that folds what became of them, alarms that ring when any of it stops or a cluster is not well, and notify,
- * which tells people.
+ * The hub, in the one account that watches the fleet: a schedule that starts dispatch every minute, lanes with a queue
+ * of orders and the sweep that executes them, report that folds their outcomes, alarms that fire when any of it stops
+ * or a cluster is unhealthy, and notify, which sends messages to people.
  */
 export class HubStack extends Stack {
   constructor(scope: Construct, id: string, { fleet, ...props }: HubStackProps) {
@@ -66,8 +66,8 @@ export class HubStack extends Stack {
     const { outcomes, starts, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, architecture, key });
     const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, architecture, key });
 
-    // Spoke accounts and access entries name these roles, before and after the stack is replaced: a name that CloudFormation
-    // chooses would have to be carried there by hand each time.
+    // Spoke accounts and access entries name these roles, also after the stack is replaced: a generated name would have
+    // to be copied there by hand each time.
     const sweepRole = functionRole(this, 'SweepRole', roleName(this, 'sweep'));
     const dispatchRole = functionRole(this, 'DispatchRole', roleName(this, 'dispatch'));
 
@@ -144,7 +144,8 @@ export class HubStack extends Stack {
         ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
         : undefined;
 
-    // Whatever policies of the account say: orders are an instruction to a role that every cluster trusts, and outcomes are what people see.
+    // Overrides policies of the account: orders are instructions to a role that every cluster trusts, and outcomes are
+    // what people see.
     outcomes.addToResourcePolicy(
       onlyBy([dispatchRole, sweepRole], { actions: ['sqs:SendMessage'], resources: [outcomes.queueArn] }),
     );
@@ -244,8 +245,8 @@ interface HubParts {
 }
 
 /**
- * Two queues are not among them. That of hints: its messages wait for minutes on purpose, and one that is lost costs a minute. That of the starts of report: its heartbeat says
- * whether they come.
+ * Without two queues. Messages of the queue of hints wait for minutes on purpose, and a lost one costs a minute. The
+ * heartbeat of report shows whether its starts arrive.
  */
 function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubParts): WatchedHub {
   return {

@@ -9,7 +9,7 @@ type FleetWithSecrets = Pick<Fleet, 'clusters' | 'managementClusters'>;
 /**
  * Allows a role to read exactly the secrets that the fleet names, by complete ARN.
  *
- * @param room how many managed policies the role has left
+ * @param room managed policies left for the role
  * @throws TooManyResourcesError
  */
 export function allowReadingKubeconfigs(

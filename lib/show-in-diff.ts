@@ -2,8 +2,8 @@ import type { Stack } from 'aws-cdk-lib/core';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 
 /**
- * The configuration travels beside the bundles, where a difference shows as a new hash only. In the metadata of the template, one
- * entry a field, `cdk diff` shows what changes: `Policy default, mode: "enforce" to "observe"`.
+ * The configuration is deployed beside the bundles, where a change only shows as a new hash. With one metadata entry
+ * for each field, `cdk diff` shows the change: `Policy default, mode: "enforce" to "observe"`.
  */
 export function showInDiff(stack: Stack, fleet: Fleet): void {
   const show = (what: string, fields: object): void => {

@@ -10,7 +10,7 @@ export interface SpokeStackProps extends StackProps {
   readonly spoke: Spoke;
   /** The sweep may update node groups. @default false */
   readonly nodeGroups?: boolean;
-  /** Defaults of the parameters. @default without default: the parameters must be given */
+  /** Defaults of the parameters. @default none: the parameters must be given */
   readonly hubRoles?: HubRoles | undefined;
 }
 
@@ -20,9 +20,9 @@ export interface HubRoles {
 }
 
 /**
- * What a spoke account has: a role that reads its EKS clusters and instances, and updates node groups where fleet.yaml wants that, for exactly two roles of the hub, and access entries for
- * the hub's sweep role. Nothing runs there. No assets and no bootstrap: `aws cloudformation deploy` and StackSets take the template as it is,
- * for any account and Region.
+ * A spoke account: a role that reads its EKS clusters and instances, and updates node groups if fleet.yaml says so, for
+ * exactly two roles of the hub, and access entries for the hub's sweep role. Nothing runs there. No assets and no
+ * bootstrap: `aws cloudformation deploy` and StackSets take the template unchanged, for any account and Region.
  */
 export class SpokeStack extends Stack {
   constructor(scope: Construct, id: string, { spoke, nodeGroups = false, hubRoles, ...props }: SpokeStackProps) {
@@ -43,7 +43,7 @@ export class SpokeStack extends Stack {
   #roleParameter(id: string, value: string | undefined): string {
     return new CfnParameter(this, id, {
       description: `The output ${id.replace('Hub', '')} of the hub's stack`,
-      // No wildcard: the ARN stands in a condition, where one would be a pattern.
+      // No wildcard: in a condition it would be a pattern.
       allowedPattern: String.raw`arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+`,
       default: value,
     }).valueAsString;
@@ -71,10 +71,12 @@ export class SpokeStack extends Stack {
   }
 
   /**
-   * Trusts the account of the hub, under the condition that the caller has the ARN of one of two roles. A role that is the principal itself is kept as its unique id, so that a hub that is made again
-   * would be refused. Source: IAM User Guide, "AWS JSON policy elements: Principal".
+   * Trusts the hub's account on the condition that the caller is one of two role ARNs. IAM stores a role principal as
+   * its unique id, so a hub that was deleted and created again would be rejected. Source: IAM User Guide, "AWS JSON
+   * policy elements: Principal".
    *
-   * Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS".
+   * Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in
+   * AWS STS".
    */
   #trust(
     hub: HubRoles,

@@ -1,17 +1,20 @@
 import { type EksDiscovery, type HubOptions, SELF } from '../lambdas/config/fleet.ts';
 
-/** Where the hub is deployed to, as far as fleet.yaml says. Never what the credentials of the deployment are: names must not depend on them. */
+/**
+ * Account and Region of the hub, if fleet.yaml has them. Never from the credentials of the deployment: names must not
+ * depend on them.
+ */
 export type HubPlace = Pick<HubOptions, 'account' | 'region'>;
 
-/** What one account has to have in one Region. */
+/** The resources needed in one Region of an account. */
 export interface Spoke {
   /** Twelve digits, or `self`. */
   readonly account: string;
   /** A name, or `self`. */
   readonly region: string;
-  /** IAM is global: only one Region of an account has any, and none is needed in the account of the hub. */
+  /** IAM is global: only one Region of an account has roles, and the hub's account needs none. */
   readonly roles: readonly SpokeRoleOptions[];
-  /** Clusters there that the hub's sweep role gets an access entry of. */
+  /** Clusters that get an access entry for the hub's sweep role. */
   readonly accessEntries: readonly string[];
 }
 
@@ -23,7 +26,7 @@ export interface SpokeRoleOptions {
   readonly regions: readonly string[];
 }
 
-/** All places where something has to be made, that of the hub among them, in the order of the file. */
+/** All places with resources, the hub's included, in the order of the file. */
 export function spokesOf(discovery: readonly EksDiscovery[], hub: HubPlace): readonly Spoke[] {
   const places = discovery.flatMap((entry) =>
     entry.accounts.flatMap((account) =>
@@ -37,7 +40,7 @@ export function spokesOf(discovery: readonly EksDiscovery[], hub: HubPlace): rea
   const spokes = new Map<string, Spoke>();
   for (const { account, region } of places) {
     const ofAccount = places.filter((place) => place.account === account);
-    // What is `self` to the role is its own Region where that is not known here, so it has to be in that one.
+    // If the hub's Region is unknown here, `self` is the role's own Region, so the role must be in that one.
     const first = ofAccount.find((place) => place.region === SELF) ?? ofAccount[0];
     const here = ofAccount.filter((place) => place.region === region);
     spokes.set(`${account}/${region}`, {

@@ -1,7 +1,7 @@
 import { ACCOUNT_ID, LANE_NAME, REGION_NAME } from '../identifiers.ts';
 import { DEFAULT_LANE, SELF } from './fleet.ts';
 
-// The forms that AWS gives to its names. A wrong one is refused here, not half an hour later by CloudFormation.
+// Formats of AWS names. A wrong one is rejected here, not half an hour later by CloudFormation.
 
 /** Twelve digits, or `self`. */
 export const ACCOUNT = orSelf(ACCOUNT_ID);
@@ -27,25 +27,25 @@ export const SECURITY_GROUP_ID = /^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 const TAG_CHARACTERS = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const TAG_FORM = 'letters, digits, spaces and any of _ . : / = + - @';
 
-/** What is wrong with the key of a tag, or undefined. Source: EKS API Reference, Tag; STS API Reference, Tag. */
+/** The problem of a tag's key, or undefined. Source: EKS API Reference, Tag; STS API Reference, Tag. */
 export function tagKeyProblem(key: string): string | undefined {
   if (key.length >= 1 && key.length <= 128 && TAG_CHARACTERS.test(key)) return undefined;
   return `cannot be the key of a tag; use 1 to 128 ${TAG_FORM}`;
 }
 
-/** What is wrong with the value of a tag, or undefined. */
+/** The problem of a tag's value, or undefined. */
 export function tagValueProblem(value: string): string | undefined {
   if (value.length <= 256 && TAG_CHARACTERS.test(value)) return undefined;
   return `cannot be the value of a tag; use at most 256 ${TAG_FORM}`;
 }
 
-/** What is wrong with the key of a session tag, or undefined. */
+/** The problem of a session tag's key, or undefined. */
 export function sessionTagKeyProblem(key: string): string | undefined {
   if (/^aws:/i.test(key)) return 'begins with aws:, which AWS keeps for itself; write another key';
   return tagKeyProblem(key);
 }
 
-/** What is wrong with the name of a lane, or undefined. */
+/** The problem of a lane's name, or undefined. */
 export function laneNameProblem(lane: string): string | undefined {
   if (lane === DEFAULT_LANE) return 'is the built-in lane outside of every VPC; give this one another name';
   if (!LANE_NAME.test(lane))

@@ -4,9 +4,9 @@ const WIDEST = { 4: 8, 6: 32 } as const;
 const IPV4_MAPPED = /^0{80}1{16}/;
 
 /**
- * What is wrong with an address range of the configuration, or undefined.
+ * The problem of an address range in the configuration, or undefined.
  *
- * Ranges wider than /8 (IPv4) and /32 (IPv6) are refused: no owner of nodes holds one, and a slip of the keyboard does.
+ * Ranges wider than /8 (IPv4) and /32 (IPv6) are rejected as typing errors: no owner of nodes has one.
  */
 export function cidrProblem(text: string): string | undefined {
   const [, network = '', length = ''] = /^([^/%]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];

@@ -1,7 +1,7 @@
 import { type Fleet, SELF } from './fleet.ts';
 import type { RuleProblem } from './written.ts';
 
-/** What keeps a fleet that is valid in itself from being deployed. Pure. Each says what to write. */
+/** Problems that prevent the deployment of an otherwise valid fleet, each with its remedy. Pure. */
 export function deployProblems({ discovery, hub }: Fleet): readonly RuleProblem[] {
   const foreign = [...new Set(discovery.flatMap(({ accounts }) => accounts))].filter(
     (account) => account !== SELF && account !== hub.account,

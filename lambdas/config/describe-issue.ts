@@ -4,7 +4,7 @@ import { printable } from '../printable.ts';
 import { bare } from './written.ts';
 import type { Path } from './yaml-values.ts';
 
-/** Wording of the issues for which the schema has no sentence of its own. */
+/** Texts for issues without a sentence in the schema. */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   const { input } = issue;
   if (issue.code === 'invalid_type')
@@ -27,7 +27,7 @@ function describeChoice(input: unknown, values: readonly z.core.util.Primitive[]
   return `"${printable(input, 60)}" is not known here; ${suggest(input, allowed) ?? `write ${choice}`}`;
 }
 
-/** An unknown key, with the known one it may stand for. `path` ends in the key. */
+/** An unknown key, with the known one that it may mean. `path` ends in the key. */
 export function describeUnknownKey(schema: z.ZodType, path: Path): string {
   const key = String(path.at(-1));
   const known = keysAt(schema, path.slice(0, -1));

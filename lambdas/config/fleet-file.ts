@@ -14,8 +14,8 @@ import { Recovery, recoveryRules } from './sections/recovery.ts';
 import { Rollouts, rolloutRules } from './sections/rollouts.ts';
 import { type RuleProblem, Written } from './written.ts';
 
-// A section is one file: its schema with every rule about a single value and what becomes of it, and its rules about several values. The wording of type errors,
-// misspelled words and missing or unknown keys is in describe-issue.ts.
+// Each section is one file: its schema with every rule about a single value and its conversion, and its rules about
+// several values. Texts for type errors, misspellings and missing or unknown keys are in describe-issue.ts.
 
 /** `fleet.yaml`, version 1. */
 export const FleetFile = z
@@ -53,7 +53,7 @@ export const FleetFile = z
 
 export type ReadFleet = z.output<typeof FleetFile>;
 
-/** What is wrong with more than one value of a file. Takes any value; what has no valid shape is skipped. */
+/** Problems about several values of a file. Takes any value; parts of invalid shape are skipped. */
 export function brokenRules(value: unknown): readonly RuleProblem[] {
   const problems: RuleProblem[] = [];
   const file = new Written<typeof FleetFile>(FleetFile, value, problems);

@@ -14,14 +14,14 @@ export type { FleetMonitoring } from './sections/monitoring.ts';
 export type { ExpiredServerOfCluster } from './sections/recovery.ts';
 export type { FleetRollouts } from './sections/rollouts.ts';
 
-// Without zod: what needs no file does not load it.
+// Without zod, so that users without a file do not load it.
 
 /** A valid `fleet.yaml` after defaults: plain data, safe to serialize as JSON. */
 export type Fleet = ReadOnly<ReadFleet>;
 
 /** The account, or the Region, that certmarshal is deployed to. */
 export const SELF = 'self';
-/** The lane that needs no entry: functions outside a VPC. */
+/** The implicit lane: functions outside a VPC. */
 export const DEFAULT_LANE = 'default';
 
 /** Of a file that says nothing about it. */

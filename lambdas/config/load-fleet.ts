@@ -16,16 +16,16 @@ export type ParsedFleet =
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /**
- * Reads the text of a `fleet.yaml`. Pure, and a value for every text: the fleet with all defaults filled in, or every problem of the
- * file in the order of its lines. When the text is not YAML, only that is reported.
+ * Reads the text of a `fleet.yaml`. Pure, with a result for every text: the fleet with all defaults, or every problem
+ * of the file in the order of its lines. If the text is not YAML, only that is reported.
  *
- * @param fileName how problems name the file
+ * @param fileName name of the file in problems
  */
 export function parseFleet(text: string, fileName: string): ParsedFleet {
   return parsed(text, fileName, () => []);
 }
 
-/** The same, with what keeps a fleet from being deployed: the rules of `cdk synth`. */
+/** The same, plus the rules for a deployment, which `cdk synth` uses. */
 export function parseDeployableFleet(text: string, fileName: string): ParsedFleet {
   return parsed(text, fileName, deployProblems);
 }
@@ -49,7 +49,7 @@ function parsed(text: string, fileName: string, rules: (fleet: Fleet) => readonl
 
 type ReadableYaml = Extract<YamlFile, { ok: true }>;
 
-/** A value that may be of two kinds: what is wrong with it is said of the kind that it is. */
+/** For a value of several possible kinds: reports only problems of the kind that it has. */
 function ofItsKind(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const kind = issue.errors.find(
@@ -58,7 +58,7 @@ function ofItsKind(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return (kind ?? issue.errors[0] ?? []).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** What has the wrong type also has a wrong size. */
+/** A value of the wrong type also has a wrong size. */
 function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
   const wrongTypes = new Set(issues.flatMap(({ code, path }) => (code === 'invalid_type' ? [path.join('/')] : [])));
   return issues.filter(
@@ -82,7 +82,7 @@ function at(yaml: ReadableYaml, path: Path, message: string, place?: 'key'): Tex
 }
 
 function sorted(problems: readonly TextProblem[], file: string): readonly ConfigProblem[] {
-  // An alias shows what is wrong with its anchor once more.
+  // An alias would repeat the problem of its anchor.
   const unique = new Map(problems.map((problem) => [JSON.stringify(problem), { file, ...problem }]));
   return [...unique.values()].toSorted(
     (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : Number(a.message > b.message)),

@@ -1,9 +1,9 @@
-/** One thing that is wrong with a configuration file. Lines and columns count from 1. */
+/** One problem of a configuration file. Lines and columns count from 1. */
 export interface ConfigProblem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** What is wrong and what to write instead. */
+  /** The problem and what to write instead. */
   readonly message: string;
 }
 
@@ -12,7 +12,7 @@ export function formatProblems(problems: readonly ConfigProblem[]): string {
   return problems.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n');
 }
 
-/** Thrown by callers of `parseFleet` that cannot go on without a fleet. Its message lists every problem. */
+/** Thrown by callers of `parseFleet` that need a fleet. Its message lists every problem. */
 export class FleetConfigError extends Error {
   override readonly name = 'FleetConfigError';
   readonly problems: readonly ConfigProblem[];

@@ -9,7 +9,7 @@ export const NameSelection = z.strictObject({
     .meta({ description: 'Any of these names. * stands for any characters.', examples: [['*-prod']] }),
 });
 
-/** A selection that says nothing selects every cluster; an `exclude` that says nothing is to exclude none. */
+/** An empty selection selects every cluster; an empty `exclude` excludes none. */
 export function noneByDefault<S extends z.output<typeof NameSelection>>(said: S): S {
   return Object.keys(said).length === 0 ? { ...said, names: [] } : said;
 }
@@ -22,7 +22,7 @@ interface Selecting {
   };
 }
 
-/** Whether a name is not selected by the names of `include` and `exclude`; while one of these is wrong, none is said to be left out. */
+/** Whether the names of `include` and `exclude` reject a name; false while one of these is invalid. */
 export function leftOutOf(selecting: Selecting): (name: string) => boolean {
   const include = selecting.at('include').pick('names');
   const exclude = selecting.at('exclude').pick('names');

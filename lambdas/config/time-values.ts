@@ -3,13 +3,13 @@ import { didYouMean } from '../did-you-mean.ts';
 import { WEEKDAYS } from '../window/window.ts';
 import { distinct, list, matching, refusing, text } from './values.ts';
 
-// Schemas of times, each with the sentence for what is wrong.
+// Schemas of times, each with its error text.
 
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const INSTANT_FORM = 'a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
 
-/** RFC 3339; without a zone nobody could say when that is. */
+/** RFC 3339; without a zone the time would be ambiguous. */
 export const instant = refusing(
   matching(INSTANT_FORM, INSTANT, `is not a time as RFC 3339 writes it; write ${INSTANT_FORM}`),
   (value) =>
@@ -38,14 +38,14 @@ export const timeZone = refusing(text('a time zone, for example Europe/Berlin'),
 function timeZoneProblem(name: string): string | undefined {
   const canonical = canonicalZone(name);
   if (canonical === name) return undefined;
-  // Intl does not mind upper and lower case; EventBridge Scheduler does.
+  // Intl ignores case; EventBridge Scheduler does not.
   const near = canonical?.toLowerCase() === name.toLowerCase() ? canonical : undefined;
   if (canonical !== undefined && near === undefined) return undefined;
   const meant = near ?? didYouMean(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
   return `is not a time zone; ${meant === undefined ? 'write its IANA name, for example Europe/Berlin or UTC' : `did you mean "${meant}"?`}`;
 }
 
-/** Undefined for what is none, also for an offset: that has no summer. */
+/** Undefined for an invalid zone, and for an offset, which has no daylight saving time. */
 function canonicalZone(name: string): string | undefined {
   if (!/^[A-Za-z]/.test(name)) return undefined;
   try {

@@ -8,12 +8,12 @@ import { kindOf } from './describe-issue.ts';
 import { DURATION, formatDuration, parseDuration } from './duration.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 
-// Schemas of single values that more than one section of fleet.yaml has, each with the sentence for what is wrong.
+// Schemas of values shared by several sections of fleet.yaml, each with its error text.
 
 /**
- * A section of the file. One with nothing but comments below its key is null, and means what one that says nothing does.
+ * A section of the file. A section with only comments is null, and means its default.
  *
- * @param nothing what that one would be
+ * @param nothing the default
  */
 export function section<S extends z.ZodType>(schema: S, nothing: z.input<S>) {
   return schema.nullish().transform((said): z.output<S> => said ?? schema.parse(nothing));
@@ -23,7 +23,7 @@ interface Said {
   readonly input?: unknown;
 }
 
-/** The sentence for a value that is missing or of another kind. */
+/** The text for a missing value, or one of another type. */
 export function wanted(form: string) {
   return { error: ({ input }: Said) => (input === undefined ? `missing; ${form}` : `${form}, not ${kindOf(input)}`) };
 }
@@ -37,7 +37,7 @@ export function whole(form: string) {
   return z.int({ ...wanted(form), abort: true });
 }
 
-/** A part of a whole that is neither nothing nor all of it. */
+/** A share between 0 and 1, both excluded. */
 export function share(form: string) {
   return z.number(wanted(form)).gt(0, wanted(form)).lt(1, wanted(form));
 }
@@ -48,7 +48,7 @@ export function text(what: string): z.ZodString {
 }
 
 /**
- * Refuses a value with which something is wrong.
+ * Rejects an invalid value.
  *
  * @param problem the end of a sentence that begins with the value, or undefined
  * @param say how the sentence names the value
@@ -87,7 +87,7 @@ export function list<S extends z.ZodType>(items: S) {
   return z.array(items).min(1);
 }
 
-/** @param problem of a list that has something twice */
+/** @param problem for a list with duplicates */
 export function distinct<S extends z.ZodArray>(items: S, problem: string): S {
   return items.refine((all) => new Set(all).size === all.length, { error: `${problem}; keep one of the two` });
 }
@@ -98,7 +98,7 @@ export function name(what: string) {
   return matching(`the name of the ${what}`, CLUSTER_NAME, `cannot name a ${what}; ${NAME_FORM}`);
 }
 
-/** The same characters as those of a name: ids of clusters that are found have slashes, so they never collide. */
+/** Characters as in a name: ids of discovered clusters have slashes, so they never collide. */
 export const clusterId = matching('an id of the cluster', CLUSTER_NAME, `cannot be the id of a cluster; ${NAME_FORM}`);
 
 const SECRET_FORM =
@@ -106,12 +106,12 @@ const SECRET_FORM =
 
 const STORE = 'store it with certmarshal credentials create --store secretsmanager:NAME';
 
-/** The value is never shown: whoever pastes the kubeconfig itself here must not find it in a log. */
+/** The value is never printed: a kubeconfig pasted here by mistake must not appear in a log. */
 export const secretArn = z
   .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}` : notASecret(input)) })
   .regex(SECRET_ARN, { error: ({ input }) => notASecret(input) });
 
-/** By what it looks like. */
+/** Chosen by its shape. */
 function notASecret(value: unknown): string {
   if (typeof value === 'object' && value !== null) return `this is a section, maybe the kubeconfig itself; ${PASTED}`;
   const written = String(value);
@@ -141,7 +141,7 @@ export const namespace = matching(
   'cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
 );
 
-/** Of the Cluster object of one cluster, and of all that Cluster API has for it. */
+/** Namespace of the Cluster of one cluster, and of all its Cluster API objects. */
 export const clusterNamespace = namespace.prefault(DEFAULT_NAMESPACE).meta({
   description:
     'Namespace of the Cluster object of Cluster API, its Machines and its Secrets, in the management cluster. Objects in other namespaces do not count for this cluster. Default: eksa-system, where EKS Anywhere keeps them.',
@@ -154,24 +154,24 @@ export const eksAnywhereNamespace = namespace.exactOptional().meta({
   examples: ['default'],
 });
 
-/** Each once: two Clusters of one name would be one that is seen twice. */
+/** Each once: a duplicate namespace would show every Cluster twice. */
 export const namespaces = distinct(list(namespace).max(MAX_NAMESPACES), 'a namespace is there twice');
 
-/** `*` may stand four times: matching takes more steps with each. */
+/** At most four `*`: matching takes more steps with each. */
 export const clusterGlob = matching(
   'a cluster name, in which * stands for any characters',
   /^(?=.{1,100}$)[A-Za-z0-9._-]*(?:\*[A-Za-z0-9._-]*){0,4}$/,
   'is not a pattern of cluster names; use letters, digits, "-", "_", "." and at most four "*", which stands for any characters',
 );
 
-/** Over ids too, which have slashes where a cluster was found. */
+/** For ids too, which have slashes for discovered clusters. */
 export const fleetGlob = matching(
   'the name or the id of a cluster, in which * stands for any characters',
   /^(?=.{1,200}$)[A-Za-z0-9._/:-]*(?:\*[A-Za-z0-9._/:-]*){0,4}$/,
   'is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
 );
 
-/** The name of a lane; that there is one is a rule of the file. */
+/** The name of a lane; a rule of the file checks its existence. */
 export const laneName = text('the name of a lane');
 
 export const laneOfCluster = laneName
@@ -181,12 +181,12 @@ export const laneOfCluster = laneName
 const NO_UUID =
   'is not a UUID, and EKS Anywhere creates one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
 
-/** What is wrong with the id that aws-iam-authenticator has on EKS Anywhere, or undefined. */
+/** The problem of an aws-iam-authenticator id of EKS Anywhere, or undefined. */
 export function authenticatorIdProblem(id: string): string | undefined {
   return isAuthenticatorUuid(id) ? undefined : NO_UUID;
 }
 
-/** How far the audit of a cluster goes beyond what needs no further rights. */
+/** Opt-ins of the audit of a cluster that need further rights. */
 export const auditOptIns = {
   auditSecrets: z
     .boolean()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { printable } from '../printable.ts';
 import type { Path } from './yaml-values.ts';
 
-/** Something that is wrong with more than one value. */
+/** A problem about several values. */
 export interface RuleProblem {
   readonly path: Path;
   readonly message: string;
@@ -22,7 +22,7 @@ type Field<Shape, Key extends string> = Shape extends Readonly<Record<Key, infer
 type Picked<S, K extends string> = Pick<z.output<z.ZodObject<Fields<S>>>, K & keyof z.output<z.ZodObject<Fields<S>>>>;
 type Entry<S> = Bare<S> extends z.ZodArray<infer Element> ? Element : never;
 
-/** A schema without what makes it optional, or of another form once it is read; of the kinds that a value may be of, the one that has keys. */
+/** Unwraps a schema from optional and transform; of a union, the member with keys. */
 export function bare(schema: unknown): unknown {
   if (schema instanceof z.ZodPipe) return bare(schema.in);
   if (schema instanceof z.ZodUnion) return schema.options.find((option) => option instanceof z.ZodObject);
@@ -35,8 +35,8 @@ export function bare(schema: unknown): unknown {
 }
 
 /**
- * What stands at one place of the file, valid or not, with the schema of that place. A rule about several values reads only those, so that a mistake elsewhere
- * hides nothing: zod asks no refinement about a value of which some part is refused.
+ * A place in the file, valid or not, with its schema. A rule about several values reads only those, so that a mistake
+ * elsewhere hides nothing: zod runs no refinement on a value with an invalid part.
  */
 export class Written<S> {
   readonly #schema: unknown;
@@ -65,19 +65,19 @@ export class Written<S> {
     return this.#value === undefined;
   }
 
-  /** Undefined where it is no text. */
+  /** Undefined if it is not text. */
   get text(): string | undefined {
     return typeof this.#value === 'string' ? this.#value : undefined;
   }
 
-  /** Undefined where it is wrong. */
+  /** Undefined if invalid. */
   get valid(): z.output<S> | undefined {
     const read = this.#schema instanceof z.ZodType ? this.#schema.safeParse(this.#value) : undefined;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `at` and `list` give each value its schema
     return read?.data as z.output<S> | undefined;
   }
 
-  /** Undefined where it is no list. */
+  /** Undefined if it is not a list. */
   get list(): readonly Written<Entry<S>>[] | undefined {
     const schema = bare(this.#schema);
     if (!Array.isArray(this.#value) || !(schema instanceof z.ZodArray)) return undefined;
@@ -99,7 +99,7 @@ export class Written<S> {
       : this.#inside(undefined, undefined, key);
   }
 
-  /** These fields; undefined where one of them is wrong. */
+  /** These fields; undefined if one is invalid. */
   pick<K extends KeyOf<Fields<S>>>(...keys: readonly K[]): Picked<S, K> | undefined {
     if (!isSection(this.#value)) return undefined;
     const fields: Record<string, unknown> = {};
@@ -115,7 +115,7 @@ export class Written<S> {
     return fields as Picked<S, K>;
   }
 
-  /** Adds a problem of this value, or of what is `below` in it. */
+  /** Adds a problem of this value, or of the value at `below`. */
   refuse(message: string, ...below: Path): void {
     this.#problems.push({ path: [...this.#path, ...below], message });
   }
@@ -135,7 +135,7 @@ function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Each entry with a key that an entry before it has, with the first of those. */
+/** Each entry whose key an earlier entry has, with the first of those. */
 export function repeats<T>(
   entries: readonly T[],
   keyOf: (entry: T) => string | undefined,
@@ -155,13 +155,13 @@ interface Named extends Pick<Written<unknown>, 'place' | 'refuse'> {
   at: (key: 'name') => { readonly valid: string | undefined };
 }
 
-/** Refuses a name that an entry before has too. */
+/** Rejects a name that an earlier entry has. */
 export function distinctNames(entries: readonly Named[]): void {
   for (const [again, { place }, name] of repeats(entries, (entry) => entry.at('name').valid))
     again.refuse(`"${name}" is the name of ${place} too; give each its own name`, 'name');
 }
 
-/** Refuses what lists have twice, at its second place. */
+/** Rejects duplicates in lists, at the second place. */
 export function distinctEntries(...lists: readonly Written<z.ZodType<readonly string[]>>[]): void {
   for (const { entries } of lists)
     for (const [again, , text] of repeats(entries, (entry) => entry.text))

@@ -7,11 +7,14 @@ import { keysOf } from '../tables/keys.ts';
 import { type Contract, list, lossy, printed } from './contract.ts';
 import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
 
-/** Findings in a summary; the snapshot has all of them. */
+/** Most findings in a summary; the snapshot has all. */
 export const MAX_SUMMARY_FINDINGS = 20;
-/** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
+/**
+ * Most kinds of findings in one tally, 6 kB of JSON. Above this the class is dropped: codes and severities alone are
+ * fewer.
+ */
 export const MAX_TALLY = 60;
-/** Characters of each text in a summary; what is longer is cut, and whole in the snapshot. */
+/** Characters of each text in a summary; longer text is cut here, and whole in the snapshot. */
 export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
 
 const Class = z.enum(keysOf(CERTIFICATE_CLASSES));
@@ -19,43 +22,43 @@ const Code = z.enum(keysOf(FINDING_CODES));
 const Severity = z.enum(SEVERITIES);
 const Sources = list(z.enum(SOURCE_IDS), SOURCE_IDS.length);
 
-/** As it is kept and sent: what a person runs is made where it is shown, never read from what someone may have written. */
+/** The stored form, without commands: those are made for display, never read from a place that others could write. */
 export const KeptFinding = z.pipe(
   z.object({
     code: Code,
     severity: Severity,
     cluster: ClusterId,
-    /** What it is about: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
+    /** Its object: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
     object: printed(SUMMARY_LIMITS.object),
     what: z.optional(Class),
-    /** Where it was seen, when that is more than `object`: the first of `placeCount`. */
+    /** Where it was seen, if at more places than `object`: the first of `placeCount`. */
     places: z.optional(list(printed(SUMMARY_LIMITS.place), MAX_SUMMARY_FINDINGS)),
     placeCount: z.optional(Count),
     /** The whole story in one sentence, without a full stop. */
     message: printed(SUMMARY_LIMITS.message),
-    /** The first audit that found it, without a break. */
+    /** The first audit of the current, unbroken series that found it. */
     since: CertificateTime,
-    /** When it is due; absent where that is now, or not known. */
+    /** When it is due; absent if now or unknown. */
     due: z.optional(CertificateTime),
-    /** How old the newest successful look is, where it could not be looked at now. */
+    /** Time of the last successful read, if it could not be read now. */
     lastSeen: z.optional(CertificateTime),
     /** What or who renews the certificate. */
     renewedBy: z.optional(printed(SUMMARY_LIMITS.message)),
   }),
-  // Never a path that someone else wrote: people open it.
+  // Never a path from the stored object: people open it.
   z.transform((finding) => ({ ...finding, runbook: runbookOf(finding.code) })),
 );
 
-/** How many findings of one kind there are. A tally that would be too long names no classes. */
+/** The number of findings of one kind. A tally that would be too long has no classes. */
 const FindingTally = z.object({ code: Code, severity: Severity, what: z.optional(Class), count: Count });
 export type FindingTally = Contract<typeof FindingTally>;
 
-/** What two findings have in common that are counted together; sorts the worst first. */
+/** The key for counting findings together; sorts the worst first. */
 export function kindOf({ code, severity, what }: Omit<FindingTally, 'count'>): string {
   return `${SEVERITIES.indexOf(severity)} ${code} ${what ?? ''}`;
 }
 
-/** Of one class the certificate that ends first, and how many there are. */
+/** For one class, the certificate that expires first, and the number of certificates. */
 const ClassEnd = z.object({
   what: Class,
   count: Count,
@@ -65,10 +68,10 @@ const ClassEnd = z.object({
 });
 export type ClassEnd = Contract<typeof ClassEnd>;
 
-/** Approvers in a summary; the others are counted together. */
+/** Most approvers in a summary; the others are counted together. */
 export const MAX_APPROVERS = 8;
 
-/** How many kubelet serving certificates have which verdict. */
+/** Number of kubelet serving certificates by verdict. */
 const VerdictCounts = z.object({
   'names-another': Count,
   'not-proven': Count,
@@ -78,10 +81,10 @@ const VerdictCounts = z.object({
 } satisfies Record<IssuedVerdict, unknown>);
 export type VerdictCounts = Contract<typeof VerdictCounts>;
 
-/** What is said of the kubelet serving certificates that were issued, in all and by who approved them. */
+/** Verdicts on the issued kubelet serving certificates, in total and by approver. */
 const IssuedSummary = z.object({
   counts: VerdictCounts,
-  /** The reason of the approval; absent where only the certificate was seen, and of all further ones together. */
+  /** The reason of the approval; absent if only the certificate was seen, and for all further approvers together. */
   byApprover: list(
     z.object({ approvedBy: z.optional(printed(SUMMARY_LIMITS.place)), counts: VerdictCounts }),
     MAX_APPROVERS + 1,
@@ -98,26 +101,26 @@ const Summary = z.object({
   findingCount: Count,
   /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
   tally: lossy(list(FindingTally, MAX_TALLY)),
-  /** Absent where none was seen, and in a summary of an earlier version. */
+  /** Absent if none was seen, and in a summary of an earlier version. */
   issued: lossy(IssuedSummary),
-  /** Renewals of serving certificates that failed, as the kubelets of findings `RenewalErrors` count them. */
+  /** Failed renewals of serving certificates, as counted by the kubelets of findings `RenewalErrors`. */
   renewErrors: z.optional(Count),
   ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
   sources: z.object({ read: Sources, unread: Sources, off: Sources }),
   /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */
   snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
-  /** It did not know what was seen before: what is missing here may be there all the same. */
+  /** Earlier observations were unavailable: what is missing here may still exist. */
   partial: Flag,
 });
 
-/** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
+/** The newest audit of a cluster in the fleet index; its snapshot has the rest. */
 export const AuditSummary = z.pipe(
   Summary,
   z.transform((summary) => (isWhole(summary) ? summary : { ...summary, tally: undefined })),
 );
 export type AuditSummary = Contract<typeof Summary>;
 
-/** A tally counts every finding once, or is dropped: a kind that it does not have would count as gone. */
+/** A tally counts every finding once, or is dropped: a missing kind would count as resolved. */
 function isWhole({ tally, findingCount }: z.core.output<typeof Summary>): boolean {
   if (tally === undefined) return true;
   return (

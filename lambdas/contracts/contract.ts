@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 
-// An object that leaves a process is declared once, by a schema: it is the type, the reader and the bound.
+// An object that leaves a process is declared once, by a schema, which is its type, its reader and its bounds.
 
-/** A value as its schema gives it, read-only. */
+/** The type of a schema, read-only. */
 export type Contract<S extends z.core.$ZodType> = ReadOnly<z.core.output<S>>;
 
 export type ReadOnly<T> = T extends object ? { readonly [Key in keyof T]: ReadOnly<T[Key]> } : T;
@@ -10,8 +10,8 @@ export type ReadOnly<T> = T extends object ? { readonly [Key in keyof T]: ReadOn
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /**
- * Reads a value by its schema. Never throws: a value that does not fit is a problem that says where and what, and nothing of the content. Unknown fields are
- * dropped, so that two versions of certmarshal can be deployed one after the other.
+ * Reads a value by its schema. Never throws: an invalid value becomes a problem with place and reason, and nothing of
+ * the content. Unknown fields are dropped, so that two versions of certmarshal can be deployed one after the other.
  *
  * @param name of the whole value, with its article
  */
@@ -22,17 +22,17 @@ export function read<S extends z.ZodMiniType>(schema: S, value: unknown, name = 
   return { ok: false, problem: first === undefined ? `${name} is not valid` : problemOf(first, name) };
 }
 
-/** One thing that is wrong. */
+/** One problem. */
 export interface Wrong {
-  /** The field of the whole value where it is; empty for the whole. */
+  /** Its field within the value; empty for the whole. */
   readonly field: string;
   /** `is not a whole number` */
   readonly problem: string;
-  /** The texts it may be, where these are few. */
+  /** The allowed texts, if few. */
   readonly choices?: readonly string[];
 }
 
-/** {@link read}, for people who wrote the value: all that is wrong with it. */
+/** {@link read}, for values that people wrote: returns all problems. */
 export function readWhole<S extends z.ZodMiniType>(
   schema: S,
   value: unknown,
@@ -74,12 +74,12 @@ export function readJson<S extends z.ZodMiniType>(schema: S, body: string, most:
   return read(schema, value);
 }
 
-/** A part that is dropped when it does not fit; the rest of its object stays. */
+/** An optional part: dropped if invalid, while the rest of its object stays. */
 export function lossy<S extends z.ZodMiniType>(part: S) {
   return z.catch(z.optional(part), undefined);
 }
 
-/** A list of at most `most` elements, of which those that do not fit are dropped. */
+/** A list of at most `most` elements; invalid ones are dropped. */
 export function lossyList<S extends z.ZodMiniType>(element: S, most: number) {
   return z.pipe(
     list(z.catch(z.nullable(element), null), most),
@@ -87,7 +87,7 @@ export function lossyList<S extends z.ZodMiniType>(element: S, most: number) {
   );
 }
 
-/** An object with at most `most` entries, of which those are dropped whose key or value does not fit. */
+/** An object with at most `most` entries; those with an invalid key or value are dropped. */
 export function lossyRecord<S extends z.ZodMiniType>(value: S, most: number, key = /^/) {
   return z.pipe(
     record(z.string(), z.catch(z.nullable(value), null), most),
@@ -105,7 +105,7 @@ export function list<S extends z.ZodMiniType>(element: S, most: number) {
   return z.array(element, problem).check(z.maxLength(most, problem));
 }
 
-/** An object with any keys that fit, at most `most` of them. */
+/** An object with any valid keys, at most `most` of them. */
 export function record<K extends z.ZodMiniType<string, string>, S extends z.ZodMiniType>(
   key: K,
   value: S,
@@ -127,7 +127,7 @@ export function text(most: number) {
   return z.string(problem).check(z.maxLength(most, problem));
 }
 
-/** Text of at most `most` characters that passed `printable`, which writes out each character that is not visible. */
+/** Text of at most `most` characters, escaped by `printable`. */
 export function printed(most: number) {
   return text(2 * most + 1);
 }

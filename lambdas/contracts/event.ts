@@ -3,7 +3,7 @@ import { ALARM_IDS, ALARM_SEVERITIES } from '../tables/alarms.ts';
 import { CLUSTER_STATES } from '../tables/cluster-states.ts';
 import type { Contract } from './contract.ts';
 
-// schema/event.schema.json is made of these, words included.
+// schema/event.schema.json is generated from these, with their descriptions.
 
 const version = z
   .literal(1)
@@ -62,7 +62,7 @@ export const DigestEvent = z
   .object({
     version,
     at: time(),
-    /** The first line of what people get. */
+    /** The first line of the message to people. */
     story,
     counts: z.optional(z.record(z.enum(CLUSTER_STATES), count).check(z.describe('Clusters by state.'))),
     critical: ids('Ids of clusters, the first 100.'),
@@ -93,7 +93,7 @@ export type DigestEvent = Contract<typeof DigestEvent>;
 /** `detail` of every event of EventBridge with source `certmarshal`. */
 export const EventDetail = z.union([AlarmEvent, DigestEvent]).check(z.describe('What certmarshal tells EventBridge.'));
 
-/** What subscribers of SNS get over HTTPS, SQS, Lambda and Firehose. */
+/** The message for SNS subscriptions over HTTPS, SQS, Lambda and Firehose. */
 export const NotificationDocument = z
   .object({
     version,

@@ -5,24 +5,27 @@ import type { Contract } from './contract.ts';
 import { AnyTime, CertificateClassName, harmless, harmlessTexts, Name, Place, Sentence } from './observation.ts';
 import { Count } from './values.ts';
 
-/** Something that will expire, has expired, or is not known. Plain data; `code` and `object` together name it from one audit to the next. */
+/**
+ * A certificate or state that will expire, has expired, or is unknown. Plain data; `code` and `object` together
+ * identify it across audits.
+ */
 export const ExpiryFinding = z.object({
   code: z.enum(keysOf(FINDING_CODES)),
   severity: z.enum(SEVERITIES),
   cluster: Name,
-  /** What it is about: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
+  /** Its object: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
   object: Place,
   what: z.optional(CertificateClassName),
-  /** Where it was seen, when that is more than `object`: the first of `placeCount`. */
+  /** Where it was seen, if at more places than `object`: the first of `placeCount`. */
   places: z.optional(harmlessTexts(400, 20)),
   placeCount: z.optional(Count),
   /** The whole story in one sentence, without a full stop. */
   message: Sentence,
-  /** RFC 3339: the first audit that found it, without a break. */
+  /** The first audit of the current, unbroken series that found it. RFC 3339. */
   since: AnyTime,
-  /** When it is due; absent where that is now, or not known. */
+  /** When it is due; absent if now or unknown. */
   due: z.optional(AnyTime),
-  /** How old the newest successful look is, where it could not be looked at now. RFC 3339. */
+  /** Time of the last successful read, if it could not be read now. RFC 3339. */
   lastSeen: z.optional(AnyTime),
   /** What or who renews the certificate. */
   renewedBy: z.optional(Name),
@@ -33,5 +36,5 @@ export const ExpiryFinding = z.object({
 });
 export type ExpiryFinding = Contract<typeof ExpiryFinding>;
 
-/** As it is kept and sent: what a person runs is made where it is shown, never read from what someone may have written. */
+/** The stored form, without commands: those are made for display, never read from a place that others could write. */
 export type KeptFinding = Omit<ExpiryFinding, 'command'>;

@@ -11,11 +11,11 @@ import { Count, Flag, Instant, Time } from './values.ts';
 const MAX_CLUSTERS = 100_000;
 const MAX_FINDINGS = 100;
 
-/** A problem, and since when it is there without a break. */
+/** A problem, and the start of its unbroken series. */
 const Finding = z.extend(Problem, { since: Time });
 export type Finding = Contract<typeof Finding>;
 
-/** What is known of the rollout of a cluster, and since when its state is that without a break. */
+/** The rollout of a cluster, and the unbroken start of its current state. */
 const IndexedRollout = z.extend(RolloutSummary, { since: Time });
 export type IndexedRollout = Contract<typeof IndexedRollout>;
 
@@ -36,11 +36,11 @@ const IndexedCluster = z.extend(
     sweptAt: Time,
     /** The last sweep that knew `server`. */
     serverAt: z.optional(Time),
-    /** The last sweep that tried to reach the cluster, whatever came of it. */
+    /** The last sweep that tried to reach the cluster, successful or not. */
     triedAt: z.optional(Time),
-    /** The last sweep in which it held the thread or spent its processor time. */
+    /** The last sweep in which it held the thread or used up its processor time. */
     heavyAt: z.optional(Time),
-    /** The last sweep that could list the requests; absent when there was none. */
+    /** The last sweep that could list the requests; absent if none did. */
     readableAt: z.optional(Time),
     /** The last sweep that read, judged and wrote everything. */
     completeAt: z.optional(Time),
@@ -50,29 +50,34 @@ const IndexedCluster = z.extend(
       z.object({
         readAt: Time,
         clusters: list(WorkloadCluster, MAX_WORKLOAD_CLUSTERS),
-        /** There are more of them: nothing may be concluded from one that is not among them. */
+        /** Truncated: a missing one proves nothing. */
         cut: Flag,
       }),
     ),
-    /** What became of its requests, for the objective. */
+    /** The fates of its requests, for the objective. */
     slo: lossy(SloLedger),
-    /** The newest decisions of a week on its requests, hostile ones first. A request has at most two: the last hostile one, and the last other one. */
+    /**
+     * The newest decisions of a week on its requests, hostile ones first. A request has at most two: the last hostile
+     * one, and the last other one.
+     */
     verdicts: lossy(VerdictLines),
-    /** The newest audit; where that did not know what was before, together with what was known here. */
+    /** The newest audit; merged with earlier ones if it lacked their history. */
     audit: lossy(AuditSummary),
-    /** The newest look at its rollout. */
+    /** The latest state of its rollout. */
     rollout: lossy(IndexedRollout),
-    /** Details were left out, so that the index stays one that can be written: the cluster says more than its share. The snapshot and the journal have them. */
+    /**
+     * Details were dropped because the cluster exceeds its share of the index. The snapshot and the journal have them.
+     */
     cut: Flag,
   },
 );
 export type IndexedCluster = Contract<typeof IndexedCluster>;
 
-/** What is known of the whole fleet, folded from outcomes. report alone writes it, to S3; dispatch reads it. */
+/** The state of the whole fleet, folded from outcomes. Only report writes it, to S3; dispatch reads it. */
 const FleetIndex = z.object({
   version: z.literal(1),
   writtenAt: Time,
-  /** The newest tick of which the metrics were told, in milliseconds since the epoch. */
+  /** The newest tick with published metrics, in milliseconds since the epoch. */
   reported: lossy(Instant),
   dispatch: z.optional(
     z.object({ at: Time, registered: Count, dispatched: Count, problems: list(Finding, MAX_FINDINGS) }),
@@ -83,9 +88,9 @@ const FleetIndex = z.object({
 export type FleetIndex = Contract<typeof FleetIndex>;
 
 /**
- * Reads what S3 gives back. Undefined when the whole of it does not fit: then the index is folded anew, and is whole
- * again after the next sweep of each cluster. A cluster whose entry does not fit is dropped alone; so is one that is more than ten minutes ahead: no
- * outcome would be newer.
+ * Reads the stored index. Undefined if invalid as a whole: it is then folded from scratch, and complete after the next
+ * sweep of each cluster. An invalid entry of a cluster is dropped alone; so is one more than ten minutes ahead, because
+ * no outcome would be newer.
  *
  * @param now milliseconds since the epoch
  */
@@ -102,7 +107,7 @@ export function parseFleetIndex(value: unknown, now: number): FleetIndex | undef
   };
 }
 
-/** How many clusters of what S3 gave back were dropped from the index. */
+/** Number of clusters dropped while reading. */
 export function droppedClusters(value: unknown, { clusters }: FleetIndex): number {
   const stored = read(z.object({ clusters: z.record(z.string(), z.unknown()) }), value);
   return stored.ok ? Object.keys(stored.value.clusters).length - Object.keys(clusters).length : 0;
@@ -121,7 +126,7 @@ function arePast(times: readonly (string | undefined)[], findings: readonly Find
   return !times.some((at) => isAhead(at, now)) && !findings.some(({ since }) => isAhead(since, now));
 }
 
-/** Without the parts that are ahead: no later ones would be newer. */
+/** Without parts with a future time: no later ones would be newer. */
 function withPastParts(cluster: IndexedCluster, now: number): IndexedCluster {
   const { audit, slo, verdicts, rollout } = cluster;
   return {

@@ -7,20 +7,20 @@ import { Time } from './values.ts';
 
 const MAX_ENTRIES = 50_000;
 const MAX_EVENTS = 6_000;
-/** Of one event, as JSON: EventBridge takes 256 KiB. Bytes. */
+/** Of one event, as JSON: EventBridge accepts 256 KiB. Bytes. */
 const MAX_EVENT = 200_000;
 /** A cluster and a part of it. */
 const KEY = /^[ -~]{1,600}$/;
 
 const OpenAlarm = z.object({
-  /** When people were told. */
+  /** When people were notified. */
   openedAt: Time,
   story: text(1_000),
-  /** A run of notify is about to tell people of it, and has not recorded yet that it did. */
+  /** A run of notify is about to send it, and has not recorded yet that it did. */
   claimedAt: z.optional(Time),
-  /** Since when it rings no more. */
+  /** Since when it no longer fires. */
   awaySince: z.optional(Time),
-  /** As `claimedAt`, of its end. */
+  /** Like `claimedAt`, for the closing. */
   closingAt: z.optional(Time),
 });
 export type OpenAlarm = Contract<typeof OpenAlarm>;
@@ -37,11 +37,11 @@ const DigestBusEvent = z.object({ detailType: z.literal('certmarshal digest'), d
 /** One event of EventBridge. */
 export type BusEvent = Contract<typeof AlarmBusEvent> | Contract<typeof DigestBusEvent>;
 
-/** Who gets events one by one. */
+/** Receivers of single events. */
 const RECEIVERS = ['bus', 'pager', 'chat'] as const;
 export type Receiver = (typeof RECEIVERS)[number];
 
-/** Who did not get it yet. The version before knew only the bus. */
+/** Receivers still to be served. The previous version knew only the bus. */
 const to = z.catch(z.array(z.enum(RECEIVERS)).check(z.minLength(1), z.maxLength(RECEIVERS.length)), ['bus']);
 
 const UnsentEvent = z
@@ -54,32 +54,32 @@ const UnsentEvent = z
     ),
     z.refine((event) => Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT),
   );
-/** An event that somebody did not get yet. */
+/** An event that some receiver did not get yet. */
 export type UnsentEvent = BusEvent & { readonly to: readonly Receiver[] };
 
 const OfAlarms = z.partialRecord(z.enum(ALARM_IDS), lossyRecord(OpenAlarm, MAX_ENTRIES, KEY));
 
 const NotificationState = z.object({
   version: z.literal(1),
-  /** By alarm; then by what is wrong: a cluster, or a part of it, or of certmarshal. */
+  /** By alarm; then by cluster, part of a cluster, or part of certmarshal. */
   open: z.pipe(z.pipe(z.record(z.string(), z.unknown()), z.transform(knownAlarms)), OfAlarms),
-  /** What CloudWatch said of an alarm last, by its name: what is not newer comes late or again. */
+  /** The last report of CloudWatch, by alarm name: anything not newer is late or a duplicate. */
   changes: lossyRecord(AlarmChange, MAX_ENTRIES, KEY),
-  /** When the fleet was compared with this record last. */
+  /** When the fleet was last compared with this record. */
   lookedAt: z.optional(Time),
   /** When the last digest was sent. */
   digestAt: z.optional(Time),
   unsent: list(z.unknown(), MAX_EVENTS),
 });
 
-/** What people were told and not yet that it is over. notify alone writes it, to S3. */
+/** Open incidents that people were notified of. Only notify writes it, to S3. */
 export interface NotificationState extends Omit<Contract<typeof NotificationState>, 'unsent'> {
   readonly unsent: readonly UnsentEvent[];
 }
 
 /**
- * Reads what S3 gives back. Undefined when it is not what notify wrote: then nothing is remembered, and people are told again. Dropped are single entries that do not
- * fit, what a later version remembers of alarms that this one does not know, and what is more than ten minutes ahead.
+ * Reads the stored state. Undefined if invalid: then nothing is remembered, and people are notified again. Drops
+ * invalid entries, alarms of a later version, and entries more than ten minutes ahead.
  *
  * @param now milliseconds since the epoch
  */
@@ -102,13 +102,13 @@ export function parseNotificationState(value: unknown, now: number): Notificatio
   };
 }
 
-/** How many events are dropped from it, so that they are not sent. */
+/** Number of events dropped, which are then never sent. */
 export function droppedEvents(value: unknown, { unsent }: NotificationState): number {
   const stored = read(z.object({ unsent: z.array(z.unknown()) }), value);
   return stored.ok ? stored.value.unsent.length - unsent.length : 0;
 }
 
-/** People open it: never the one that is written there. */
+/** Never the stored one: people open it. */
 function withOwnRunbook(event: UnsentEvent): UnsentEvent {
   return event.detailType === 'certmarshal digest'
     ? event

@@ -8,8 +8,8 @@ import { isoOf } from '../words.ts';
 import type { Contract } from './contract.ts';
 import { Count, Flag } from './values.ts';
 
-// People write observations too, for `certmarshal assess`: each text is made harmless, and each time written as `Date.toISOString` does, so that texts compare
-// as times do.
+// People write observations too, for `certmarshal assess`: texts are escaped, and times rewritten like
+// `Date.toISOString`, so that texts compare like times.
 
 /** Printable text, cut to `limit` characters. */
 export function harmless(limit: number) {
@@ -20,7 +20,7 @@ export function harmless(limit: number) {
   );
 }
 
-/** At most so many; the others are passed over. */
+/** Keeps at most this many; further ones are dropped. */
 export function harmlessTexts(limit: number, most: number) {
   const isList = (value: unknown): boolean =>
     Array.isArray(value) &&
@@ -41,7 +41,7 @@ export const AnyTime = z.string(A_TIME).check(
   z.overwrite((at) => (AS_WRITTEN.test(at) ? at : isoOf(Date.parse(at)))),
 );
 
-/** Characters: more than what any source keeps, so that what was stored comes back as it was. */
+/** Characters: more than any source keeps, so that stored text is read back unchanged. */
 export const NAME_LIMIT = 600;
 export const Name = harmless(NAME_LIMIT);
 export const Place = harmless(1_000);
@@ -53,29 +53,32 @@ const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
 const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
 export type MemberRole = z.infer<typeof Role>;
 
-/** How many names are kept to judge a certificate again when its request is gone; a kubelet asks for under ten. */
+/** Names kept to judge a certificate again when its request is gone; a kubelet asks for fewer than ten. */
 export const MAX_ISSUED_NAMES = 16;
 
 const Issued = z.object({
   verdict: z.enum(ISSUED_VERDICTS),
-  /** For people, after "the certificate"; absent where every name is proven. */
+  /** For people, after "the certificate"; absent if every name is proven. */
   why: z.optional(Sentence),
-  /** Reason of the condition Approved of its request: `AutoApproved`, `KubectlApprove`, …; absent where only the certificate was seen. */
+  /**
+   * Reason of the condition Approved of its request: `AutoApproved`, `KubectlApprove`, …; absent if only the
+   * certificate was seen.
+   */
   approvedBy: z.optional(Name),
-  /** Its names while they can change the verdict, first those that are not proven; where there are as many as fit there may be more. */
+  /** Its names while they can change the verdict, unproven ones first; at the limit there may be more. */
   names: z.optional(harmlessTexts(253, MAX_ISSUED_NAMES)),
-  /** What is wrong with it whoever has its names, where it is still worth a look who that is. */
+  /** Problems independent of the owner of its names, if the owner still matters. */
   fault: z.optional(Sentence),
-  /** Nothing told who had its addresses when it was issued: that another node has one now says nothing. */
+  /** The owner of its addresses at issuing is unknown: that another node has one now proves nothing. */
   mayHaveMoved: Flag,
-  /** The first audit that said so without a break; absent where every name is proven. */
+  /** The first audit of the unbroken series; absent if every name is proven. */
   since: z.optional(AnyTime),
   /** It is unknown because evidence could not be read. */
   evidenceUnread: Flag,
 });
 export type IssuedObservation = Contract<typeof Issued>;
 
-/** One certificate seen at one place, or what another object says of it. */
+/** One certificate seen at one place, or described by another object. */
 const CertificateObservation = z.object({
   kind: z.literal('certificate'),
   ...OBSERVED,
@@ -85,17 +88,17 @@ const CertificateObservation = z.object({
    * `Machine eksa-system/berlin-x7k2`.
    */
   where: Place,
-  /** In what the place shows: 0 is the leaf of a chain, or the first certificate of a bundle. @default 0 */
+  /** Index at the place: 0 is the leaf of a chain, or the first certificate of a bundle. @default 0 */
   position: z.optional(Count),
-  /** Name of the member (Node or Machine) whose certificate it is, where it is one's. */
+  /** Name of its member (Node or Machine), if it belongs to one. */
   member: z.optional(Name),
   basis: z.enum(BASES),
-  /** Absent where only an end is told. */
+  /** Absent if only the expiry is known. */
   notBefore: z.optional(AnyTime),
   notAfter: AnyTime,
-  /** The end is only known to this; whole days for EKS Anywhere. Milliseconds. @default 0 */
+  /** Precision of the expiry; whole days for EKS Anywhere. Milliseconds. @default 0 */
   precisionMs: z.optional(Count),
-  /** The rest is known only when the certificate itself was read. Names as RFC 4514 writes them. */
+  /** The rest is known only if the certificate itself was read. Names as RFC 4514 writes them. */
   subject: z.optional(Sentence),
   issuer: z.optional(Sentence),
   commonName: z.optional(Name),
@@ -105,21 +108,24 @@ const CertificateObservation = z.object({
   isAuthority: z.optional(Bool),
   /** `P-256`, `RSA-2048`, `Ed25519`, …; for people. */
   key: z.optional(Name),
-  /** Where key or signature is too weak to be trusted: why. */
+  /** Why key or signature is too weak, if so. */
   weakKey: z.optional(Name),
   weakSignature: z.optional(Name),
   /** Key identifiers, lowercase hexadecimal. */
   subjectKeyId: z.optional(Name),
   authorityKeyId: z.optional(Name),
-  /** Whether the signature was made by an authority that this cluster shows elsewhere; absent where that cannot be told. */
+  /** Whether a CA that this cluster shows elsewhere signed it; absent if unknown. */
   issuedByCluster: z.optional(Bool),
-  /** Whether the server proved in a handshake that it has the key; absent where that cannot be told, as of a server that hangs up without a client certificate. */
+  /**
+   * Whether the server proved possession of the key in a handshake; absent if unknown, for example of a server that
+   * hangs up without a client certificate.
+   */
   keyProven: z.optional(Bool),
-  /** It is self-signed, and the cluster had issued the one that the same kubelet showed before. */
+  /** It is self-signed, and the previous one of the same kubelet was issued by the cluster. */
   issuedBefore: Flag,
   /** What renews it, for people. */
   renewedBy: z.optional(Name),
-  /** Of a kubelet serving certificate that the cluster issued: whether every name in it is proven to be of its node. */
+  /** For a kubelet serving certificate issued by the cluster: whether every name in it is proven to be its node's. */
   issued: z.optional(Issued),
 });
 export type CertificateObservation = Contract<typeof CertificateObservation>;
@@ -132,19 +138,24 @@ const MemberObservation = z.object({
   role: Role,
   /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`, `node group blue`. */
   name: Name,
-  /** Name of its Node, where it has one. */
+  /** Name of its Node, if any. */
   node: z.optional(Name),
   createdAt: AnyTime,
-  /** IP addresses, the one to use first. Empty where none is known. */
+  /** IP addresses in order of preference. Empty if unknown. */
   addresses: harmlessTexts(100, 64),
-  /** One of its addresses is an ExternalIP, which is all that EKS Anywhere dials. */
+  /** One of its addresses is an ExternalIP, the only type that EKS Anywhere dials. */
   externalIp: Flag,
-  /** What the machine is managed by, where that renews certificates automatically (EKS Auto Mode, Fargate, Bottlerocket, hybrid). */
+  /**
+   * The manager of the machine, if that renews certificates automatically (EKS Auto Mode, Fargate, Bottlerocket,
+   * hybrid).
+   */
   kindOfNode: z.optional(z.enum(['fargate', 'auto-mode', 'hybrid'])),
 });
 export type MemberObservation = Contract<typeof MemberObservation>;
 
-/** How many members of a role there should be, as the object that makes them says: a KubeadmControlPlane, an EtcdadmCluster. */
+/**
+ * The desired number of members of a role, from the object that creates them: a KubeadmControlPlane, an EtcdadmCluster.
+ */
 const GroupObservation = z.object({
   kind: z.literal('group'),
   ...OBSERVED,
@@ -152,9 +163,9 @@ const GroupObservation = z.object({
   /** `KubeadmControlPlane eksa-system/berlin`. */
   name: Name,
   wanted: Count,
-  /** It replaces members so many days before their certificates end. */
+  /** Days before expiry at which it replaces members. */
   rolloutBeforeDays: z.optional(Count),
-  /** It does nothing until a person resumes it. */
+  /** Paused until a person resumes it. */
   paused: Flag,
 });
 export type GroupObservation = Contract<typeof GroupObservation>;
@@ -162,7 +173,10 @@ export type GroupObservation = Contract<typeof GroupObservation>;
 const RequestState = z.enum(['pending', 'approved', 'issued', 'failed', 'denied']);
 export type RequestState = z.infer<typeof RequestState>;
 
-/** CertificateSigningRequests of one requester and signer in one state, counted: one cluster had half a million of them. */
+/**
+ * The number of CertificateSigningRequests of one requester and signer in one state: one cluster had half a million of
+ * them.
+ */
 const RequestsObservation = z.object({
   kind: z.literal('requests'),
   ...OBSERVED,
@@ -171,18 +185,18 @@ const RequestsObservation = z.object({
   requester: Name,
   state: RequestState,
   count: Count,
-  /** Of these, created in the last hour. */
+  /** Those created in the last hour. */
   lastHour: Count,
   oldestAt: AnyTime,
   newestAt: AnyTime,
   /** Names of some, the newest first. */
   examples: harmlessTexts(NAME_LIMIT, 20),
-  /** Of the newest one: what its Failed or Denied condition says. */
+  /** The text of the newest one's Failed or Denied condition. */
   message: z.optional(Sentence),
 });
 export type RequestsObservation = Contract<typeof RequestsObservation>;
 
-/** A certificate authority of an EKS cluster, beside the certificate itself. Source: EKS API reference, CertificateAuthority. */
+/** A CA of an EKS cluster, besides the certificate itself. Source: EKS API reference, CertificateAuthority. */
 const AuthorityObservation = z.object({
   kind: z.literal('authority'),
   ...OBSERVED,
@@ -196,50 +210,50 @@ const AuthorityObservation = z.object({
 });
 export type AuthorityObservation = Contract<typeof AuthorityObservation>;
 
-/** What a kubelet's own metrics say of its renewals. */
+/** Renewals according to a kubelet's own metrics. */
 const RenewalObservation = z.object({
   kind: z.literal('renewal'),
   ...OBSERVED,
   what: z.enum(['kubelet-serving', 'kubelet-client']),
   node: Name,
-  /** Renewals that failed since the kubelet started. */
+  /** Failed renewals since the kubelet started. */
   errors: Count,
-  /** It says that it has no valid certificate (+Inf). */
+  /** The kubelet reports no valid certificate (+Inf). */
   none: Bool,
-  /** How many serving certificates it replaced since it started, and how old these were on average. */
+  /** Number of replaced serving certificates since its start, and their average age. */
   rotations: z.optional(z.object({ count: Count, meanSeconds: Count })),
 });
 export type RenewalObservation = Contract<typeof RenewalObservation>;
 
-/** How far the clock of an API server is from ours. */
+/** Difference between the clock of an API server and ours. */
 const ClockObservation = z.object({
   kind: z.literal('clock'),
   ...OBSERVED,
   server: Place,
-  /** At least; negative when it is behind. */
+  /** At least; negative if behind. */
   skewMs: z.number('is not a number'),
 });
 export type ClockObservation = Contract<typeof ClockObservation>;
 
-/** A source was read to its end: what it did not say now is not there. */
+/** A source was read completely: anything it did not list does not exist. */
 const ReadObservation = z.object({
   kind: z.literal('read'),
   ...OBSERVED,
-  /** Objects looked at. */
+  /** Number of objects read. */
   count: Count,
 });
 export type ReadObservation = Contract<typeof ReadObservation>;
 
-/** `problem` of a place where a certificate was approved that is not issued yet. */
+/** `problem` of a place with an approved certificate that is not issued yet. */
 export const NOT_ISSUED = 'not-issued';
 
-/** A source, or one place of it, could not be read: what it said before still holds. */
+/** A source, or one place of it, could not be read: its earlier observations still hold. */
 const UnreadObservation = z.object({
   kind: z.literal('unread'),
   ...OBSERVED,
-  /** The place; absent when the whole source could not be read. */
+  /** The place; absent if the whole source could not be read. */
   where: z.optional(Place),
-  /** Other addresses of the same server, where it did not answer either. */
+  /** Other addresses of the same server that did not answer either. */
   alsoTried: z.optional(harmlessTexts(1_000, 16)),
   /** What is at the place. */
   what: z.optional(CertificateClassName),
@@ -248,14 +262,20 @@ const UnreadObservation = z.object({
   problem: harmless(80),
   message: Sentence,
   remedy: Sentence,
-  /** Many clusters do not show it, so it is told only where it was seen before: kubeadm lets the scheduler listen on loopback, and a Secret need not be there. */
+  /**
+   * Many clusters never show it, so it is reported only where it was seen before: kubeadm lets the scheduler listen on
+   * loopback, and a Secret need not exist.
+   */
   usual: Flag,
-  /** Of a kubelet serving certificate whose names cannot be read: it is not proven. Of one that is not issued yet: what is said of the names that were asked for. */
+  /**
+   * For a kubelet serving certificate with unreadable names: it is not proven. For one not issued yet: the verdict on
+   * the requested names.
+   */
   issued: z.optional(Issued),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;
 
-/** A source that is not looked at, on purpose. */
+/** A source that is skipped on purpose. */
 const OffObservation = z.object({
   kind: z.literal('off'),
   ...OBSERVED,
@@ -279,8 +299,8 @@ export const OBSERVATIONS = {
 } as const;
 
 /**
- * One thing that one source said at one time. Plain data; all times RFC 3339 in UTC, all text printable and bounded.
- * A list of these, in any order, is all that an assessment knows.
+ * One fact from one source at one time. Plain data; all times RFC 3339 in UTC, all text printable and bounded. An
+ * assessment knows only a list of these, in any order.
  */
 export const Observation = z.discriminatedUnion('kind', [
   CertificateObservation,

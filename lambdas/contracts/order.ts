@@ -7,24 +7,25 @@ import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
 import { ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
 
-/** Bytes. What SQS has for certain; the orders of a shard that are larger go into two messages. */
+/** Bytes, below every limit of SQS; larger orders of a shard take two messages. */
 export const MAX_MESSAGE_SIZE = 262_144;
-/** The longest that a Lambda function runs. */
+/** The maximum timeout of a Lambda function. */
 const MAX_DEADLINE_MS = 900_000;
 
-/** Old keys lie in backups and on disks of machines that were replaced. */
+/** Old keys are in backups and on disks of replaced machines. */
 const ExpiredByAuthority = z.object({
   pin: z.literal('authority'),
-  /** How long ago it may have ended. Milliseconds. @default DEFAULT_EXPIRED_AT_MOST_MS */
+  /** How long ago it may have expired. Milliseconds. @default DEFAULT_EXPIRED_AT_MOST_MS */
   expiredAtMostMs: z.optional(Count.check(z.lte(MAX_EXPIRED_AT_MOST_MS, `is more than ${MAX_EXPIRED_AT_MOST_MS}`))),
-  /** A certificate that ended before this has been replaced since. Milliseconds since the epoch. @default not known */
+  /** A certificate that expired before this has been replaced since. Milliseconds since the epoch. @default unknown */
   replacedBefore: z.optional(Instant),
 });
 export type ExpiredByAuthority = Contract<typeof ExpiredByAuthority>;
 
 /**
- * What has to be proven by a server whose certificate has expired, beside its name and its private key: an authority of `caPem` that is valid itself issued it, and it is not too old;
- * or it is exactly the one with this SHA-256 (64 lowercase hexadecimal digits), of any age. One that has not expired is verified as ever.
+ * What a server with an expired certificate must prove, besides its name and its private key: a valid CA of `caPem`
+ * issued it, and it is not too old; or it is exactly the one with this SHA-256 (64 lowercase hexadecimal digits), of
+ * any age. A certificate that has not expired is verified as usual.
  */
 const ExpiredServer = z.discriminatedUnion('pin', [
   ExpiredByAuthority,
@@ -32,11 +33,11 @@ const ExpiredServer = z.discriminatedUnion('pin', [
 ]);
 export type ExpiredServer = Contract<typeof ExpiredServer>;
 
-/** How far an audit looks that is ordered, besides the handshakes that the order allows anyway. */
+/** The scope of an ordered audit, besides the handshakes that the order allows anyway. */
 const OrderedAudit = z.object({
   secrets: z.boolean(),
   kubeletMetrics: z.boolean(),
-  /** The fleet index has seen something of an audit of it: then there is a snapshot, or it was lost. */
+  /** The fleet index has an earlier audit: then a snapshot exists, or was lost. */
   known: Flag,
 });
 export type OrderedAudit = Contract<typeof OrderedAudit>;
@@ -46,28 +47,31 @@ const SweepOrder = z.object({
   target: Target,
   /** The minute that dispatch sent it for, or the time of a hint, in milliseconds since the epoch. */
   tick: Instant,
-  /** How long the sweep may take, in milliseconds. A cluster that did not answer the last time gets less. */
+  /** Time for the sweep, in milliseconds. Less for a cluster that did not answer last time. */
   deadlineMs: Count.check(
     z.gte(1, `is not between 1 and ${MAX_DEADLINE_MS}`),
     z.lte(MAX_DEADLINE_MS, `is not between 1 and ${MAX_DEADLINE_MS}`),
   ),
-  /** Decide, but write nothing, and why: what is known of the cluster contradicts itself. */
+  /** Why to decide without writing: the facts about the cluster contradict each other. */
   holdWrites: z.optional(text(1_000)),
-  /** The API server that the last sweep found behind a kubeconfig. Behind another one nothing is written until the fleet knows it too. */
+  /**
+   * The API server that the last sweep found in a kubeconfig. Nothing is written to another one until the fleet knows
+   * it too.
+   */
   server: z.optional(Server),
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   lookForClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
-  /** The lane reaches the machines of the cluster: TLS handshakes with them are worth a try, in a sweep and in an audit. */
+  /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in a sweep and in an audit. */
   handshakes: Flag,
-  /** Audit it too, so far, with what the sweep leaves of the time. */
+  /** Audit it too, with this scope, in the time that the sweep leaves. */
   audit: z.optional(OrderedAudit),
-  /** Make the next step of its rollout, or of looking whether one is due, with what the sweep and the audit leave of the time. */
+  /** Take the next step of its rollout, or check whether one is due, in the time that sweep and audit leave. */
   rollout: Flag,
   /** A window that a person opened: client certificates of these nodes may be approved. */
   recovery: z.optional(RecoveryWindow),
-  /** Between two ticks, because of a hint: not carried out when it is late, so that hints never keep a shard from its ticks. */
+  /** From a hint between two ticks: dropped when late, so that hints never keep a shard from its ticks. */
   hinted: Flag,
-  /** Connect although the certificate of its API server has expired, where that proves this. */
+  /** Tolerate an expired certificate of its API server with this proof. */
   expiredServer: z.optional(ExpiredServer),
 });
 export type SweepOrder = Contract<typeof SweepOrder>;
@@ -85,15 +89,15 @@ export function encodeOrders(orders: readonly SweepOrder[]): string {
   return JSON.stringify({ version: MESSAGE_VERSION, orders });
 }
 
-/** An order, or what is wrong with it; `id` is that of the cluster, where that much can be read. */
+/** An order or its problem; `id` is that of the cluster, if readable. */
 export type OrderReading = Reading<SweepOrder> & { readonly id?: string };
 
 const Named = z.object({ target: z.object({ id: ClusterId }) });
 
 /**
- * Reads the body of an SQS message, each order for itself. Never throws: what dispatch did not write is a value, with the field that is wrong
- * and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one after the other. Of two orders for one cluster neither
- * counts: dispatch writes one.
+ * Reads the body of an SQS message, each order separately. Never throws: an invalid order becomes a problem with the
+ * wrong field and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one
+ * after the other. Two orders for one cluster are both rejected: dispatch writes one.
  */
 export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
   const message = readJson(Message, body, MAX_MESSAGE_SIZE);
@@ -116,10 +120,10 @@ export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
 }
 
 /**
- * The queue drops a second message with the same one within five minutes.
+ * The deduplication id: the queue drops a second message with it within five minutes.
  *
  * @param name of a shard or a cluster
- * @param occasion what the sweeps are for: a tick, or the bucket of a hint
+ * @param occasion why it is swept: a tick, or the interval of a hint
  */
 export function deduplicationIdOf(name: string, occasion: string): string {
   return createHash('sha256')

@@ -5,18 +5,18 @@ import { type Contract, printed } from './contract.ts';
 /** Characters of each part. */
 const LIMITS = { kind: 40, object: 300, message: 600, remedy: 1_000 } as const;
 
-/** Something that is wrong outside of certmarshal, and what a person does about it. */
+/** A problem outside of certmarshal, and its remedy. */
 export const Problem = z.object({
   /** In one word: the kind of an error (`forbidden`), or `missing`, `lane`, `credentials`. */
   kind: printed(LIMITS.kind),
-  /** What it is about: a request, or what was attempted on which server. */
+  /** Its object: a request, or a call to a server. */
   object: printed(LIMITS.object),
   message: printed(LIMITS.message),
   remedy: printed(LIMITS.remedy),
 });
 export type Problem = Contract<typeof Problem>;
 
-/** A problem whose texts are cut and harmless, so that they fit. */
+/** A problem with bounded, printable texts. */
 export function boundedProblem({ kind, object, message, remedy }: Problem): Problem {
   return {
     kind: printable(kind, LIMITS.kind),
@@ -26,7 +26,7 @@ export function boundedProblem({ kind, object, message, remedy }: Problem): Prob
   };
 }
 
-/** What is the same in every typed error: `KubernetesError`, `AwsError`. */
+/** Common to every typed error: `KubernetesError`, `AwsError`. */
 export interface Failure {
   readonly kind: string;
   readonly object: string;
@@ -39,7 +39,7 @@ export function problemOf({ kind, object, problem, remedy }: Failure): Problem {
   return boundedProblem({ kind, object, message: problem, remedy });
 }
 
-/** An error that was not expected. */
+/** An unexpected error. */
 export function bugOf(object: string, error: unknown): Problem {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return boundedProblem({ kind: 'bug', object, message, remedy: 'Report this as a bug of certmarshal.' });

@@ -8,7 +8,7 @@ export const MAX_WINDOW_MS = 60 * 60_000;
 export const MAX_NODES = 9;
 export const MAX_APPROVALS = 5;
 export const MAX_REPLACED = 8;
-/** Somebody opens one window, or a few; those that are over are kept for a day, for people. */
+/** Most windows: people open one or a few; past ones are kept for a day. */
 export const MAX_WINDOWS = 100;
 const MAX_GROUPS = 8;
 export const DEFAULT_APPROVALS = 2;
@@ -16,32 +16,38 @@ export const DEFAULT_APPROVALS = 2;
 export const DEFAULT_BOOTSTRAP_GROUPS = ['system:bootstrappers:kubeadm:default-node-token'] as const;
 
 const ID = /^[a-z0-9-]{1,26}$/;
-/** Source: Kubernetes, `BootstrapGroupPattern` (k8s.io/cluster-bootstrap/token/api). No other group comes with a bootstrap token. */
+/**
+ * Source: Kubernetes, `BootstrapGroupPattern` (k8s.io/cluster-bootstrap/token/api). Bootstrap tokens have no other
+ * groups.
+ */
 const BOOTSTRAP_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 
 const WindowFields = z.object({
   /** 26 characters or fewer of `[a-z0-9-]`. */
   id: text(300),
-  /** Of the cluster in the fleet. */
+  /** Id of the cluster in the fleet. */
   cluster: ClusterId,
   /** Names of Nodes of the control plane. 1 to 9. */
   nodes: list(text(300), MAX_NODES),
   /** RFC 3339. At most an hour between the two. */
   openedAt: text(300),
   until: text(300),
-  /** ARN or user name of who opened it, for the record. */
+  /** ARN or user name of the person who opened it, for the record. */
   by: text(2_048),
-  /** For each node. 1 to 5. */
+  /** Approvals for each node. 1 to 5. */
   approvals: Count,
-  /** Groups that a bootstrapper has beside `system:bootstrappers` and `system:authenticated`: exactly these. */
+  /** Groups of a bootstrapper besides `system:bootstrappers` and `system:authenticated`: exactly these. */
   bootstrapGroups: list(text(300), MAX_GROUPS),
-  /** Ids of windows of this cluster that a person closed early: what they gave is nothing to this one. At most 8. @default none */
+  /**
+   * Ids of windows of this cluster that a person closed early, whose approvals do not count here. At most 8. @default
+   * none
+   */
   replaces: z.optional(list(text(300), MAX_REPLACED)),
 });
 
 /**
- * A window in which client certificates of control plane kubelets may be approved, because the cluster slept through their expiry. Somebody opened it on purpose;
- * it closes itself.
+ * A window in which client certificates of control plane kubelets may be approved, because the cluster was down when
+ * they expired. A person opens it on purpose; it closes automatically.
  */
 export const RecoveryWindow = WindowFields.check(checkWindow);
 export type RecoveryWindow = Contract<typeof WindowFields>;
@@ -49,7 +55,7 @@ export type RecoveryWindow = Contract<typeof WindowFields>;
 /** A window in `recovery.json` of the state bucket. */
 const StoredWindow = z
   .extend(WindowFields, {
-    /** Somebody closed it before its end. `by` is an ARN. */
+    /** A person closed it early. `by` is an ARN. */
     closed: z.optional(z.object({ at: Time, by: text(2_048) })),
   })
   .check(checkWindow);
@@ -58,16 +64,16 @@ export type StoredWindow = Contract<typeof StoredWindow>;
 const RecoveryWindows = z.object({ version: z.literal(1), windows: list(StoredWindow, MAX_WINDOWS) });
 
 /**
- * Reads `recovery.json` of the state bucket, which `certmarshal recovery open` and `close` write. Pure.
+ * Reads `recovery.json` of the state bucket, written by `certmarshal recovery open` and `close`. Pure.
  *
- * @returns undefined when it is not what they write: then no window is open
+ * @returns undefined if invalid: then no window is open
  */
 export function parseRecoveryWindows(value: unknown): readonly StoredWindow[] | undefined {
   const windows = read(RecoveryWindows, value);
   return windows.ok ? windows.value.windows : undefined;
 }
 
-/** What is wrong with a window, no matter who wrote it; undefined when it is one. Pure. */
+/** The problem of a window by any writer; undefined if valid. Pure. */
 export function windowProblem(window: RecoveryWindow): string | undefined {
   const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
   const [openedAt, until] = [instant(window.openedAt), instant(window.until)];
@@ -91,13 +97,13 @@ function checkWindow({ value, issues }: z.core.ParsePayload<RecoveryWindow>): vo
   if (problem !== undefined) issues.push({ code: 'custom', input: value, message: `is no window: ${problem}` });
 }
 
-/** What a window gave so far: an annotation of the Lease of recoveries. */
+/** The approvals of a window so far: an annotation of the Lease of recoveries. */
 export const RecoveryRecord = z.object({
   /** Id of the window. */
   window: z.string(),
   /** When it closes. */
   until: z.string().check(z.refine((until) => instant(until) !== undefined)),
-  /** By node. What is no count is read too: it gives nothing any more. */
+  /** By node. An invalid count is kept too: it allows nothing more. */
   approvals: z.record(z.string(), z.unknown()),
 });
 export type RecoveryRecord = Contract<typeof RecoveryRecord>;

@@ -5,20 +5,22 @@ import { Problem } from './problem.ts';
 import { Target } from './target.ts';
 import { ClusterId, Flag, Instant, Namespace, Time } from './values.ts';
 
-/** Far more than a fleet has, each. */
+/** Each far above any fleet. */
 const MAX_SOURCES = 100_000;
 const MAX_CLUSTERS = 100_000;
-/** In which the workload clusters of one management cluster are looked for: each is a LIST. EKS Anywhere has one. */
+/**
+ * Namespaces in which the workload clusters of one management cluster are listed: each is a LIST. EKS Anywhere has one.
+ */
 export const MAX_NAMESPACES = 50;
 
 const SourceName = matching(/^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,199}$/, 'the name of a source');
 
-/** A place where clusters are looked for: `fleet.yaml`, `eks 111122223333/eu-central-1`, `cluster-api berlin-mgmt`. */
+/** A source of clusters: `fleet.yaml`, `eks 111122223333/eu-central-1`, `cluster-api berlin-mgmt`. */
 const SourceRecord = z.object({
   triedAt: Time,
-  /** The last time it could be read to its end. */
+  /** The last time it was read completely. */
   readAt: z.optional(Time),
-  /** Why it could not be read the last time, or what else is wrong with it. */
+  /** Why the last read failed, or another problem of it. */
   problem: z.optional(Problem),
 });
 export type SourceRecord = Contract<typeof SourceRecord>;
@@ -29,12 +31,12 @@ export const ShardName = matching(
   'the name of a shard',
 );
 
-/** Clusters that one invocation sweeps. */
+/** Clusters swept by one invocation. */
 const Shard = z.object({
   name: ShardName,
-  /** The tick of the first order that no outcome has followed yet. */
+  /** The tick of the first order without an outcome. */
   waitingSince: Instant,
-  /** It is swept alone until then. */
+  /** Swept alone until then. */
   aloneUntil: z.optional(Instant),
 });
 export type Shard = Contract<typeof Shard>;
@@ -43,25 +45,25 @@ const RegisteredCluster = z.object({
   id: ClusterId,
   source: SourceName,
   foundAt: Time,
-  /** The last time its source showed it, and it was looked at. */
+  /** The last time its source listed it and it was read. */
   seenAt: Time,
-  /** Its source was read to its end without it, since then. */
+  /** Since then its source was read completely without it. */
   missingSince: z.optional(Time),
-  /** Absent when it cannot be swept; `problem` then says why. */
+  /** Absent if it cannot be swept; `problem` says why. */
   target: z.optional(Target),
   problem: z.optional(Problem),
-  /** It is missing because its tags no longer select it. */
+  /** Missing because its tags no longer select it. */
   untagged: Flag,
-  /** A management cluster: its workload clusters are looked for through it, in these namespaces. */
+  /** A management cluster whose workload clusters are listed in these namespaces. */
   managesClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
-  /** A damaged one costs nothing but a place among other clusters. */
+  /** A damaged one only loses its place among other clusters. */
   shard: lossy(Shard),
 });
 export type RegisteredCluster = Contract<typeof RegisteredCluster>;
 
 /**
- * Every cluster that was found, when and how. dispatch alone writes it, to S3. A discovery that fails changes nothing but the record of
- * its source: what was found before stays.
+ * Every discovered cluster, with its source and times. Only dispatch writes it, to S3. A failed discovery changes only
+ * the record of its source: earlier clusters stay.
  */
 const Registry = z.object({
   version: z.literal(1),
@@ -70,7 +72,7 @@ const Registry = z.object({
   sources: record(SourceName, SourceRecord, MAX_SOURCES),
   /** By id, in the order of the ids. */
   clusters: record(ClusterId, RegisteredCluster, MAX_CLUSTERS).check(
-    // An entry that says it is another one would be swept as that.
+    // An entry with another id would be swept as that.
     z.refine(
       (clusters) =>
         Object.entries(clusters).every(([id, cluster]) => cluster.id === id && (cluster.target ?? cluster).id === id),
@@ -81,8 +83,9 @@ const Registry = z.object({
 export type Registry = Contract<typeof Registry>;
 
 /**
- * Reads what S3 gives back. Undefined when any of it does not fit: then everything is found again, which is better than sweeping what a damaged object says.
- * Times of a cluster that are more than ten minutes ahead are taken as `now`: else it would be found, seen or missing only from then on.
+ * Reads the stored registry. Undefined if any part is invalid: all clusters are then discovered again, which is better
+ * than sweeping by a damaged object. Times of a cluster more than ten minutes ahead are read as `now`: otherwise it
+ * would count as found, seen or missing only from then on.
  *
  * @param now milliseconds since the epoch
  */

@@ -5,7 +5,10 @@ import { Instant } from './values.ts';
 /** Bytes. */
 const MAX_MESSAGE_SIZE = 1_000;
 
-/** What dispatch sends to report once a tick: report now. Waits in a queue until the sweeps of the tick have had their time. */
+/**
+ * Sent by dispatch to report once a tick: report now. Delayed in a queue until the sweeps of the tick have had their
+ * time.
+ */
 const ReportStart = z.object({
   /** The minute that dispatch ran for, in milliseconds since the epoch. */
   tick: Instant,

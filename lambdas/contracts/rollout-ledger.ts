@@ -8,25 +8,25 @@ export const MAX_UNDONE = 2_000;
 
 const PastRollout = z.object({
   id: text(64),
-  /** Of the cluster in the fleet. */
+  /** Id of the cluster in the fleet. */
   cluster: text(512),
   trigger: Trigger,
   /** Milliseconds since the epoch. */
   startedAt: Instant,
-  /** Done, aborted, or found undone; absent while it goes on. */
+  /** When it was done, aborted, or found not begun; absent while in progress. */
   endedAt: z.optional(Instant),
 });
 export type PastRollout = Contract<typeof PastRollout>;
 
 const UndoneClaim = z.object({
-  /** In the fleet. */
+  /** Id in the fleet. */
   cluster: text(512),
   /** When it was claimed. Milliseconds since the epoch. */
   claimedAt: Instant,
 });
 export type UndoneClaim = Contract<typeof UndoneClaim>;
 
-/** What the fleet remembers of rollouts, in `rollouts.json` of the state bucket. */
+/** The rollouts of the fleet, in `rollouts.json` of the state bucket. */
 export const RolloutLedger = z.object({
   version: z.literal(1),
   rollouts: list(PastRollout, MAX_ROLLOUTS),

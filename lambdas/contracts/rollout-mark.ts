@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 import { instant } from '../time.ts';
 import { type Contract, matching, readJson } from './contract.ts';
 
-/** Bytes. More is not ours. */
+/** A longer one is not ours. Bytes. */
 const MAX_VALUE = 4096;
 const MAX_TEXT = 1200;
 
@@ -19,21 +19,21 @@ const Words = z.string().check(
   z.refine((words) => printable(words, MAX_TEXT) === words),
 );
 
-/** Who wants it: the schedule of a deployed certmarshal, or a person at a keyboard. */
+/** Who began it: the schedule of a deployed certmarshal, or a person at a keyboard. */
 export const Trigger = z.enum(['schedule', 'person']);
 export type RolloutTrigger = z.infer<typeof Trigger>;
 
-// Another field may say that these mean something else: then the mark is unreadable.
+// An unknown field may change the meaning of these: then the mark is unreadable.
 
 /** The value of `ROLLOUT_ANNOTATION`. */
 const RolloutMark = z.strictObject({
-  /** 26 characters or fewer of `[a-z0-9-]`; made of cluster and start, so that one rollout has one id. */
+  /** At most 26 characters of `[a-z0-9-]`; derived from cluster and start, so that one rollout has one id. */
   id: RolloutId,
-  /** RFC 3339, whole seconds: also the value of `rollout.after`. Machines made since are those of the rollout. */
+  /** RFC 3339, whole seconds: also the value of `rollout.after`. Machines created since belong to the rollout. */
   start: MarkTime.check(z.refine((start) => !start.includes('.'))),
   reason: Words,
   trigger: Trigger,
-  /** Somebody stopped it with `certmarshal rollout abort`. RFC 3339. */
+  /** Stopped with `certmarshal rollout abort` at this time. RFC 3339. */
   abortedAt: z.optional(MarkTime),
 });
 export type RolloutMark = Contract<typeof RolloutMark>;
@@ -76,7 +76,7 @@ function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): Contract<S>
   return mark?.ok ? mark.value : 'unreadable';
 }
 
-/** What is made printable may be twice as long, and an ellipsis; it stays as it is when it is made printable again. */
+/** Escaped text may be twice as long, plus an ellipsis; escaping it again does not change it. */
 function bounded(text: string): string {
   return Words.safeParse(text).success ? text : printable(text, MAX_TEXT / 2 - 1);
 }

@@ -4,11 +4,11 @@ import { type Contract, list, matching, printed } from './contract.ts';
 import { RolloutId, Trigger } from './rollout-mark.ts';
 import { Count, Flag, Time } from './values.ts';
 
-/** Characters; what is longer is cut. */
+/** Characters; longer text is cut. */
 export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
 export const MAX_FAILED = 20;
 export const MAX_REASONS = 10;
-/** Of the control plane, and of etcd. */
+/** Most machines, for control plane and etcd each. */
 export const MAX_MACHINES = 9;
 
 const name = printed(ROLLOUT_LIMITS.name);
@@ -20,7 +20,7 @@ const PageId = matching(/^[a-z][a-z0-9-]{0,59}$/, 'the id of a page');
 /** A check that did not pass. */
 const FailedCheck = z.object({
   id: PageId,
-  /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent where it is about the cluster as a whole. */
+  /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent if it is about the whole cluster. */
   object: z.optional(object),
   /** What was found, without a full stop: `2 of 3 machines healthy`. */
   found: sentence,
@@ -31,7 +31,7 @@ const FailedCheck = z.object({
 });
 export type FailedCheck = Contract<typeof FailedCheck>;
 
-/** Why nothing goes on automatically. */
+/** Why it does not continue automatically. */
 const HoldReason = z.object({ id: PageId, object: z.optional(object), message: sentence, remedy: sentence });
 export type HoldReason = Contract<typeof HoldReason>;
 
@@ -39,12 +39,12 @@ const Machine = z.object({
   name,
   node: z.optional(name),
   /**
-   * `old` waits for its turn, `new` is being made, `replaced` has its Node, `verified` shows its new certificate, `leaving` is being deleted, or its etcd is to be
-   * removed.
+   * `old` waits for its turn, `new` is being created, `replaced` has its Node, `verified` serves its new certificate,
+   * `leaving` is being deleted, or its etcd member is to be removed.
    */
   state: z.enum(['old', 'new', 'replaced', 'verified', 'leaving']),
   createdAt: z.optional(Time),
-  /** Of the certificate that it serves, where a handshake showed one. */
+  /** Expiry of its certificate, if a handshake showed one. */
   notBefore: z.optional(Time),
   notAfter: z.optional(Time),
 });
@@ -54,19 +54,19 @@ const Progress = z.object({
   wanted: Count,
   replaced: Count,
   verified: Count,
-  /** Those that are not verified first. */
+  /** Those that are not verified come first. */
   machines: list(Machine, MAX_MACHINES),
   movedAt: z.optional(Time),
 });
 
-/** What people are told of the rollout of one cluster. */
+/** The rollout of one cluster, for people. */
 export const RolloutSummary = z.object({
   state: z.enum(ROLLOUT_STATES),
   /** The whole story in one sentence, without a full stop. */
   message: printed(ROLLOUT_LIMITS.message),
-  /** When it was looked at. */
+  /** Time of the step. */
   at: Time,
-  /** Of ours, that goes on or was the last. */
+  /** Our current or last rollout. */
   rollout: z.optional(
     z.object({
       id: RolloutId,
@@ -75,22 +75,22 @@ export const RolloutSummary = z.object({
       abortedAt: z.optional(Time),
     }),
   ),
-  /** When the first certificate ends that a rollout would renew. */
+  /** When the first certificate expires that a rollout would renew. */
   soonestEnd: z.optional(Time),
-  /** In which the schedule may begin: after `until` only a person can. */
+  /** The span for the schedule to begin: after `until` only a person can. */
   span: z.optional(z.object({ from: Time, until: Time })),
-  /** When a maintenance window opens next, where there are any and none is open. */
+  /** When a maintenance window opens next, if there are any and none is open. */
   nextWindow: z.optional(Time),
-  /** The first checks of `failedCount` that keep it from beginning. */
+  /** The first failed checks of `failedCount`. */
   failed: list(FailedCheck, MAX_FAILED),
   failedCount: Count,
-  /** Why nothing goes on automatically; the first ones of what can be few. */
+  /** Why it does not continue automatically; the first reasons of possibly more. */
   reasons: list(HoldReason, MAX_REASONS),
   /** Of the control plane, and of external etcd. */
   progress: z.optional(z.extend(Progress, { etcd: z.optional(Progress) })),
-  /** From the start to the last sign of life, once it is done. */
+  /** Duration from the start to the last activity, once done. */
   durationMs: z.optional(Count),
-  /** What this look wrote, or tried to. */
+  /** The write of this step, successful or not. */
   write: z.optional(
     z.object({
       kind: z.enum([

@@ -4,38 +4,40 @@ import { ExpiryFinding } from './finding.ts';
 import { AnyTime, Name, Observation } from './observation.ts';
 import { Flag, Provider } from './values.ts';
 
-/** Of one cluster: one of 5,000 nodes, with Machines and handshakes, has 30,000. */
+/** Most observations of one cluster: 5,000 nodes with Machines and handshakes have 30,000. */
 export const MAX_OBSERVATIONS = 50_000;
-/** Of one cluster; who has more fixes these first, and one of them says how many there are. */
+/** Most findings of one cluster; with more, one of them has the number. */
 export const MAX_FINDINGS = 10_000;
 
 const Stored = z.object({
   version: z.literal(1),
-  /** Id in the fleet; on the command line the name. */
+  /** Id in the fleet; at the command line the name. */
   cluster: Name,
   provider: Provider,
-  /** Of the command line: host and port of the API server, which tells clusters apart that are called alike. */
+  /** At the command line: host and port of the API server, which tells clusters of one name apart. */
   server: z.optional(Name),
   /** RFC 3339: when the audit began. */
   auditedAt: AnyTime,
-  /** Something that was known earlier is lost, and was not looked at again since: what is missing here may be there all the same. */
+  /** Earlier knowledge was lost and not read again: what is missing here may still exist. */
   partial: Flag,
   observations: z.array(z.unknown()).check(z.maxLength(MAX_OBSERVATIONS)),
   findings: z.array(z.unknown()).check(z.maxLength(MAX_FINDINGS)),
 });
 
-/** What one audit of one cluster knows: what it saw, and of what it could not look at the newest that was seen before. */
+/**
+ * The knowledge of one audit of one cluster: what it saw, and the latest earlier observation of what it could not read.
+ */
 export interface Snapshot extends Omit<Contract<typeof Stored>, 'observations' | 'findings'> {
-  /** An observation that is older than `auditedAt` was kept, because its source could not be read again. */
+  /** An observation older than `auditedAt` was kept because its source could not be read again. */
   readonly observations: readonly Observation[];
   readonly findings: readonly ExpiryFinding[];
 }
 
 /**
- * A stored snapshot. Single observations and findings that are not what they should be are passed over: a newer version of certmarshal
- * may have written them, and the others are still worth more than nothing; it is partial then. Never throws.
+ * Reads a stored snapshot. Invalid observations and findings are dropped and the snapshot becomes partial: a newer
+ * version may have written them, and the rest is still useful. Never throws.
  *
- * @returns undefined when it is no snapshot at all
+ * @returns undefined if invalid as a whole
  */
 export function readSnapshot(value: unknown): Snapshot | undefined {
   const stored = read(Stored, value);

@@ -14,7 +14,7 @@ import { Cidrs, ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider } fr
 
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
 const TAG_KEY = /^[^\p{C}]{1,128}$/u;
-/** Of one session. Source: STS API Reference, AssumeRole, Tags. */
+/** Most tags of one session. Source: STS API Reference, AssumeRole, Tags. */
 export const MAX_SESSION_TAGS = 50;
 /** Characters. Two certificates, while the CA is rotated, are about 4,000. */
 const CERTIFICATE_AUTHORITY = /^[A-Za-z0-9+/]{1,40000}={0,2}$/;
@@ -40,9 +40,9 @@ export type AwsScope = Contract<typeof AwsScope>;
 const EksAccess = z.object({
   kind: z.literal('eks'),
   endpoint: HttpsUrl,
-  /** PEM certificates, base64-encoded, as DescribeCluster gives them; two certificates while the CA is rotated. */
+  /** PEM certificates, base64-encoded as in DescribeCluster; two during a rotation of the CA. */
   certificateAuthority: matching(CERTIFICATE_AUTHORITY, 'a CA bundle in base64'),
-  /** Where the cluster is: asked again when the endpoint shows another certificate. */
+  /** Where the cluster is: EKS is asked again if the endpoint serves another certificate. */
   scope: AwsScope,
 });
 export type EksAccess = Contract<typeof EksAccess>;
@@ -52,14 +52,17 @@ const KubeconfigAccess = z.object({
   kind: z.literal('kubeconfig'),
   secret: matching(SECRET_ARN, 'the ARN of a secret'),
   /**
-   * Cluster id of aws-iam-authenticator: a UUID on EKS Anywhere, the name of the cluster on EKS. With it the role of the sweep signs tokens, and the
-   * kubeconfig gives only server and CA.
+   * Cluster id of aws-iam-authenticator: a UUID on EKS Anywhere, the name of the cluster on EKS. With it the role of
+   * the sweep signs tokens, and the kubeconfig provides only server and CA.
    */
   authenticatorId: z.optional(matching(CLUSTER_NAME, 'a cluster id of aws-iam-authenticator')),
 });
 export type KubeconfigAccess = Contract<typeof KubeconfigAccess>;
 
-/** The kubeconfig that Cluster API keeps in the management cluster, Secret `<cluster>-kubeconfig`. Opt-in: it is an administrator's. */
+/**
+ * The kubeconfig that Cluster API stores in the management cluster, Secret `<cluster>-kubeconfig`. Opt-in: it has
+ * administrator rights.
+ */
 const ClusterApiAccess = z.object({ kind: z.literal('cluster-api'), namespace: Namespace });
 export type ClusterApiAccess = Contract<typeof ClusterApiAccess>;
 
@@ -68,20 +71,20 @@ export const Access = z.discriminatedUnion('kind', [EksAccess, KubeconfigAccess,
 export type Access = Contract<typeof Access>;
 
 const Management = z.object({
-  /** Of its management cluster; absent when it manages itself. */
+  /** Access to its management cluster; absent if it manages itself. */
   access: z.optional(KubeconfigAccess),
-  /** Of its Cluster object. What is in another namespace says nothing of it. */
+  /** Namespace of its Cluster. Objects in other namespaces say nothing about it. */
   namespace: Namespace,
 });
 
-/** One of an earlier version has an access and no namespace. */
+/** A target of an earlier version has an access and no namespace. */
 const withNamespace = z.transform((management: unknown) =>
   typeof management === 'object' && management !== null && 'access' in management
     ? { namespace: DEFAULT_NAMESPACE, ...management }
     : management,
 );
 
-/** What its audits read beyond what needs no further rights. */
+/** Opt-ins of its audits that need further rights. */
 export const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
 export type TargetAudit = Contract<typeof TargetAudit>;
 
@@ -89,24 +92,25 @@ export type TargetAudit = Contract<typeof TargetAudit>;
 export const Target = z
   .object({
     /**
-     * Unique in the fleet: `111122223333/eu-central-1/dublin` for an EKS cluster that was found, `berlin-mgmt/eksa-system/berlin-prod` for a
-     * workload cluster that was found, and what `fleet.yaml` says for one that it lists.
+     * Unique in the fleet: `111122223333/eu-central-1/dublin` for a discovered EKS cluster,
+     * `berlin-mgmt/eksa-system/berlin-prod` for a discovered workload cluster, and the id in `fleet.yaml` for a listed
+     * one.
      */
     id: ClusterId,
     cluster: z.object({
-      /** What EKS, EKS Anywhere or Cluster API call it: policies select by it, evidence is compared with it. */
+      /** Its name in EKS, EKS Anywhere or Cluster API: policies select by it, evidence is compared with it. */
       name: ClusterName,
       provider: Provider,
       serviceCidrs: z.optional(Cidrs),
-      /** Where its hybrid nodes are, as EKS says; absent when it has none. */
+      /** CIDRs of its hybrid nodes, from EKS; absent without any. */
       remoteNodeNetworks: z.optional(Cidrs),
     }),
     access: Access,
-    /** Where its Cluster API objects are; absent when it has none, as most clusters of EKS. */
+    /** Where its Cluster API objects are; absent for most clusters of EKS. */
     management: z.optional(z.pipe(withNamespace, Management)),
-    /** Of the owner's Cluster of EKS Anywhere, where fleet.yaml says. @default the only one of the name */
+    /** Namespace of the owner's Cluster of EKS Anywhere, if fleet.yaml has it. @default the only one of the name */
     eksAnywhereNamespace: z.optional(Namespace),
-    /** Where its EC2 instances are; absent when it has none. Those of another VPC prove nothing. */
+    /** Where its EC2 instances are; absent without any. Those of another VPC prove nothing. */
     instances: z.optional(z.extend(AwsScope, { vpcId: z.optional(matching(VPC_ID, 'the id of a VPC')) })),
     lane: matching(LANE_NAME, 'the name of a lane'),
     audit: z.optional(TargetAudit),

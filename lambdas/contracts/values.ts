@@ -10,7 +10,7 @@ export const ClusterName = matching(CLUSTER_NAME, 'a cluster name');
 export const Namespace = matching(NAMESPACE, 'the name of a namespace');
 export const Server = matching(SERVER, 'the host, port and path of a server');
 
-/** A whole number from 0 on. */
+/** A non-negative whole number. */
 export const Count = z.int('is not a whole number').check(z.gte(0, 'is not a whole number'));
 
 /** Milliseconds since the epoch. */
@@ -21,7 +21,7 @@ export const Instant = z
     z.lte(LAST_INSTANT, 'is not a time in milliseconds since the epoch'),
   );
 
-/** RFC 3339 as `Date.toISOString` writes it, so that texts compare as times do. */
+/** RFC 3339 as `Date.toISOString` writes it, so that texts compare like times. */
 export const Time = timeOf(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, '2026-11-21T10:02:17.250Z');
 
 /** RFC 3339 in UTC, with or without a fraction: certificates have whole seconds. */
@@ -32,7 +32,7 @@ function timeOf(pattern: RegExp, example: string) {
   return z.string(problem).check(z.refine((at) => pattern.test(at) && !Number.isNaN(Date.parse(at)), problem));
 }
 
-/** For what is either there, as true, or absent. */
+/** Either true or absent. */
 export const Flag = z.optional(z.literal(true));
 
 export const HttpsUrl = z.string('is not an https URL').check(
@@ -58,7 +58,7 @@ function areCidrs(cidrs: readonly string[]): boolean {
 /** No function runs longer. Milliseconds. */
 const MAX_SWEEP_MS = 15 * 60_000;
 
-/** Whether a time can be of the sweep that began then. Both RFC 3339. */
+/** Whether a time can belong to the sweep that began then. Both RFC 3339. */
 export function isDuring(startedAt: string, at: string): boolean {
   const after = Date.parse(at) - Date.parse(startedAt);
   return after >= 0 && after <= MAX_SWEEP_MS;

@@ -5,13 +5,15 @@ import { ClusterId, Flag } from './values.ts';
 /** Bytes. */
 const MAX_MESSAGE_SIZE = 2_000;
 
-/** A cluster that is to be swept at a time. Waits in a queue until then. */
+/** A cluster to be swept at a time. Delayed in a queue until then. */
 const WaitingHint = z.object({
-  /** Of the cluster. */
+  /** Id of the cluster. */
   id: ClusterId,
   /** Milliseconds since the epoch; the same for all hints of one interval. */
   due: z.int(),
-  /** From a webhook, which does not know at which age the requests of the cluster are judged: that is still to be waited for. */
+  /**
+   * From a webhook, which does not know the minimum age of requests in the policies: the hint must still wait for it.
+   */
   fresh: Flag,
 });
 export type WaitingHint = Contract<typeof WaitingHint>;

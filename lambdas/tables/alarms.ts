@@ -9,7 +9,7 @@ export type AlarmSeverity = (typeof ALARM_SEVERITIES)[number];
 
 /** What `fleet.yaml` may change of an alarm. */
 export interface AlarmSetting {
-  /** In the unit of its metric. The alarm rings at it and above. */
+  /** In the unit of its metric. The alarm fires at or above it. */
   readonly threshold: number;
   readonly severity: AlarmSeverity | 'off';
 }
@@ -18,34 +18,37 @@ interface Entry extends AlarmSetting {
   readonly severity: AlarmSeverity;
   /** How `fleet.yaml` may write the threshold: a duration, a number, a factor, a share of something, or not at all. */
   readonly setting: 'seconds' | 'count' | 'burn' | { readonly shareOf: string } | 'none';
-  /** Minutes that ring, of how many. */
+  /** Minutes above the threshold, of how many. */
   readonly datapoints: { readonly atLeast: number; readonly of: number };
-  /** Announced maintenance of a cluster explains it. */
+  /** Suppressed during announced maintenance of a cluster. */
   readonly maintenance?: true;
   /** What it means, in one sentence for the person who is paged. */
   readonly meaning: string;
 }
 
-/** On one signal of every cluster (`GROUP BY Cluster`): it names the culprit and needs no change when a cluster joins. */
+/** On one signal of every cluster (`GROUP BY Cluster`): it names the cluster, and new clusters need no change. */
 interface SignalAlarm extends Entry {
   readonly watches: { readonly signal: SignalId };
-  /** What to do first: {@link firstCommand} names the cluster. `sweep` lists what waits, hostile requests first, each with the command that explains it. */
+  /**
+   * The first command; {@link firstCommand} inserts the cluster. `sweep` lists pending requests, hostile ones first,
+   * each with the command that explains it.
+   */
   readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
 }
 
-/** On something of the hub: one for each function or queue, whose name is in the first command. */
+/** On a part of the hub: one alarm for each function or queue, whose name is in the first command. */
 interface HubAlarm extends Entry {
-  /** `largest`: that of all clusters, of which report publishes the number of the fleet. */
+  /** `largest`: the largest value of all clusters, which report publishes. */
   readonly watches: { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric'; readonly largest?: SignalId };
-  /** For people: what rings, N being the threshold. */
+  /** For people: when it fires, N being the threshold. */
   readonly firesAt: string;
 }
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
 
 /**
- * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook: `docs/runbooks/alarms/`.
- * The thresholds are those of a fleet that says nothing.
+ * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook:
+ * `docs/runbooks/alarms/`. The thresholds are the defaults.
  */
 export const ALARMS = {
   // certmarshal itself.
@@ -99,7 +102,7 @@ export const ALARMS = {
     firesAt: 'N ms or more',
     setting: { shareOf: 'its timeout' },
     severity: 'warning',
-    // Of the timeout of the function.
+    // Percent of the function's timeout.
     threshold: 0.95,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'A function of certmarshal runs close to its timeout and will soon time out.',
@@ -109,7 +112,7 @@ export const ALARMS = {
     firesAt: 'N seconds or more',
     setting: { shareOf: 'the time that the queue keeps a message' },
     severity: 'warning',
-    // Of the retention of the queue.
+    // Percent of the queue's retention.
     threshold: 0.75,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'Messages wait so long in a queue that they will be lost.',
@@ -129,7 +132,7 @@ export const ALARMS = {
     setting: 'count',
     severity: 'warning',
     threshold: 1,
-    // Of one cluster, and where audits are rare, no second one comes in time.
+    // With one cluster and rare audits no second one comes in time.
     datapoints: { atLeast: 1, of: 30 },
     meaning: 'Audits cannot store their snapshots. The next audit knows less about earlier ones.',
   },
@@ -312,21 +315,21 @@ export type AlarmId = keyof typeof ALARMS;
 export const ALARM_IDS = keysOf(ALARMS);
 export type AlarmSettings = Readonly<Partial<Record<AlarmId, AlarmSetting>>>;
 
-/** What counts for an alarm: what `fleet.yaml` says, else what is above. */
+/** The settings of an alarm: those of `fleet.yaml`, else the defaults above. */
 export function alarmSetting(id: AlarmId, settings: AlarmSettings): AlarmSetting {
   const { threshold, severity } = ALARMS[id];
   return settings[id] ?? { threshold, severity };
 }
 
 /**
- * Whether the alarm on a signal looks at each class of certificate alone: which one it is says more. With another threshold the classes of a cluster count
- * together, as they do on the report page.
+ * Whether the alarm on a signal watches each certificate class separately, which says more. With another threshold the
+ * classes of a cluster count together, as on the report page.
  */
 export function isByClass(signal: SignalId, threshold: number): boolean {
   return CLASS_SIGNALS.has(signal) && threshold === 1;
 }
 
-/** Signals that no alarm asks for but by class: the series of their cluster as a whole would be paid for nothing. */
+/** Signals used by alarms only by class: publishing the series of the whole cluster would only cost money. */
 export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
   const together = ALARM_IDS.flatMap((id) => {
     const { watches }: AlarmEntry = ALARMS[id];
@@ -336,7 +339,7 @@ export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
   return new Set([...CLASS_SIGNALS].filter((signal) => !together.includes(signal)));
 }
 
-/** The alarm that a trouble rings when it gets worse, in place of this one: its end is then no recovery. */
+/** The alarm that fires instead when it gets worse: the end of this one is then not a recovery. */
 export const WORSE: Readonly<Partial<Record<AlarmId, AlarmId>>> = {
   CertificateWarning: 'CertificateCritical',
   KubeletOverdue: 'CertificateCritical',
@@ -348,20 +351,20 @@ type SignalAlarmId = {
   [Id in AlarmId]: (typeof ALARMS)[Id]['watches'] extends { readonly signal: string } ? Id : never;
 }[AlarmId];
 
-/** Whether the alarm looks at clusters, and not at certmarshal. */
+/** Whether the alarm is about clusters, not about certmarshal. */
 export function isOnSignal(id: AlarmId): id is SignalAlarmId {
   return 'signal' in ALARMS[id].watches;
 }
 
 /**
- * The first command about an alarm on clusters. The description of the alarm and the message have the same one.
+ * The first command for an alarm on clusters, the same in the alarm's description and in messages.
  *
- * @param cluster with its id in the fleet; without it the command has ID or CLUSTER in its place
+ * @param cluster with its id in the fleet; without it the command contains ID or CLUSTER
  */
 export function firstCommand(id: SignalAlarmId, cluster?: CommandCluster & { readonly id: string }): string {
   const { first } = ALARMS[id];
   if (first === 'doctor') return `certmarshal doctor --fleet fleet.yaml --cluster ${word(cluster?.id, 'ID')}`;
-  // Of an EKS cluster there are node groups only, which EKS rolls.
+  // EKS clusters have node groups only, which EKS replaces.
   const verb = cluster?.provider === 'eks' && first.startsWith('rollout') ? 'audit' : first;
   return clusterCommand(verb, cluster ?? { name: 'CLUSTER' });
 }
@@ -372,7 +375,7 @@ export function alarmRunbook(id: AlarmId): string {
 }
 
 /**
- * Where a person reads the runbook of an alarm: its URL, else the command that prints it.
+ * The runbook of an alarm for people: its URL, else the command that prints it.
  *
  * @param runbooks `monitoring.runbooks` of fleet.yaml: the URL at which `docs/runbooks` is published
  */

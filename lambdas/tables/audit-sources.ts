@@ -1,11 +1,12 @@
 import { HOUR_MS } from '../time.ts';
 
 /**
- * Where an audit looks; each is read on its own, with its own deadline, and fails on its own.
+ * The sources of an audit; each is read separately, with its own deadline and its own failure.
  *
- * - `nodes`, `signing-requests`, `trust-configmaps`, `webhooks`, `api-services`, `crd-conversions`, `cert-manager`, `tls-secrets`,
- *   `kubelet-metrics`: the cluster's API server.
- * - `machines`, `kubeadm-configs`, `kubeadm-control-plane`, `etcdadm-cluster`, `eks-anywhere`, `cluster-secrets`: its management cluster.
+ * - `nodes`, `signing-requests`, `trust-configmaps`, `webhooks`, `api-services`, `crd-conversions`, `cert-manager`,
+ * `tls-secrets`, `kubelet-metrics`: the cluster's API server.
+ * - `machines`, `kubeadm-configs`, `kubeadm-control-plane`, `etcdadm-cluster`, `eks-anywhere`, `cluster-secrets`: its
+ * management cluster.
  * - `eks-cluster`, `eks-authorities`, `eks-nodegroups`: EKS.
  * - `tls`: handshakes.
  * - `clock`: the Date of the answers of the API server.
@@ -35,22 +36,30 @@ export const SOURCE_IDS = [
 export type SourceId = (typeof SOURCE_IDS)[number];
 
 /**
- * Sources that show a certificate only for a while: the object it was issued in is removed within the hour (kube-controller-manager, the cleaner of
- * requests). That they no longer show one proves nothing; it holds until they show a newer one at the same place, or its member is gone.
+ * Sources that show a certificate only for a while: its object is deleted within the hour (kube-controller-manager, the
+ * cleaner of requests). Not seeing it any more proves nothing; it holds until they show a newer one at the same place,
+ * or its member is gone.
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
-/** Sources that change rarely, and whose API has one rate for all clusters of an account and Region: of a cluster without a warning they are read once in {@link STORED_MS}. */
+/**
+ * Sources that change rarely and share one API rate for all clusters of an account and Region: for a cluster without a
+ * warning they are read once in {@link STORED_MS}.
+ */
 export const RESTING_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['eks-authorities', 'eks-nodegroups']);
 
-/** A stored snapshot is never older than that and one cadence of audits, so it tells when a source was read that rests for as long. Milliseconds. */
+/**
+ * A stored snapshot is never older than this plus one audit interval, so it says when such a source was last read.
+ * Milliseconds.
+ */
 export const STORED_MS = 2 * HOUR_MS;
 
-/** So many certificates of a class with `severalAtAPlace` at one place: the newest, and those that end first. */
+/** Most certificates of a class with `severalAtAPlace` at one place: the newest, and those that expire first. */
 export const REMEMBERED_OF_ONE_PLACE = 16;
 
 /**
- * How the end of a certificate is known, the best first: the certificate itself was read; the object that manages it says so; an annotation says so; it follows from the age of a machine.
+ * How the expiry of a certificate is known, best first: the certificate was read; its managing object says so; an
+ * annotation says so; it follows from the age of a machine.
  */
 export const BASES = ['certificate', 'status', 'annotation', 'inference'] as const;
 export type Basis = (typeof BASES)[number];

@@ -1,7 +1,7 @@
 import type { Provider } from '../identifiers.ts';
 import { DAY_MS } from '../time.ts';
 
-/** Where the certificates of a class live; `workload`: not the cluster's own, so there may be as many as someone likes. */
+/** Where the certificates of a class are; `workload`: not the cluster's own, so their number is unlimited. */
 export type Layer = 'control plane' | 'etcd' | 'node' | 'authority' | 'client' | 'workload';
 
 /**
@@ -27,25 +27,34 @@ interface ClassEntry {
   /** For people: `etcd server`. */
   readonly title: string;
   readonly layer: Layer;
-  /** An authority, or a bundle of them: it lives ten years, and may live longer than three. */
+  /** A CA, or a bundle: it lives ten years, and may live longer than three. */
   readonly authority: boolean;
-  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, automatically`. `automatically` where no one has to act: the digest leaves these out. A cluster of the other provider has none. */
+  /**
+   * What renews it, by provider; the beginning of a sentence: `the kubelet, automatically`. With `automatically` no one
+   * has to act, and the digest omits it. Absent for a provider without such certificates.
+   */
   readonly renewedBy: { readonly eks?: string; readonly 'eks-anywhere'?: string };
-  /** Its own thresholds, where those of the fleet do not fit. */
+  /** Its own thresholds, if those of the fleet do not fit. */
   readonly thresholds: ClassThresholds | undefined;
-  /** People renew it, or start what does: the floor of its thresholds counts in full, however short it lives. */
+  /**
+   * Renewed by people, or by something that they start: the floor of its thresholds counts in full, however short its
+   * lifetime.
+   */
   readonly needsPeople: boolean;
-  /** Every cluster of the provider has one; the others are there where an owner wants them. */
+  /** Every cluster of the provider has one; others exist where an owner wants them. */
   readonly expected: boolean;
-  /** Signed by itself, or by any CA that its owner likes: an unknown issuer is no finding. */
+  /** Self-signed, or signed by any CA of its owner's choice: an unknown issuer is no finding. */
   readonly anyIssuer: boolean;
-  /** Maybe it does no harm when it expires: no one verifies the server, or issued or stored for nothing. It is never critical. */
+  /** Its expiry may be harmless: no one verifies the server, or it is unused. Never critical. */
   readonly mild: boolean;
-  /** A better name wins: its place only says that a certificate is there. */
+  /** A more specific class wins: its place only says that a certificate exists. */
   readonly generic: boolean;
-  /** Who asks again under the same name may hold both: each holds until it ends. */
+  /** A requester with several certificates of one name may hold all: each counts until it expires. */
   readonly severalAtAPlace: boolean;
-  /** kubeadm or etcdadm make all of them on a machine in one run, with one validity period. Source: `init` and `join` phases of both. */
+  /**
+   * kubeadm or etcdadm issue all of them on a machine in one run, with one validity period. Source: `init` and `join`
+   * phases of both.
+   */
   readonly ofOneRun: boolean;
   /** Share of its validity period after which its kubelet should have renewed it (client-go, certificate manager). */
   readonly overdueAfter: number | undefined;
@@ -55,21 +64,21 @@ const EKS = 'EKS, automatically';
 const CONTROL_PLANE_ROLLOUT = 'a rollout of the control plane machines';
 const ETCD_ROLLOUT = 'a rollout of the etcd machines';
 const KUBELET = 'the kubelet, automatically, once its request is approved';
-/** Its rollout needs controllers, and these need it. Source: docs/runbooks/certificate-expired.md. */
+/** Its rollout needs controllers, which need it. Source: docs/runbooks/certificate-expired.md. */
 const EXPIRED_CONTROL_PLANE = 'not automatic once it has expired: renew by hand, in place';
 const EXPIRED_KUBELET_CLIENT =
   'not automatic once it has expired: give the kubelet a bootstrap kubeconfig, or replace the machine';
 const NOTHING = 'not automatic: renew by hand';
 
 /**
- * Renewed by people or by a rollout: there has to be time for that. The ceilings are above what the shares are of 398 days, the longest life that is usual
- * (365 by kubeadm), and `critical` is well below the 45 days in which a rollout begins.
+ * Renewed by people or by a rollout, which takes time. The ceilings are above the shares of 398 days, the longest usual
+ * lifetime (365 by kubeadm), and `critical` is well below the 45 days in which a rollout begins.
  */
 export const BY_HAND: ClassThresholds = {
   warning: { share: 0.2, floorMs: 14 * DAY_MS, ceilingMs: 90 * DAY_MS },
   critical: { share: 0.05, floorMs: 3 * DAY_MS, ceilingMs: 21 * DAY_MS },
 };
-/** No API rotates one: it takes weeks, and people. Whatever it signs in its last year is cut short. */
+/** No API rotates one: it takes people weeks. Anything it signs in its last year expires early. */
 const OF_AUTHORITY: ClassThresholds = {
   warning: { share: 0.2, floorMs: 14 * DAY_MS, ceilingMs: 365 * DAY_MS },
   critical: { share: 0.05, floorMs: 3 * DAY_MS, ceilingMs: 90 * DAY_MS },
@@ -79,13 +88,16 @@ const BY_KUBELET: ClassThresholds = {
   warning: { share: 0.1, floorMs: 0, ceilingMs: 90 * DAY_MS },
   critical: { share: 0.03, floorMs: 0, ceilingMs: 21 * DAY_MS },
 };
-/** The kubeadm control plane provider renews its kubeconfig when half of the period is over (Cluster API, util/certs/consts.go). */
+/**
+ * The kubeadm control plane provider renews its kubeconfig after half of its lifetime (Cluster API,
+ * util/certs/consts.go).
+ */
 const BY_CLUSTER_API: ClassThresholds = {
   warning: { share: 0.4, floorMs: 0, ceilingMs: 180 * DAY_MS },
   critical: { share: 0.1, floorMs: 3 * DAY_MS, ceilingMs: 45 * DAY_MS },
 };
 
-// Families: a row says how it differs from its own.
+// Families: a row states only its differences.
 
 /** Part of every cluster, renewed without people. */
 const OF_CLUSTER = {
@@ -104,7 +116,7 @@ const BY_PEOPLE = { ...OF_CLUSTER, needsPeople: true } as const;
 const BY_KUBEADM = { ...BY_PEOPLE, ofOneRun: true } as const;
 const AUTHORITY = { ...BY_PEOPLE, layer: 'authority', authority: true, thresholds: OF_AUTHORITY } as const;
 const OF_KUBELET = { ...OF_CLUSTER, layer: 'node', thresholds: BY_KUBELET, overdueAfter: 0.9 } as const;
-/** There where its owner wants it, signed as its owner likes. */
+/** Exists where its owner wants it, signed as its owner likes. */
 const OF_ITS_OWNER = { ...OF_CLUSTER, expected: false, anyIssuer: true } as const;
 const OF_WORKLOADS = { ...OF_ITS_OWNER, layer: 'workload', generic: true } as const;
 const ISSUED = { ...OF_WORKLOADS, anyIssuer: false, mild: true, severalAtAPlace: true } as const;
@@ -251,21 +263,19 @@ export const CERTIFICATE_CLASSES = {
 
 export type CertificateClass = keyof typeof CERTIFICATE_CLASSES;
 
-/** Of the control plane or of etcd. */
+/** A certificate of the control plane or of etcd. */
 export function isOfControlPlane(what: CertificateClass): boolean {
   const { layer } = CERTIFICATE_CLASSES[what];
   return layer === 'control plane' || layer === 'etcd';
 }
 
-/** What renews a certificate of a class, for people; undefined where a cluster of that provider has none. */
+/** What renews a certificate of a class, for people; undefined for a provider without such certificates. */
 export function renewedBy(what: CertificateClass, provider: Provider): string | undefined {
   const entry: ClassEntry = CERTIFICATE_CLASSES[what];
   return entry.renewedBy[provider];
 }
 
-/**
- * The same of one that has expired, where what renewed it cannot do so any more; undefined where it still can.
- */
+/** The same for an expired one, if its usual renewal no longer works; undefined if it does. */
 export function renewedOnceExpired(what: CertificateClass, provider: Provider): string | undefined {
   if (provider !== 'eks-anywhere') return undefined;
   if (what === 'kubelet-client') return EXPIRED_KUBELET_CLIENT;

@@ -1,3 +1,3 @@
-/** From the worst on. `well` has no signal that an alarm would ring at; of `new` neither, but no sweep could read it yet. */
+/** The worst first. No alarm fires for `well`, nor for `new`, which no sweep could read yet. */
 export const CLUSTER_STATES = ['critical', 'warning', 'new', 'maintenance', 'well', 'gone'] as const;
 export type ClusterState = (typeof CLUSTER_STATES)[number];

@@ -1,6 +1,6 @@
 import { kebab } from '../words.ts';
 
-/** From the worst on. */
+/** The worst first. */
 export const SEVERITIES = ['critical', 'warning', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
@@ -11,9 +11,9 @@ interface CodeEntry {
   readonly meaning: string;
 }
 
-/** Every code that a finding can have. Each has its runbook, `docs/runbooks/` and the code in kebab case; a test compares them. */
+/** Every code of findings. Each has a runbook, `docs/runbooks/` and the code in kebab case; a test compares them. */
 export const FINDING_CODES = {
-  // When a certificate ends.
+  // Expiry.
   CertificateExpired: { severities: ['critical', 'warning'], meaning: 'The certificate has expired.' },
   CertificateExpiring: {
     severities: ['critical', 'warning'],
@@ -40,7 +40,7 @@ export const FINDING_CODES = {
     meaning: 'The certificate is valid so long that its renewal will be forgotten.',
   },
 
-  // What a certificate is.
+  // Content.
   WeakKey: { severities: ['warning'], meaning: 'The key is too weak.' },
   WeakSignature: { severities: ['warning'], meaning: 'The signature is too weak.' },
   IssuerUnknown: { severities: ['warning'], meaning: 'The certificate is not signed by a CA that the cluster trusts.' },
@@ -55,7 +55,7 @@ export const FINDING_CODES = {
   },
   CertificateUnreadable: { severities: ['warning'], meaning: 'The certificate is unreadable.' },
 
-  // Who says what.
+  // Sources that disagree.
   StaleAnnotation: {
     severities: ['warning'],
     meaning: 'Two sources disagree by over two days about when a certificate expires.',
@@ -97,7 +97,7 @@ export const FINDING_CODES = {
     meaning: 'A requester makes more requests than a kubelet can need.',
   },
 
-  // What was issued to nodes.
+  // Certificates issued to nodes.
   IssuedNamesAnother: {
     severities: ['critical'],
     meaning: 'A kubelet serving certificate was issued for a name of another node, of the API server or of a Service.',
@@ -107,7 +107,7 @@ export const FINDING_CODES = {
     meaning: 'A kubelet serving certificate was issued with a name that no evidence proves.',
   },
 
-  // What could not be seen.
+  // Unread.
   Unreachable: { severities: ['warning'], meaning: 'A server that should present a certificate does not answer.' },
   SourceUnread: { severities: ['warning'], meaning: 'A source could not be read.' },
   SourceLost: {
@@ -129,7 +129,7 @@ export function runbookOf(code: FindingCode): string {
   return `docs/runbooks/${kebab(code)}.md`;
 }
 
-/** What it is that a place could not be read. */
+/** The finding for an unread place. */
 export function codeOfUnread(problem: string): 'CertificateUnreadable' | 'SourcePartial' | 'Unreachable' {
   if (problem === 'malformed') return 'CertificateUnreadable';
   return problem === 'missing' ? 'SourcePartial' : 'Unreachable';

@@ -1,12 +1,12 @@
 import { keysOf } from './keys.ts';
 
 interface VerdictEntry {
-  /** For people, of several certificates: `12 proven`. */
+  /** For people, about several certificates: `12 proven`. */
   readonly title: string;
   readonly meaning: string;
 }
 
-/** What is said of a kubelet serving certificate that was issued, from the worst on. */
+/** Verdicts on an issued kubelet serving certificate, the worst first. */
 export const ISSUED = {
   'names-another': {
     title: "another node's name",

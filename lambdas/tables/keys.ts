@@ -4,7 +4,7 @@ export function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): r
   return Object.keys(table) as K[];
 }
 
-/** An entry of a table whose keys come from outside: `constructor` is one of them like any other. */
+/** Reads an entry by a key from outside: `constructor` is a key like any other. */
 export function entryOf<T>(entries: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return entries !== undefined && Object.hasOwn(entries, key) ? entries[key] : undefined;
 }

@@ -1,11 +1,11 @@
-/** What certmarshal does with one request. Only `approve` and `deny` are ever written, and only in mode `enforce`. */
+/** The decision on one request. Only `approve` and `deny` are ever written, and only in mode `enforce`. */
 export type VerdictKind = 'approve' | 'deny' | 'leave' | 'ignore';
 
 interface ReasonEntry {
   readonly verdict: VerdictKind;
-  /** What it says about the request. */
+  /** Its meaning for the request. */
   readonly meaning: string;
-  /** What a person does about it; empty when nothing is to be done. */
+  /** The remedy; empty if there is nothing to do. */
   readonly next: string;
 }
 
@@ -80,7 +80,7 @@ export const RECOVERY_REASONS = {
 } as const satisfies Record<string, ReasonEntry>;
 
 /**
- * Every reason a verdict can have. `leave` reasons of a provably hostile request turn into `deny` where a policy opts in.
+ * Every reason of a verdict. `leave` reasons of a provably hostile request become `deny` where a policy opts in.
  * `docs/verdicts.md` repeats this table; a test compares them.
  */
 export const REASONS = {

@@ -1,13 +1,13 @@
 /**
  * - `off`: not opted in, or there is nothing that a rollout renews.
  * - `idle`: nothing is due.
- * - `waiting`: due, and something that passes with time is in the way: a window, a turn, a cool-down.
- * - `refused`: due, and a check fails that a person has to look at.
- * - `assist`: due, and a person has to do it.
- * - `ready`: due, and nothing is in the way.
- * - `rolling`, `verifying`, `held`, `done`, `aborted`: of a rollout of ours.
+ * - `waiting`: due, and a temporary obstacle: a window, a turn, a cool-down.
+ * - `refused`: due, and a check fails that needs a person.
+ * - `assist`: due, and a person must do it.
+ * - `ready`: due, without obstacles.
+ * - `rolling`, `verifying`, `held`, `done`, `aborted`: states of our rollout.
  * - `foreign`: someone else rolls it.
- * - `expired`: certificates expired; nothing is done automatically any more.
+ * - `expired`: certificates expired; nothing is automatic any more.
  */
 export const ROLLOUT_STATES = [
   'off',

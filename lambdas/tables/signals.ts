@@ -2,8 +2,9 @@ import type { CertificateClass } from './certificate-classes.ts';
 import { keysOf } from './keys.ts';
 
 /**
- * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster` and a total, or the largest one, of
- * the fleet; both are published only above 0, because a series costs money in every hour in which it has a value.
+ * The problems of a cluster, one number each: 0 if healthy. Each is a metric with the dimension `Cluster` and a total,
+ * or the largest value, of the fleet; both are published only above 0, because a series costs money in every hour with
+ * a value.
  */
 export const SIGNALS = {
   UnreadableFor: {
@@ -118,13 +119,16 @@ export const SIGNALS = {
 
 interface SignalEntry {
   readonly unit: 'Seconds' | 'Count' | 'None';
-  /** How the number of the fleet is made of those of its clusters. */
+  /** How the fleet's value follows from those of its clusters. */
   readonly fleet: 'maximum' | 'sum';
-  /** What has to be known of a cluster before its absence means something. */
+  /** What must be known of a cluster before the signal's absence counts. */
   readonly knownFrom: 'sweep' | 'audit';
-  /** It is published by class of certificate too, in a dimension `Class`. */
+  /** Also published by certificate class, in a dimension `Class`. */
   readonly byClass?: true;
-  /** It counts for the hour in which a cluster is still swept that its tags no longer select: who takes the tags away must not be able to hide an attack. */
+  /**
+   * Also counts during the hour in which a cluster is swept after losing its tags: removing tags must not hide an
+   * attack.
+   */
   readonly deselected?: true;
   readonly meaning: string;
 }
@@ -135,15 +139,15 @@ export const SIGNAL_IDS = keysOf(SIGNALS);
 
 export const CLASS_SIGNALS: ReadonlySet<SignalId> = new Set(SIGNAL_IDS.filter((id) => 'byClass' in SIGNALS[id]));
 
-/** One number above 0, and what a person needs to know of it. */
+/** A value above 0, with what a person must know. */
 export interface Signal {
   readonly id: SignalId;
   readonly value: number;
-  /** Of a signal of {@link CLASS_SIGNALS}: the value of each class; `unknown` where a finding names none. */
+  /** For {@link CLASS_SIGNALS}: the value of each class; `unknown` for findings without one. */
   readonly classes?: Readonly<Partial<Record<CertificateClass | 'unknown', number>>>;
-  /** What else of the cluster is told apart: nodes, the newest first. At most 30. */
+  /** Other parts of the cluster: nodes, the newest first. At most 30. */
   readonly parts?: readonly string[];
-  /** The whole story in one sentence, without the name of the cluster and without a full stop: the worst finding where it is one. */
+  /** The story in one sentence, without the cluster's name and a full stop: usually its worst finding. */
   readonly story: string;
   /** RFC 3339. */
   readonly since?: string;

@@ -12,11 +12,12 @@ export interface AccessEntriesProps {
 }
 
 /**
- * Lets the sweep role into clusters, as a member of one group and with no access policy of AWS: what the group may do is
- * written in each cluster. The L2 construct knows no groups. Source: Amazon EKS User Guide, "Create access entries".
+ * Gives the sweep role access to clusters as a member of one group, without an access policy of AWS: each cluster's
+ * RBAC grants the rights. The L2 construct has no groups. Source: Amazon EKS User Guide, "Create access entries".
  *
- * EKS keeps the unique id of the role with an entry, so one that outlives the role lets nobody in. No update of a stack makes it anew: CloudFormation creates the replacement first, and EKS refuses
- * a second entry of one principal. The stack has to be deleted and deployed again.
+ * EKS stores the unique id of the role in an entry, so an entry that outlives the role is useless. No stack update
+ * replaces it: CloudFormation creates the replacement first, and EKS rejects a second entry of one principal. The stack
+ * must be deleted and deployed again.
  */
 export class AccessEntries extends Construct {
   constructor(scope: Construct, id: string, { clusters, principalArn }: AccessEntriesProps) {

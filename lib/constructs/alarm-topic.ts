@@ -6,17 +6,18 @@ import type { Construct } from 'constructs';
 
 export interface AlarmTopicProps {
   readonly displayName: string;
-  /** Its policy must let CloudWatch use it, where alarms publish. */
+  /** Its policy must let CloudWatch use it if alarms publish. */
   readonly key: IKey;
   /** Whether the alarms of this account and Region may publish to it. @default false */
   readonly fromAlarms?: boolean;
 }
 
 /**
- * A topic that alarms end up in: encrypted, and reached over TLS only.
+ * A topic for alarms: encrypted, with access over TLS only.
  *
- * CloudWatch needs to be named twice, here and in the policy of the key. A topic with a policy of its own loses the one that lets the account publish, and the key
- * that AWS manages for SNS cannot be opened to CloudWatch. Source: AWS re:Post, "Why didn't I receive an SNS notification for my CloudWatch alarm trigger?".
+ * CloudWatch must be named in two policies, that of the topic and that of the key. A topic policy replaces the default
+ * one that lets the account publish, and the AWS managed key of SNS cannot be opened to CloudWatch. Source: AWS
+ * re:Post, "Why didn't I receive an SNS notification for my CloudWatch alarm trigger?".
  */
 export class AlarmTopic extends Topic {
   constructor(scope: Construct, id: string, { displayName, key, fromAlarms = false }: AlarmTopicProps) {

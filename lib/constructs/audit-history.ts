@@ -8,12 +8,12 @@ import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { privateBucket } from './private-bucket.ts';
 
-/** Longer than a month, so that what was seen before the last rotation of anything monthly is still there. */
+/** Longer than a month, so that observations before the last monthly rotation still exist. */
 const HISTORY = Duration.days(HUB_SIZES.snapshots.keptDays);
 
 /**
- * Holds one snapshot for each cluster: what the newest audit saw, and what it remembers of what it could not look at. Versioned: what a snapshot
- * said before is its history, and a snapshot that is lost or damaged can be taken back. Kept when the stack is destroyed.
+ * One snapshot for each cluster: what the newest audit saw, and remembers of what it could not read. Versioned: earlier
+ * versions are its history, and a lost or damaged snapshot can be restored. Kept when the stack is destroyed.
  */
 export class AuditHistory extends Bucket {
   readonly #key: IKey | undefined;
@@ -38,7 +38,10 @@ export class AuditHistory extends Bucket {
     });
   }
 
-  /** Lets a role read and replace snapshots, and nothing else of the bucket. The list permission makes S3 say that there is none yet. */
+  /**
+   * Lets a role read and replace snapshots, and nothing else of the bucket. With the list permission S3 reports a
+   * missing object as missing.
+   */
   allow(role: IRole): void {
     const snapshots = this.arnForObjects(`${SNAPSHOT_PREFIX}*`);
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));

@@ -7,24 +7,25 @@ import { buildSync } from 'esbuild';
 const PROJECT = resolve(import.meta.dirname, '../..');
 
 /**
- * The code of a function: ES modules that esbuild makes of its handler, `index.mjs` and what that loads later, and JSON files beside them.
+ * The code of a function: ES modules that esbuild makes from its handler, `index.mjs` and files that it loads later,
+ * with JSON files beside them.
  *
- * - The AWS SDK is inside: it loads faster from one file than from the runtime, and is the version that was tested.
- * - What is imported by `import()` is a file of its own, loaded when it is needed first. NodejsFunction cannot do that.
- * - Function names survive minification and no source map is shipped: a map is larger than the code and is parsed in the middle of
- *   the first error.
+ * - The AWS SDK is included: it loads faster from one file than from the runtime, and is the tested version.
+ * - Modules imported with `import()` are separate files, loaded at first use. NodejsFunction cannot do that.
+ * - Function names survive minification and no source map is shipped: a map is larger than the code and would be parsed
+ * at the first error.
  * - `require` exists, because some dependencies are CommonJS.
- * - Everything takes part in the hash of the asset, so that a changed JSON file is a changed function.
+ * - The asset hash covers everything, so that a changed JSON file is a changed function.
  *
  * @param handlerFile the file of the handler, without directory and extension: `sweep` for lambdas/functions/sweep.ts
  * @param files content by file name
  */
 export function bundle(handlerFile: string, files: Readonly<Record<string, unknown>>): Code {
-  // The folder itself is never an asset; the CDK takes it as one where it does not bundle, as for `cdk destroy`.
+  // The folder itself is never the asset, except where the CDK does not bundle, as for `cdk destroy`.
   return Code.fromAsset(join(PROJECT, 'lambdas/functions'), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Never run. Assets with the same command are made once.
+      // Never run. The CDK makes assets with the same command once.
       image: DockerImage.fromRegistry('none'),
       command: ['esbuild', handlerFile, JSON.stringify(files)],
       local: {

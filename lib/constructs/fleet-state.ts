@@ -14,9 +14,10 @@ export interface StateGrant {
 }
 
 /**
- * Holds what outlives an invocation: the registry, which dispatch writes, fleet index and report page, which report writes, what notify told last, what sweeps
- * remember of rollouts, and the recovery windows that somebody opened. Kept when the stack is destroyed. Not versioned: they are written every few seconds or minutes,
- * and what is lost is rebuilt from the clusters, or was to last for an hour. Of rollouts the clusters themselves know what goes on; how long ago others were is lost.
+ * State that outlives an invocation: the registry, written by dispatch; fleet index and report page, by report;
+ * incidents, by notify; the ledger of rollouts, by sweeps; and open recovery windows. Kept when the stack is destroyed.
+ * Not versioned: objects are written every few seconds or minutes, and lost ones are rebuilt from the clusters, or were
+ * short-lived. Rollouts in progress are on the clusters themselves; only the times of earlier ones would be lost.
  */
 export class FleetState extends Bucket {
   readonly #key: IKey | undefined;
@@ -34,7 +35,10 @@ export class FleetState extends Bucket {
     });
   }
 
-  /** By name of the object. What a role may write no one else may, whatever their own policies say: each object has one writer. The list permission makes S3 say that an object does not exist yet, in place of refusing it. */
+  /**
+   * By object name. Only the granted role may write, whatever policies others have: each object has one writer. With
+   * the list permission S3 reports a missing object as missing.
+   */
   allow(role: IRole, { read, write }: StateGrant): void {
     const arns = (objects: readonly StateObject[]) => objects.map((object) => this.arnForObjects(STATE_KEYS[object]));
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));

@@ -29,18 +29,19 @@ export interface HintsProps {
 }
 
 /**
- * Sweeps between two ticks. With `hub.hints`, when the audit log of a cluster shows a new request, or Auto Scaling a new instance; only in the hub's own
- * account and Region: a subscription filter in another account needs a log destination there, an event a bus. With `hub.webhook`, when the API server of any cluster says so.
+ * Sweeps between two ticks. With `hub.hints`, when the audit log of a cluster shows a new request, or Auto Scaling a
+ * new instance; only in the hub's own account and Region: another account would need a log destination and an event
+ * bus. With `hub.webhook`, when the API server of any cluster calls.
  */
 export class Hints extends Construct {
   public readonly hint: HubFunction;
-  /** Where clusters send hints themselves. */
+  /** The URL for hints of clusters. */
   public readonly webhook: HubFunction | undefined;
 
   constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key, auditedClusters }: HintsProps) {
     super(scope, id);
     const { account, partition } = Stack.of(this);
-    // A standard queue: only that delays each message by itself. The queue of the lane drops the repetitions.
+    // A standard queue: FIFO queues have no delay for each message. The queue of the lane deduplicates.
     const waiting = new Queue(this, 'Waiting', {
       ...encryptedBy(key),
       enforceSSL: true,
@@ -109,7 +110,7 @@ export class Hints extends Construct {
   }
 }
 
-/** Audit events of certificate requests that were made, one event each. */
+/** Audit events of created certificate requests, one event each. */
 const NEW_REQUESTS = FilterPattern.all(
   FilterPattern.stringValue('$.objectRef.resource', '=', 'certificatesigningrequests'),
   FilterPattern.stringValue('$.verb', '=', 'create'),

@@ -8,7 +8,7 @@ import { HEAD_PREFIX, JOURNAL_PREFIX } from '../../lambdas/journal/keys.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { privateBucket } from './private-bucket.ts';
 
-/** How long the earlier versions of a head stay, which say when a chain was cut. */
+/** How long earlier versions of a head are kept, which show when a chain was cut. */
 const HEAD_HISTORY = Duration.days(35);
 
 export interface JournalBucketProps {
@@ -17,11 +17,11 @@ export interface JournalBucketProps {
 }
 
 /**
- * Holds the journal: every decision that wrote or refused, append-only. Versioned, so that whatever is changed or deleted is still there; with
- * Object Lock nobody can end that before its time. Lines never expire. Kept when the stack is destroyed.
+ * The journal: every decision, append-only. Versioned, so that changed or deleted objects still exist; with Object Lock
+ * no one can shorten that. Lines never expire. Kept when the stack is destroyed.
  *
- * Lines are written under the condition that nothing is there (`If-None-Match`), and by nobody otherwise: no copy and no multipart upload either, which cannot say so.
- * Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets".
+ * Lines can only be written on the condition that nothing exists (`If-None-Match`): copies and multipart uploads, which
+ * cannot state it, are denied. Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets".
  */
 export class JournalBucket extends Bucket {
   readonly #key: IKey | undefined;
@@ -57,8 +57,8 @@ export class JournalBucket extends Bucket {
   }
 
   /**
-   * Lets a role append. It may not delete, nor read or end a retention. The list
-   * permission is for the whole bucket: with a condition on the prefix S3 would refuse an object that is absent, where it has to say so.
+   * Lets a role append. It may not delete, nor read or end a retention. The list permission covers the whole bucket:
+   * with a condition on the prefix S3 would deny a missing object instead of reporting it as missing.
    */
   allow(role: IRole): void {
     const prefixes = [JOURNAL_PREFIX, HEAD_PREFIX];

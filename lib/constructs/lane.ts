@@ -14,37 +14,37 @@ import { HubFunction } from './hub-function.ts';
 import type { JournalBucket } from './journal-bucket.ts';
 import { OrderQueue } from './order-queue.ts';
 
-/** The sweeps of a shard end within a tick, so that a slow cluster delays nobody's next sweep. */
+/** The sweeps of a shard end within a tick, so that a slow cluster delays no next sweep. */
 const SWEEP_TIMEOUT = Duration.seconds(HUB_SIZES.sweep.timeoutSeconds);
-/** Longer than the timeout, which Lambda demands. The message of an invocation that did not end comes back then, and is dropped. */
+/** Longer than the timeout, as Lambda requires. The message of a crashed invocation returns then, and is dropped. */
 const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.orders.visibilitySeconds);
-/** A tick that waited this long would only repeat the next one. */
+/** An older tick would only repeat the next one. */
 const ORDER_RETENTION = Duration.seconds(HUB_SIZES.orders.retentionSeconds);
-/** One message is one invocation: what it costs does not depend on how many messages a poller finds. */
+/** One message for each invocation: the cost does not depend on the number of messages that a poller finds. */
 const BATCH_SIZE = 1;
-/** Shards at once: with 32 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
+/** Concurrent shards: with 32 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
 const MAX_CONCURRENCY = HUB_SIZES.sweep.maxConcurrency;
 
 export interface SweepLaneProps {
   readonly name: string;
   /** @default outside a VPC */
   readonly network?: Omit<Lane, 'name'>;
-  /** One for all lanes: it is who the clusters know. */
+  /** One role for all lanes, which the clusters trust. */
   readonly role: IRole;
   readonly fleet: Fleet;
   readonly outcomes: IQueue;
-  /** Where the ledger of the rollouts is. */
+  /** Bucket with the ledger of rollouts. */
   readonly state: FleetState;
-  /** Where the snapshots of the audits are. */
+  /** Bucket with the snapshots of audits. */
   readonly history: AuditHistory;
-  /** Where the decisions are. */
+  /** Bucket with the journal. */
   readonly journal: JournalBucket;
   readonly key?: IKey | undefined;
-  /** Of the sweep function. @default none */
+  /** Environment of the sweep function. @default none */
   readonly reservedConcurrency?: number | undefined;
 }
 
-/** A network from which clusters are swept: a queue of orders and the function that carries them out. */
+/** A network from which clusters are swept: a queue of orders and the function that executes them. */
 export class SweepLane extends Construct {
   public readonly laneName: string;
   public readonly orders: OrderQueue;
@@ -56,7 +56,7 @@ export class SweepLane extends Construct {
     const { policies, audit, rollouts } = props.fleet;
     const { account, partition } = Stack.of(this);
     this.laneName = name;
-    // Not the id of the queue whose orders were of one cluster each: an older sweep must never see a shard.
+    // A new id, not that of the queue with orders of single clusters: an older sweep must never see a shard.
     this.orders = new OrderQueue(this, 'Shards', {
       retentionPeriod: ORDER_RETENTION,
       visibilityTimeout: VISIBILITY_TIMEOUT,
@@ -81,7 +81,7 @@ export class SweepLane extends Construct {
         'policies.json': policies,
         'audit.json': audit.thresholds,
         'rollouts.json': rollouts,
-        // What an order must fit.
+        // For checking orders.
         'fleet.json': fleetOfTargets(props.fleet),
       },
       role,
@@ -93,14 +93,14 @@ export class SweepLane extends Construct {
     this.sweep.addEventSource(
       new SqsEventSource(this.orders, {
         batchSize: BATCH_SIZE,
-        // More than the function may run at once would only be throttled.
+        // More would only be throttled.
         maxConcurrency: Math.max(2, Math.min(MAX_CONCURRENCY, reservedConcurrency ?? MAX_CONCURRENCY)),
       }),
     );
   }
 }
 
-/** By ids alone: `IVpc` wants availability zones, which only a lookup in the account knows. */
+/** By ids: `IVpc` needs availability zones, which only a lookup in the account knows. */
 function attach(sweep: HubFunction, { subnetIds, securityGroupIds }: Omit<Lane, 'name'>): void {
   const { defaultChild } = sweep.node;
   if (!CfnFunction.isCfnFunction(defaultChild)) throw new Error('a function without its resource');

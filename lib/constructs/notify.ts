@@ -12,7 +12,7 @@ import type { Topics } from '../monitoring/topics.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 
-/** The bus that every account and Region has: whoever wires tools of their own makes a rule on it. */
+/** The default bus of the account and Region: users write rules on it for their own tools. */
 const EVENT_BUS = 'default';
 
 export interface NotifyProps {
@@ -24,8 +24,9 @@ export interface NotifyProps {
 }
 
 /**
- * Makes of every alarm what a person can act on, every few minutes of what else rings or is over, and once a day a digest. What it cannot tell, after three tries, goes to the critical topic as it is: nothing
- * that rings is ever lost in silence.
+ * Turns every alarm into messages that an engineer can act on, looks every few minutes for what opened or closed since,
+ * and sends a daily digest. An alarm that it cannot send after three tries goes to the critical topic unchanged: no
+ * alarm is lost silently.
  */
 export class Notify extends Construct {
   public readonly notify: HubFunction;
@@ -47,7 +48,7 @@ export class Notify extends Construct {
         REPORT_LINKS: String(reportLinks),
       },
       files: { 'monitoring.json': monitoring },
-      // The second try comes after a minute, the third after two more.
+      // The second try comes after one minute, the third two minutes later.
       asynchronous: {
         retryAttempts: 2,
         maxEventAge: Duration.minutes(15),
@@ -57,7 +58,7 @@ export class Notify extends Construct {
       key,
     });
     const { role } = this.notify;
-    // A link to the report page is good for what this role may read.
+    // A link to the report page works for what this role may read.
     state.allow(role, { read: ['registry', 'index', 'page', 'told'], write: ['told'] });
     topics.allowTelling(role);
     const bus = Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: EVENT_BUS });
@@ -65,7 +66,7 @@ export class Notify extends Construct {
       new PolicyStatement({
         actions: ['events:PutEvents'],
         resources: [bus],
-        // Nothing in the name of anybody else.
+        // Only events of certmarshal's own source.
         conditions: { StringEquals: { 'events:source': 'certmarshal' } },
       }),
     );
@@ -77,7 +78,7 @@ export class Notify extends Construct {
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.notify, {
         input: ScheduleTargetInput.fromObject({ look: true }),
-        // The next one is near.
+        // The next one is soon.
         retryAttempts: 0,
         maxEventAge: Duration.minutes(1),
       }),

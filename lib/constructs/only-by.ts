@@ -1,7 +1,8 @@
 import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * For the policy of a resource: refuses actions to everyone but these roles, whatever the policies of the others grant. Anyone who may change that policy is not kept out.
+ * For a resource policy: denies actions to everyone but these roles, whatever other policies grant. Does not stop
+ * anyone who may change the resource policy.
  *
  * `aws:PrincipalArn` of a function is the ARN of its role. Source: IAM User Guide, "AWS global condition context keys".
  */

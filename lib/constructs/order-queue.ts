@@ -5,9 +5,9 @@ import type { Construct } from 'constructs';
 import { encryptedBy } from './queue-encryption.ts';
 
 export interface OrderQueueProps {
-  /** How long a tick is worth sweeping. */
+  /** How long an order is kept. */
   readonly retentionPeriod: Duration;
-  /** How long the clusters of a sweep that crashed stay locked. */
+  /** How long the clusters of a crashed sweep stay locked. */
   readonly visibilityTimeout: Duration;
   /** @default keys of Amazon SQS */
   readonly key?: IKey | undefined;

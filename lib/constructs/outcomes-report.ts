@@ -10,7 +10,7 @@ import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import { encryptedBy } from './queue-encryption.ts';
 
-/** The least that an event source can have. Two writers are harmless, because every write of the index is conditional. */
+/** The minimum of an event source. Two writers are harmless, because every write of the index is conditional. */
 const MAX_CONCURRENCY = 2;
 
 export interface OutcomesReportProps {
