@@ -21,7 +21,7 @@ import type { EnginePolicy } from './policy.ts';
 import type { Verdict } from './verdict.ts';
 import { createWriteLimiter } from './write-limiter.ts';
 
-/** The reason on the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows it. */
+/** Reasons of the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows them. */
 export const CONDITION_REASONS = {
   approve: 'CertMarshalApproved',
   recover: 'CertMarshalRecovered',
@@ -31,25 +31,28 @@ export const CONDITION_REASONS = {
 } as const;
 
 /**
- * What became of a decision.
+ * The outcome of a decision.
  *
  * - `none`: nothing to write (leave, ignore).
  * - `written`: the condition is on the object.
- * - `observed`: it would have been written; the policy is in mode observe, or nothing is to be written.
- * - `overtaken`: somebody else decided, deleted or replaced the object since it was read; nothing was written.
- * - `failed`: the write was not sent, or refused; `error` says why.
- * - `unfinished`: the time was over before the write began.
- * - `unknown`: the write was sent, and no answer says whether it was done; `error` is absent where certmarshal itself failed.
+ * - `observed`: not written, because the policy is in mode observe or the run writes nothing.
+ * - `overtaken`: another writer decided, deleted or replaced the object after it was read; nothing was written.
+ * - `failed`: the write was not sent, or was rejected; `error` says why.
+ * - `unfinished`: time ran out before the write began.
+ * - `unknown`: the write was sent, but no answer says whether it was done; `error` is absent if certmarshal itself
+ * failed.
  */
 export type Outcome =
   | { readonly kind: 'none' | 'written' | 'observed' | 'overtaken' | 'unfinished' }
   | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'unknown'; readonly error?: KubernetesError };
 
-/** A decision that was carried out: what a report needs of it. After a conflict the verdict is that of the second look. */
+/**
+ * A decision that was carried out, as reports need it. After a conflict, the verdict is that of the second judgement.
+ */
 export interface Acted {
   readonly csr: SigningRequest;
-  /** `names` only as it is told: hostile requests have a thousand each, too many to keep until a storm is over. */
+  /** `names` is present only in `onActed`: a hostile request can have a thousand, too many to keep during a storm. */
   readonly verdict: Omit<Verdict, 'checks' | 'names'> & Partial<Pick<Verdict, 'names'>>;
   readonly outcome: Outcome;
 }
@@ -64,18 +67,21 @@ interface Context extends WriteContext {
   readonly policies: readonly EnginePolicy[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Asked before each write, also that of a second look: what becomes of the decision instead, where it may not be written. @default each may */
+  /**
+   * Called before each write, also after a conflict. An outcome that it returns replaces the write. @default every
+   * write is done
+   */
   readonly instead?: ((decision: Decision) => Promise<Outcome | undefined>) | undefined;
-  /** Writes at once. @default as many as the server takes */
+  /** Concurrent writes. @default as many as the server accepts */
   readonly atOnce?: number;
   readonly onActed?: (acted: Acted) => void;
-  /** Told of the first bug, once all writes have ended: what was done has to be told all the same. @default it is thrown then */
+  /** Receives the first bug after all writes have ended, so that they are reported. @default the bug is thrown then */
   readonly onBug?: (error: unknown) => void;
 }
 
 /**
- * Writes the decisions, several at a time. Each write carries uid and resourceVersion of the object that was judged, so that
- * it can only land on exactly that object. One failed write does not stop the others. When the signal aborts, what is left is not judged.
+ * Writes the decisions concurrently. Each write carries uid and resourceVersion of the judged object, so it can change
+ * only that object. A failed write does not stop the others. What is left when the signal aborts is not judged.
  */
 export async function act(decisions: Iterable<Decision>, context: Context): Promise<readonly Acted[]> {
   const acted: Acted[] = [];
@@ -101,7 +107,7 @@ interface UnderWay {
   readonly bugs: unknown[];
 }
 
-/** Ends when every write has begun. */
+/** Resolves when every write has begun. */
 async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
   const limiter = createWriteLimiter(() => context.client.stats.throttled, context.atOnce);
   for await (const decision of inTurns(decisions, (decided) => decided)) {
@@ -145,7 +151,9 @@ async function writeDecision(decision: Decision, context: Context): Promise<Acte
   return written.kind === 'conflict' ? secondLook(decision, written, context) : actedOn(decision, written);
 }
 
-/** The object changed since it was listed: read it again, judge it again, and write only if it is still the same object. */
+/**
+ * The object changed since it was listed: reads and judges it again, and writes only if it is still the same object.
+ */
 async function secondLook(decision: Decision, first: Conflict, context: Context): Promise<Acted> {
   const { evidence, policies } = context;
   const look = await lookAgain(decision.csr, conditionOf(decision.verdict), first, context);
@@ -167,12 +175,15 @@ async function secondLook(decision: Decision, first: Conflict, context: Context)
   if (unwritten !== undefined) return actedOn(again, unwritten);
   const written = await write(again, context);
   if (written.kind !== 'conflict') return actedOn(again, written);
-  // Somebody is busy with the object, and the next sweep sees what they made of it; unless it was our own write.
+  // Another writer is changing the object, and the next sweep sees the result; unless it was our own write.
   const last = await lookAgain(again.csr, conditionOf(verdict), written, context);
   return actedOn(again, 'outcome' in last ? last.outcome : { kind: 'overtaken' });
 }
 
-/** The object after a conflict; or what is known then. A write that was sent again may have met what it did itself the first time. */
+/**
+ * Reads the object after a conflict, or returns the outcome if that is known. A retried write can conflict with its own
+ * first attempt.
+ */
 async function lookAgain(
   { name, uid }: Pick<ApprovalSubject, 'name' | 'uid'>,
   condition: ApprovalCondition,
@@ -190,7 +201,10 @@ async function lookAgain(
   }
 }
 
-/** Where the write was sent once only, another certmarshal wrote that, and tells of it itself. */
+/**
+ * Whether the object has the condition. Without a retry this proves nothing: another certmarshal wrote it, and reports
+ * it.
+ */
 function isWritten(object: JsonObject, uid: string, { type, reason, message }: ApprovalCondition): boolean {
   const request = raw<V1CertificateSigningRequest>(object);
   return (
@@ -209,15 +223,15 @@ interface Conflict {
 
 async function write(decision: Decision, { instead, ...context }: Context): Promise<Outcome | Conflict> {
   const { subject, verdict } = decision;
-  // `decide` never approves what it cannot write.
+  // `decide` approves nothing without a subject.
   if (context.signal.aborted || subject === undefined) return { kind: 'unfinished' };
   const kept = await instead?.(decision);
   return kept ?? writeCondition(subject, conditionOf(verdict), context);
 }
 
 /**
- * Writes what a person decided on exactly this object. Nothing is judged again: where it was decided, changed, deleted or replaced since it was read, nothing is
- * written (`overtaken`).
+ * Writes a person's decision on exactly this object, without judging it again. If the object was decided, changed,
+ * deleted or replaced since it was read, nothing is written (`overtaken`).
  */
 export async function writeForPerson(
   subject: ApprovalSubject,
@@ -242,7 +256,7 @@ async function writeCondition(
     return { kind: 'written' };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    // The client counts for all writes together: one retry makes each of those that end meanwhile doubtful.
+    // The client counts retries of all writes together: one retry makes every concurrent conflict doubtful.
     if (error.kind === 'conflict') return { kind: 'conflict', isRetried: client.stats.retries !== retries };
     if (error.kind === 'not-found') return { kind: 'overtaken' };
     return { kind: isRefused(error) ? 'failed' : 'unknown', error };
@@ -260,7 +274,7 @@ function conditionOf(verdict: Verdict): ApprovalCondition {
   };
 }
 
-/** Says who decided, and why in their own words: at most 1,500 printable characters, whatever it is given. */
+/** Says who decided and their reason, in at most 1,500 printable characters. */
 export function conditionByPerson({ decision, by, because }: DecidedByPerson): ApprovalCondition {
   const approve = decision === 'approve';
   return {
@@ -270,12 +284,14 @@ export function conditionByPerson({ decision, by, because }: DecidedByPerson): A
   };
 }
 
-/** No connection was made. */
+/** Codes of errors without a connection. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-/** Without an answer, these are errors of before the write was sent. */
+/** Without a status, these errors occur before the write is sent. */
 const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'certificate', 'unauthorized']);
 
-/** Certainly not done. A status 5xx does not say so, and of 2xx is only here what cannot be read. */
+/**
+ * Whether the write was certainly not done. A 5xx leaves that open; a 2xx is an error only if its body is unreadable.
+ */
 function isRefused({ kind, status, code }: KubernetesError): boolean {
   if (status !== undefined) return status >= 300 && status < 500;
   return NOT_SENT.has(kind) || NOT_CONNECTED.has(code ?? '');

@@ -10,20 +10,23 @@ import { report, type SweepReport } from './report.ts';
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** For programs that show what is going on; nothing depends on it. */
+/** Callbacks that show progress; nothing depends on them. */
 export interface ApprovalProgress {
   readonly observed?: (observed: Observed) => void;
   readonly acted?: (acted: Acted) => void;
 }
 
 export interface ApprovalOptions {
-  /** The policies by which requests count as missed, where the others only observe because writes are held. @default the others */
+  /**
+   * Policies that decide which requests count as missed, if `policies` only observe because writes are on hold.
+   * @default `policies`
+   */
   readonly promised?: readonly ApprovalPolicy[] | undefined;
   /** Writes nothing: what a policy in mode `enforce` would have written is `observed`. @default false */
   readonly dryRun?: boolean;
 }
 
-/** A bug that came after the first decision. What was done stands, and `report` tells it. */
+/** A bug after the first decision. What was written stays written, and `report` lists it. */
 export class ApprovalBugError extends Error {
   override readonly name = 'ApprovalBugError';
   readonly report: SweepReport;
@@ -36,8 +39,8 @@ export class ApprovalBugError extends Error {
 }
 
 /**
- * Lists the requests of one cluster, judges them and writes what was decided: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
- * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
+ * Observes, decides, acts and reports for one cluster. Safe to repeat, to interrupt and to run concurrently: every
+ * write is bound to the judged object. Problems of the cluster are part of the report; only a bug throws.
  *
  * @throws ApprovalBugError for a bug after the first decision
  */
@@ -78,7 +81,7 @@ export async function approve(
   }
   if (bugs.length > 0 && acted.length === 0) throw bugs[0];
   const after = requestsOf(target);
-  // The same object again means that no answer came.
+  // An unchanged object means that no answer was received.
   const { clock: serverClock, server } = target.workload;
   const answered = serverClock !== undefined && serverClock !== clockBefore;
   const told = report({

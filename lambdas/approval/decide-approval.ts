@@ -18,8 +18,9 @@ export const FLOOD_LIMIT = 50;
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * Decides on one CertificateSigningRequest. Pure: no I/O, no clock, and a value for every input. Policies are combined by OR
- * (one that approves is enough), the rules inside one by AND. A denial needs every policy that selects the request to want it.
+ * Decides on one CertificateSigningRequest. Pure: no I/O, no clock, a verdict for every input. Policies combine by OR
+ * (one that approves is enough), the rules of a policy by AND. A request is denied only if every policy that judges it
+ * finds it hostile, and every policy that selects it has `onHostile: deny`.
  *
  * @param now milliseconds since the epoch
  */
@@ -32,7 +33,7 @@ export function decideApproval(
   try {
     return judge(request, evidence, policies, now);
   } catch (error) {
-    // A bug. Whoever finds an input for it must not be able to stop the judgement of all others.
+    // A bug. A request that triggers it must not stop the judgement of all others.
     return unjudged(
       'JudgeFailed',
       printable(error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
@@ -80,14 +81,17 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
       `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
-  // A policy that judges at another age keeps a say: what it would leave, no other policy denies.
+  // A policy for another age still counts: no other policy denies what it would leave pending.
   const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
   return combine(judgeByEach(request, evidence, inTime, now), mayDeny);
 }
 
 /**
- * What needs neither policy nor evidence: undefined for an open request that the signer is asked for, and for a serving certificate by a node; else why it is none of ours.
- * A sweep asks this first and keeps nothing of a request that is not open.
+ * The checks that need neither policy nor evidence. A sweep runs them first and keeps nothing of a request that fails
+ * one.
+ *
+ * @returns why the request is not judged; undefined for an open request for `signer`, which for serving is made by a
+ * node
  */
 export function gateReason(
   csr: SigningRequest,
@@ -111,7 +115,7 @@ export function gateReason(
   return undefined;
 }
 
-// An approved request that the signer refused carries both conditions; Failed tells more.
+// A request that was approved and then failed at the signer has both conditions; Failed says more.
 const DECIDED: readonly (readonly [type: string, reason: Reason])[] = [
   ['Failed', 'AlreadyFailed'],
   ['Denied', 'AlreadyDenied'],
@@ -156,7 +160,7 @@ function judgeByEach(
       now,
       ownership,
       mayBeControlPlane: mayBeControlPlane(node, evidence),
-      // Once, and only where a rule asks: it takes the longest of all.
+      // The slowest step: runs once, and only if a rule asks.
       get signature() {
         if (decoded.ok) verified ??= verifyRequestSignature(decoded.request);
         return verified;
@@ -166,7 +170,7 @@ function judgeByEach(
   });
 }
 
-/** The PKCS#10 request in a request. */
+/** Decodes the PKCS#10 request in `spec.request`. */
 export function decodeRequest(csr: SigningRequest): DecodedRequest {
   if (csr.request !== undefined) return decodeCertificateRequest(csr.request);
   return { ok: false, refusal: { code: 'NotPem', message: 'spec.request is missing, not base64, or too large' } };
@@ -190,7 +194,7 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
     };
 
   const deny = mayDeny && judgements.every(({ checks }) => checks.some((check) => check.hostile));
-  // The policy that came nearest to approval has the most useful explanation.
+  // The policy with the fewest failed checks has the most useful explanation.
   const nearest = judgements.reduce((best, next) => (failures(next) < failures(best) ? next : best));
   const failed = nearest.checks.filter((check) => !check.passed);
   const decisive = (deny ? failed.find((check) => check.hostile) : undefined) ?? failed[0];

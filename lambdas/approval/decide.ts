@@ -6,7 +6,7 @@ import type { EnginePolicy } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
 import type { Verdict } from './verdict.ts';
 
-/** One open request and what becomes of it. */
+/** One open request and its verdict. */
 export interface Decision {
   readonly csr: SigningRequest;
   readonly subject: ApprovalSubject | undefined;
@@ -15,8 +15,8 @@ export interface Decision {
 }
 
 /**
- * Decides on every open request of one cluster, one at a time as they are asked for, so that the first writes are under way while
- * the last requests are judged. Pure.
+ * Decides on every open request of one cluster, one at a time as the caller iterates, so that the first writes start
+ * while later requests are still judged. Pure.
  *
  * @param now milliseconds since the epoch
  */

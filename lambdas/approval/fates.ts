@@ -14,28 +14,31 @@ import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Four times the nodes that Kubernetes supports in a cluster: the minutes of so many requesters take 6 MiB. */
+/** Four times the nodes that Kubernetes supports in a cluster; their counters take 6 MiB. */
 const MAX_REQUESTERS = 20_000;
-/** About a second of judging, in every sweep while they wait; a look at the cluster is due again in a minute. */
+/** About a second of judging, in every sweep while they wait; the next sweep is due in a minute. */
 const MAX_JUDGED = 2_000;
-/** The name of a Node has at most 253 characters; nobody with a longer one is a node. */
+/** The name of a Node has at most 253 characters. */
 const MAX_USERNAME = NODE_PREFIX.length + 253;
 
-/** Of a minute: as many as `FATES`, then as many as `WAIT_BOUNDS`. */
+/** Counters of a minute: one for each of `FATES`, then one for each of `WAIT_BOUNDS`. */
 type Counts = number[];
 const none = (): Counts => [...FATES, ...WAIT_BOUNDS].map(() => 0);
 
-/** The requests of nodes, 15 to 60 minutes old, that one look found. Counters only, whatever the cluster sends. */
+/** Requests of nodes, 15 to 60 minutes old, found by one sweep. Only counters, which bounds memory. */
 export interface AskedRequests {
-  /** When it began; milliseconds since the epoch. */
+  /** When the sweep began; milliseconds since the epoch. */
   readonly lookedAt: number;
-  /** Of those that are decided, by minute; a minute in which all are undecided is there too. */
+  /** Counters of decided requests by minute; a minute with only pending ones has an entry too. */
   readonly decided: ReadonlyMap<number, Readonly<Counts>>;
-  /** The undecided ones by username: how many of each minute, from the first that can be told. */
+  /** Pending requests by username: how many in each minute, from the first of `toldMinutes`. */
   readonly undecided: ReadonlyMap<string, Uint32Array>;
 }
 
-/** Counts the requests whose fate can be told, as they are listed. Those of others than nodes, and those being deleted, do not count. */
+/**
+ * Counts the requests with a known fate while they are listed. Skips those of others than nodes, and those being
+ * deleted.
+ */
 export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void; all(): AskedRequests } {
   const { first, end } = toldMinutes(lookedAt);
   const decided = new Map<number, Counts>();
@@ -67,7 +70,7 @@ export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void
   };
 }
 
-/** Undefined for one that is undecided. What the signer refused was accepted all the same, by whoever approved it. */
+/** Undefined for a pending request. An approved one that failed at the signer still counts for its approver. */
 function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined {
   const approved = conditions.find(({ type }) => type === 'Approved');
   if (approved !== undefined) return approved.reason === CONDITION_REASONS.approve ? 'us' : 'others';
@@ -76,8 +79,9 @@ function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined
 }
 
 /**
- * The first of `WAIT_BOUNDS` that it did not outwait, by its index; undefined where nobody says when it was approved. An approver may say so by its own clock,
- * and one that is behind makes no wait. Source: kube-apiserver, populateConditionTimestamps, sets `lastUpdateTime` where the approver leaves it out.
+ * Index of the first of `WAIT_BOUNDS` that covers the wait, else of the last; undefined if the time of approval is
+ * missing. An approver may set that time by its own clock; if that is slow, the wait counts as the shortest. Source:
+ * kube-apiserver, populateConditionTimestamps, sets `lastUpdateTime` if the approver omits it.
  */
 function waitOf({ conditions }: SigningRequest, createdAt: number): number | undefined {
   const approvedAt = instant(conditions.find(({ type }) => type === 'Approved')?.updated);
@@ -91,21 +95,23 @@ interface Look {
   readonly open: readonly OpenRequest[];
   readonly evidence: Evidence;
   readonly acted: readonly Acted[];
-  /** Those in mode enforce are the promise, also while nothing is written to the cluster. */
+  /** Those in mode enforce are the promise, even while nothing is written to the cluster. */
   readonly policies: readonly ApprovalPolicy[];
   readonly signal: AbortSignal;
 }
 
 /**
- * The fates of the requests of a look, and how long the approved ones waited: one row for each minute in which nodes asked. Whether an undecided one was missed
- * is the verdict on the newest undecided request of its requester, as if that were of an age at which it is judged.
+ * The fates of the requests of one sweep, and the waits of the approved ones: one row for each minute in which nodes
+ * asked. The verdict on the newest pending request of a requester, regardless of its age, decides the fate of all its
+ * pending ones.
  *
- * A request that no policy in mode enforce selects is in no count; its minute has a row all the same, so that a policy which comes later changes nothing of
- * before. Neither counted are the undecided ones of more than 2,000 requesters, or of those for which a sweep has no room: to judge them is to let a storm
- * take the time of all other requests; to call them missed without looking is to let whoever can make up names spend the budget. The names of requests are
- * random, so those that were judged stand for the others.
+ * A request that no policy in mode enforce selects is not counted. Its minute still has a row, so that a future policy
+ * does not change the past. Pending requests of more than 2,000 requesters, or beyond the memory of a sweep, are not
+ * counted either: judging them would let a storm take the time of all other requests; counting them as missed would let
+ * anyone who invents names spend the error budget. Names of requests are random, so the judged ones are a fair sample.
  *
- * Gives way to others as `act` does. When the signal aborts, minutes with a request that was not judged have no row: a later look tells them.
+ * Yields to other work like `act`. If the signal aborts, minutes with a request that was not judged have no row: a
+ * later sweep adds them.
  */
 export async function tellFates(asked: AskedRequests, look: Look): Promise<readonly ToldRow[]> {
   const promised = promisedBy(look.policies, look.cluster);
@@ -145,7 +151,7 @@ async function addUndecided(
   });
 }
 
-/** The policies that promise something to the nodes of a cluster, for requests of any age. */
+/** The policies that promise approval to the nodes of a cluster. */
 function promisedBy(policies: readonly ApprovalPolicy[], cluster: ClusterContext): readonly ApprovalPolicy[] {
   return policies.filter(
     (policy) => policy.mode === 'enforce' && policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
@@ -176,20 +182,20 @@ function judgeNewest(
     if (subject === undefined) return 'refused';
     const then = csr.createdAt ?? lookedAt;
     const pending = askedAt.filter((time) => time >= then - longestWait).length;
-    // One that was made while requests were listed is not of the future.
+    // A request made during the listing is not in the future.
     const now = Math.max(lookedAt, then);
     return fateOfUndecided(decideApproval({ cluster, csr, siblings: { pending } }, evidence, policies, now), allRead);
   };
 }
 
-/** What a source that knows more would change; with all sources read, nothing proves the request. */
+/** More evidence could change these; if all sources were read, nothing proves the request. */
 const WITHOUT_PROOF: ReadonlySet<Reason> = new Set([
   'EvidenceMissing',
   'EvidenceAmbiguous',
   'SanContested',
   'SanNotOwned',
 ]);
-/** Nobody knows whether it should have been approved, and that is our fault. */
+/** Whether it should have been approved is unknown, and that is our fault. */
 const NOT_KNOWN: ReadonlySet<Reason> = new Set(['EvidenceUnreadable', 'JudgeFailed']);
 
 function fateOfUndecided({ verdict, reason, hostile }: Verdict, allRead: boolean): Fate {

@@ -5,7 +5,9 @@ import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
 import type { NameProof } from './verdict.ts';
 
-/** Each name of a certificate that was issued, with what proves it or who owns it instead, by the policy that proves most of them. Pure. */
+/**
+ * Each name of an issued certificate, with its proof or its other owner, by the policy that proves most names. Pure.
+ */
 export function issuedNames(
   { node, dnsNames, addresses }: Pick<IssuedClaim, 'node' | 'dnsNames' | 'addresses'>,
   { cluster, evidence, policies }: Pick<IssuedGrounds, 'cluster' | 'evidence' | 'policies'>,
@@ -22,7 +24,7 @@ export function issuedNames(
   const [best = []] = servingPolicies({ policies, cluster })
     .map((policy) => proveOwnership(names, node, evidence, policy, cluster).proofs)
     .toSorted((a, b) => provenIn(b) - provenIn(a));
-  // What no node may have, no evidence proves.
+  // No evidence proves a reserved name.
   return best.map((proof) => (isReserved(proof) ? { kind: proof.kind, name: proof.name, proven: false } : proof));
 }
 

@@ -17,64 +17,65 @@ import { enumerate, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { NameProof } from './verdict.ts';
 
-/** A kubelet serving certificate that was issued, as far as it is judged. */
+/** What is judged of an issued kubelet serving certificate. */
 export interface IssuedClaim {
-  /** Whose it should be. */
+  /** The node that should have it. */
   readonly node: string;
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** What no evidence makes right. */
+  /** A fault that no evidence outweighs. */
   readonly fault?: IssuedFault | undefined;
-  /** As {@link Certificate} has it; absent where only its names are known. */
+  /** As in {@link Certificate}; absent if only its names are known. */
   readonly key?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
-  /** It is known from its request: whether any machine still uses it is not. */
+  /** Known only from its request: whether a machine still uses it is unknown. */
   readonly ofRequest?: true;
 }
 
 export interface IssuedFault {
   /** For people: `it is an authority`. */
   readonly why: string;
-  /** Its holder can answer for more than its own node. */
+  /** Its holder can pose as more than its own node. */
   readonly isAnother: boolean;
 }
 
 export interface JudgedIssued {
   readonly verdict: IssuedVerdict;
-  /** For people; absent where every name is proven. */
+  /** For people; absent if every name is proven. */
   readonly why?: string | undefined;
   /** Names that are not proven. */
   readonly unproven?: readonly string[];
-  /** Nothing tells who had its addresses when it was issued: they may have moved since. */
+  /** The owner of its addresses at issuance is unknown: they may have moved since. */
   readonly mayHaveMoved?: true | undefined;
   /** It is unknown because evidence could not be read. */
   readonly evidenceUnread?: true | undefined;
 }
 
-/** What an earlier audit said of the same certificate. */
+/** The verdict of an earlier audit on the same certificate. */
 export interface EarlierVerdict extends JudgedIssued {
-  /** When it said so for the first time without a break, in milliseconds since the epoch. */
+  /** Since when every audit has said so. Milliseconds since the epoch. */
   readonly since: number;
-  /** Every name in it was proven once. */
+  /** Every name in it was once proven. */
   readonly wasProven: boolean;
 }
 
-/** What is known of the machines behind the nodes, beside the names that they have now. */
+/** The history of the machines behind the nodes. */
 export interface KnownMachines {
-  /** When the machine that is a node now was made, in milliseconds since the epoch; undefined where that is not known. */
+  /** When the current machine of a node was created. Milliseconds since the epoch; undefined if unknown. */
   bornAt(node: string): number | undefined;
-  /** When the Machine of a node was made, where Cluster API has one. Milliseconds since the epoch. */
+  /** When the Machine of a node was created, if Cluster API has one. Milliseconds since the epoch. */
   madeAt(node: string): number | undefined;
   /**
-   * Whether the audit before saw a canonical address at a node; undefined where that is no address, the node was not seen, or the audit was later than that.
+   * Whether the previous audit saw a canonical address at a node; undefined if it is not an address, the node was not
+   * seen, or that audit was later than `until`.
    *
    * @param until milliseconds since the epoch
    */
   hadAddress(node: string, address: string, until: number): boolean | undefined;
 }
 
-/** What the certificates of one cluster are judged by. */
+/** The grounds on which certificates of one cluster are judged. */
 export interface IssuedGrounds {
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
@@ -85,12 +86,13 @@ export interface IssuedGrounds {
 }
 
 /**
- * A Machine gets its node and its addresses, and a moved address leaves its old owner, within minutes. A signer of Kubernetes dates back what it signs by five
- * minutes (kube-controller-manager, `pkg/controller/certificates/authority`). What could still be explained by that is not held against a certificate.
+ * A Machine gets its node and its addresses, and a moved address leaves its old owner, within minutes. A signer of
+ * Kubernetes backdates certificates by five minutes (kube-controller-manager, `pkg/controller/certificates/authority`).
+ * Nothing that this could explain is held against a certificate.
  */
 export const SETTLED_MS = 20 * MINUTE_MS;
 
-/** As long as requests are kept, and an audit more: no evidence of now is of another day. */
+/** Longer than approved requests are kept plus one audit: evidence read now still describes the time of issuance. */
 const JUST_NOW_MS = 120 * MINUTE_MS;
 
 /** id-kp-serverAuth, id-kp-clientAuth and anyExtendedKeyUsage, RFC 5280 §4.2.1.12. */
@@ -99,7 +101,7 @@ const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 const ANY_USAGE = '2.5.29.37.0';
 
 /**
- * What a certificate says of the node that it was issued to, and what its signer should have refused. Pure.
+ * What a certificate claims about its node, and what its signer should have rejected. Pure.
  *
  * Source: `ValidateKubeletServingCSR` in kubernetes/pkg/apis/certificates.
  */
@@ -109,7 +111,8 @@ export function claimOf(certificate: Certificate, node: string): IssuedClaim {
 }
 
 /**
- * What a request asks for that was approved and is not issued yet: its names. All else its signer refuses, or is judged when it is issued. Pure.
+ * The names in a request that is approved and not issued yet. Its signer rejects other faults, or they are judged when
+ * it is issued. Pure.
  *
  * @param createdAt milliseconds since the epoch
  */
@@ -131,7 +134,7 @@ export function claimOfApproved(
 }
 
 /**
- * The same of what a request was issued. Who asked has the key: only the node itself may ask. Pure.
+ * {@link claimOf} for the certificate of a request. The requester has the key, so only the node itself may ask. Pure.
  *
  * @param isNode whether the requester is in the group of nodes too
  */
@@ -146,7 +149,7 @@ function askedByNoNode(requester: string): IssuedFault {
   return { why: `${printable(requester, 253)} asked for it, and is no node`, isAnother: true };
 }
 
-/** The node that a serving certificate names; undefined when it names none. */
+/** The node that a serving certificate names; undefined if it names none. */
 export function nodeOfCertificate({ commonName }: Pick<Certificate, 'commonName'>): string | undefined {
   const node = commonName?.startsWith(NODE_PREFIX) ? commonName.slice(NODE_PREFIX.length) : '';
   return node === '' ? undefined : node;
@@ -158,7 +161,7 @@ const strange = (why: string): IssuedFault => ({ why, isAnother: false });
 function faultOf(certificate: Certificate, node: string): IssuedFault | undefined {
   const { commonName, dnsNames, addresses, organizations } = certificate;
   const usages = certificate.extendedKeyUsages ?? [ANY_USAGE];
-  // An API server takes it from a client too, and then its subject is who that is.
+  // An API server accepts it from a client too, and takes its subject as the identity.
   const isClient = usages.some((usage) => usage === CLIENT_AUTH || usage === ANY_USAGE);
   const subject = (why: string): IssuedFault =>
     isClient ? another(`${why}, and for client authentication`) : strange(why);
@@ -180,10 +183,10 @@ function faultOf(certificate: Certificate, node: string): IssuedFault | undefine
 }
 
 /**
- * Whether every name of a certificate belongs to its node, by the rules that requests are approved by. A certificate that was proven once is never held against
- * its node; evidence that cannot be read changes no verdict. Pure.
+ * Whether every name of a certificate belongs to its node, by the rules for approving requests. A certificate that was
+ * once proven is never held against its node; unreadable evidence changes no verdict. Pure.
  *
- * @param before what was said of the same certificate the last time
+ * @param before the previous verdict on the same certificate
  */
 export function judgeIssued(given: IssuedClaim, grounds: IssuedGrounds, before?: EarlierVerdict): JudgedIssued {
   const claim = withoutOwnEndpoint(given, grounds);
@@ -197,7 +200,10 @@ export function judgeIssued(given: IssuedClaim, grounds: IssuedGrounds, before?:
   return { ...judged, verdict: 'not-proven', why: fault.why };
 }
 
-/** A machine of the control plane has the key of the API server: the names of the endpoint, which move from one to the next, give it nothing more. */
+/**
+ * A control plane machine has the key of the API server: the names of the endpoint, which move between such machines,
+ * give it nothing more.
+ */
 function withoutOwnEndpoint(claim: IssuedClaim, { cluster, evidence }: IssuedGrounds): IssuedClaim {
   const isControlPlane = evidence
     .ownersOf(claim.node)
@@ -244,13 +250,13 @@ function judgeNames(
     mayHaveMoved,
   });
 
-  // What could not be read might have proven it.
+  // An unread source might have proven it.
   if (unread !== undefined)
     return withoutEvidence(before === undefined ? told('unknown', unread.why) : told(before.verdict, before.why));
   if (before?.wasProven === true) return told('no-longer-proven');
-  // A name does not move.
   if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
     return told('unknown', 'it was issued to a machine that was replaced since');
+  // A name does not move from node to node, so it needs no time to settle.
   const isAnother = failures.some(
     ({ kind, wasTheirs }) =>
       kind === "another's name" ||
@@ -263,12 +269,15 @@ function judgeNames(
   return told(isSettled || isPlain ? 'not-proven' : 'unknown');
 }
 
-/** What was known before still holds; only what is unknown waits for evidence. */
+/** A known verdict still holds; only an unknown one waits for evidence. */
 function withoutEvidence(judged: JudgedIssued): JudgedIssued {
   return { ...judged, evidenceUnread: judged.verdict === 'unknown' ? true : undefined };
 }
 
-/** A machine that took the name of another has a key of its own. A Node tells nothing of that: it can be made anew while its machine stays. */
+/**
+ * Whether an earlier machine with the name of the node got the certificate; the current one has its own key. A Node
+ * does not show that: it can be recreated while its machine stays.
+ */
 export function isOfEarlierMachine(
   { node, notBefore }: Pick<IssuedClaim, 'node' | 'notBefore'>,
   machines: KnownMachines,
@@ -279,16 +288,16 @@ export function isOfEarlierMachine(
 
 /** Where a kubelet showed a certificate in a handshake. */
 export interface ShownBy {
-  /** The node that was meant. */
+  /** The node that was dialled. */
   readonly node: string;
   readonly address: string;
-  /** Whether the server has its private key. */
+  /** Whether the server proved that it has the private key. */
   readonly keyProven: boolean;
 }
 
 /**
- * The same for a certificate that a kubelet shows: it is judged for the node that it names. Where that is another one than was meant, either the address is that
- * node's by now, or its key is where it does not belong. Pure.
+ * {@link judgeIssued} for a certificate that a kubelet shows, judged for the node that it names. If that is not the
+ * dialled one, either the address now belongs to that node, or the key is in the wrong place. Pure.
  */
 export function judgeShown(
   certificate: Certificate,
@@ -299,30 +308,33 @@ export function judgeShown(
   const node = nodeOfCertificate(certificate) ?? meant;
   const judged = judgeIssued(claimOf(certificate, node), grounds, before);
   if (node === meant || (judged.verdict !== 'proven' && judged.verdict !== 'no-longer-proven')) return judged;
-  // Who is at the address by now cannot be told.
+  // The current owner of the address is unknown.
   if (grounds.evidence.readings.some(({ ok }) => !ok))
     return withoutEvidence(before ?? { verdict: 'unknown', why: 'evidence could not be read' });
   const at = counting(grounds.evidence.holdersOf('ip', address));
   if (at.some(({ nodes }) => nodes.includes(node))) return judged;
   const why = shownElsewhere(node, meant);
   const isMeant = keyProven && at.some(({ nodes }) => nodes.includes(meant));
-  // An address that was handed on a moment ago is listed late.
+  // A recently reassigned address is listed late.
   const isLasting =
     before?.verdict === 'names-another' || (before?.why === why && grounds.now - before.since >= SETTLED_MS);
   return { verdict: isMeant && isLasting ? 'names-another' : 'unknown', why };
 }
 
-/** Why the certificate of one node says nothing where another one is meant. */
+/** Explains a certificate of one node at the address of another. */
 export function shownElsewhere(node: string, meant: string): string {
   return `it is of node ${printable(node, 253)}, and shown where ${printable(meant, 253)} should be`;
 }
 
-/** Why one policy does not prove a certificate. `untold`: nothing that it trusts can tell. `foreign`: no node asks for such a name in innocence. */
+/**
+ * Why one policy does not prove a certificate. `untold`: no source that it trusts can tell. `foreign`: no node asks for
+ * such a name by mistake.
+ */
 interface Failure {
   readonly why: string;
   readonly kind: "another's name" | "another's address" | 'foreign' | 'unproven' | 'untold' | 'unread';
   readonly unproven: readonly string[];
-  /** Of an address: its owner of now had it when the certificate was issued, as far as anyone can tell. */
+  /** For an address: its current owner had it when the certificate was issued, as far as known. */
   readonly wasTheirs?: boolean;
 }
 
@@ -340,7 +352,7 @@ function failureOf(
       ? undefined
       : { kind: 'unproven', why: `its key is ${printable(key, 80)}, which the policy does not allow`, unproven };
   const why = failure.message;
-  // Another source might contest what this one says is another's.
+  // An unread source might contest the other owner.
   const isUnread = evidence.readings.some(({ ok, source }) => !ok && policy.evidence.includes(source));
   if (isUnread || failure.reason === 'EvidenceUnreadable') return { kind: 'unread', why, unproven };
   const ofAnother = proofs.flatMap((proof) => ownerOf(proof, node, evidence) ?? []);
@@ -360,16 +372,16 @@ interface NameOfAnother {
   readonly kind: NameProof['kind'];
   readonly canonical: string;
   readonly owner: Owner;
-  /** A node is called so; else it is a name or address that it has for now. */
+  /** It is the name of a node, not just a name or address that it has for now. */
   readonly isItsName: boolean;
 }
 
-/** What says who has a name: live objects that no node writes. */
+/** The objects that show who has a name: live, and not written by a node. */
 function counting({ owners }: Owners): readonly Owner[] {
   return owners.filter((owner) => isLive(owner) && isIndependent(owner));
 }
 
-/** Who has a name that the node has not. */
+/** The owner of a name that the node does not have. */
 function ownerOf({ kind, name, proven }: NameProof, node: string, evidence: Evidence): NameOfAnother | undefined {
   if (proven) return undefined;
   const canonical = kind === 'dns' ? canonicalDnsName(name) : (canonicalAddress(name) ?? name);
@@ -385,7 +397,10 @@ function belongsTo({ kind, canonical, owner: { nodes, object } }: NameOfAnother)
   return `${label} ${printable(canonical, 253)} belongs to ${printable(nodes[0] ?? '', 253)} (${printable(object, 150)})`;
 }
 
-/** Its machine is older, and an audit saw the address there when the certificate was issued, or that was just now. */
+/**
+ * Whether its machine is older than the certificate, and an audit saw the address there at issuance; for a recent
+ * certificate, that no audit contradicts is enough.
+ */
 function hadIt(
   { canonical, owner: { nodes } }: NameOfAnother,
   at: number,
@@ -401,7 +416,10 @@ function hadIt(
   });
 }
 
-/** Nothing was read that a policy trusts, a node of a kind that has no object, and what only the certificate before proved: that is no word against a certificate. */
+/**
+ * Whether missing proof counts against a certificate. It does not if no source that the policy trusts was read, if the
+ * node is of a kind without objects, or if only its previous certificate could prove it.
+ */
 function canTell(node: string, { evidence: trusted }: ApprovalPolicy, evidence: Evidence, reason: Reason): boolean {
   const { readings } = evidence;
   const isKnown = evidence.ownersOf(node).owners.some((owner) => isLive(owner) && trusted.includes(owner.source));
@@ -410,7 +428,7 @@ function canTell(node: string, { evidence: trusted }: ApprovalPolicy, evidence: 
   return reason !== 'EvidenceMissing' || nodeWithoutInstance(node) === undefined;
 }
 
-/** The policies that a certificate of the cluster is judged by. Pure. */
+/** The policies for serving certificates of a cluster; the default one if none selects it. Pure. */
 export function servingPolicies({
   policies,
   cluster,
@@ -445,10 +463,13 @@ function reservedNames(
   );
 }
 
-/** What pods find the API server and Services by. */
+/** Names by which pods find the API server and Services. */
 const OF_THE_CLUSTER = /^kubernetes(?:\.default(?:\..*)?)?$|\.svc$|\.svc\.cluster\.local$/;
 
-/** A machine may be called like a Service, in a domain of its own: no request of it is approved, and it takes no name from a Service. */
+/**
+ * A machine may have a name like that of a Service, in its own domain: its requests are not approved, but it takes no
+ * name from a Service.
+ */
 function isOwnName(name: string, node: string, evidence: Evidence): boolean {
   const canonical = canonicalDnsName(name);
   return (

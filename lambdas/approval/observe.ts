@@ -29,26 +29,28 @@ import { isFor } from './selection.ts';
 import { type Handshake, readServedCertificates } from './served-certificates.ts';
 
 const SHOWN_UNREADABLE = 100;
-/** As many as one call of a `listInstances` takes. */
+/** The most that one call of `listInstances` accepts. */
 const NODES_AT_ONCE = 2_000;
 
 /** One cluster and open connections to it. */
 export interface SweepTarget {
   readonly cluster: ClusterContext;
   readonly workload: KubernetesClient;
-  /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
+  /** The cluster that has its Machines; absent without Cluster API. */
   readonly management?: KubernetesClient;
-  /** Of its Cluster object there: Machines of other namespaces prove nothing. */
+  /** Namespace of its Cluster object: Machines of other namespaces prove nothing. */
   readonly machinesNamespace: string;
-  /** Of the cluster, where it is known: EC2 instances of another VPC prove nothing. */
+  /** VPC of the cluster, if known: EC2 instances of another VPC prove nothing. */
   readonly vpcId?: string | undefined;
-  /** DescribeInstances, page by page; absent when the cluster's account is not read. */
+  /** DescribeInstances, page by page; absent if the cluster's account is not read. */
   readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
-  /** Shakes hands with the kubelets of nodes that ask, where a policy trusts renewals; absent where the lane does not reach them. */
+  /**
+   * Connects by TLS to kubelets of requesting nodes, if a policy trusts renewals; absent if the lane cannot reach them.
+   */
   readonly handshake?: Handshake;
 }
 
-/** The requests for one signer. Those that are not open are only counted, so that memory follows the open ones. */
+/** Requests for one signer. Those that are not open are only counted, so that memory grows only with open ones. */
 export interface ListedRequests {
   readonly open: readonly OpenRequest[];
   readonly ignored: ReadonlyMap<Reason, number>;
@@ -57,21 +59,22 @@ export interface ListedRequests {
   readonly unreadableCount: number;
 }
 
-/** Everything one sweep read. */
+/** Everything that one sweep read. */
 export interface Observed extends ListedRequests {
-  /** The target's, with what was learned of its endpoints and its service CIDRs. */
+  /** The target's cluster, with the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
-  /** What nodes asked for, 15 to 60 minutes ago. */
+  /** Requests that nodes made 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
 }
 
 /**
- * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
- * that a policy for this cluster names, and beside Machines one of their Cluster. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
+ * Reads what one sweep needs: one paged LIST of the requests and, only if some are open, one paged LIST for each source
+ * of evidence that a policy for this cluster names, and with Machines also their Cluster. A source that cannot be read
+ * is part of the result.
  *
  * @param wanted an open request whose evidence is read although the list may have no room for it
- * @param now milliseconds since the epoch, by which requests have an age, and certificates that nodes serve are valid or not
+ * @param now milliseconds since the epoch, for the age of requests and the validity of served certificates
  * @throws KubernetesError when the requests cannot be listed
  */
 export async function observe(
@@ -83,15 +86,15 @@ export async function observe(
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
-  // Beside the list, which may have no place for it.
+  // Concurrent with the list, which may have no room for the wanted request.
   let reading = wanted && readEvidence(target, selecting, signal);
-  // The list may fail first.
+  // If the list fails first, this rejection would be unhandled.
   reading?.catch(() => undefined);
   const listed = await listRequests(target.workload, {
     signerName: KUBELET_SERVING_SIGNER,
     signal,
     seen: (csr) => asked.add(csr),
-    // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
+    // The first open request starts it, concurrent with further pages; an idle cluster costs one LIST.
     opened: () => {
       reading ??= readEvidence(target, selecting, signal);
     },
@@ -103,15 +106,15 @@ export async function observe(
   return {
     cluster,
     ...listed,
-    // Many Machines take a while to index.
+    // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps([...readings, ...renewals])),
     asked: asked.all(),
   };
 }
 
 /**
- * Reads what the policies of a cluster trust as evidence of some nodes, whatever they ask for: as a sweep does it for nodes with an open request, without the
- * certificates that they serve. What cannot be read is part of the evidence.
+ * Reads the evidence about some nodes that the policies of a cluster trust, as a sweep does for nodes with an open
+ * request, but without served certificates. A source that cannot be read is part of the evidence.
  */
 export async function observeNodes(
   target: SweepTarget,
@@ -125,7 +128,7 @@ export async function observeNodes(
   return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };
 }
 
-/** Adds what EC2 says of some nodes, and what both together say of hybrid ones. */
+/** Adds the EC2 evidence of some nodes, and the evidence of hybrid ones that follows from all readings. */
 export async function withInstances(
   target: Parameters<typeof readInstances>[0],
   believed: Believed | Promise<Believed>,
@@ -146,18 +149,16 @@ export interface Listing {
   readonly signal: AbortSignal;
   /** @default the newest of each requester, as many as a sweep has memory for */
   readonly open?: OpenRequests;
-  /** Bytes of `spec.request` that a kubelet's never has more of. @default what the decoder takes */
+  /** Largest `spec.request` of a kubelet. Bytes. @default the limit of the decoder */
   readonly maxRequestBytes?: number;
-  /** Told of every request that can be read, open or not. */
+  /** Called for every readable request, open or not. */
   readonly seen?: (csr: SigningRequest) => void;
-  /** Told of every request that is open. */
+  /** Called for every open request. */
   readonly opened?: () => void;
 }
 
 /**
- * All requests for one signer, in one paged LIST. What cannot be read or held is part of the result.
- *
- * @throws KubernetesError when they cannot be listed
+ * Lists all requests for one signer, in one paged LIST. Requests that cannot be read or held are part of the result.
  */
 export async function listRequests(client: KubernetesClient, listing: Listing): Promise<ListedRequests> {
   const { signerName, signal, open = collectOpenRequests(), maxRequestBytes = Infinity, seen, opened } = listing;
@@ -196,7 +197,10 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   return { open: open.all(), ignored, unreadable, unreadableCount };
 }
 
-/** A CIDR counts only for an address that the Node shows and no other Node does, so patterns need Nodes too; and a node that is gone renews nothing. */
+/**
+ * Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. So do renewals: a
+ * deleted node renews nothing.
+ */
 async function readEvidence(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
@@ -220,7 +224,7 @@ async function readEvidence(
   return believe(target, wanted, { machines, object, nodes });
 }
 
-/** The Cluster of a cluster, or why it cannot be read. */
+/** Reads the Cluster object, or returns why it cannot be read. */
 export async function readCluster(
   management: KubernetesClient,
   selection: MachineSelection,
@@ -262,8 +266,9 @@ function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
 }
 
 /**
- * EC2 is asked for these nodes and no others: in one VPC, what counts of an instance is no other's. Only what Machines, Nodes and
- * certificates say can be what another instance has, also one that does not run, so where a policy trusts these, all instances of the cluster are read.
+ * Reads only the instances of these nodes: in one VPC, no two instances share a name that counts. Machines, Nodes and
+ * certificates can have a name of another instance, even of a stopped one. So if a policy trusts these, all instances
+ * of the cluster are read.
  */
 async function readInstances(
   {
@@ -285,11 +290,14 @@ async function readInstances(
       : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
     return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
   }
-  // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
+  // Elsewhere EC2 has no instances of the cluster, and Machines represent the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
 }
 
-/** Weak addresses, which on a busy instance are hundreds, only explain what the nodes that ask do not get. */
+/**
+ * Drops the weak addresses of other nodes, hundreds on a busy instance: they only explain what a requesting node does
+ * not get.
+ */
 function instanceOwner(
   instance: unknown,
   cluster: string,
@@ -318,7 +326,7 @@ const EC2_NOT_READ: SourceReading = {
     'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust Nodes (evidence: [node]).',
 };
 
-/** What one source says of a cluster. One that cannot be read, or has too much to say, is part of the result. */
+/** Reads one source of a cluster. A source that is unreadable or too large is part of the result. */
 export async function readSource(
   source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,

@@ -2,18 +2,18 @@ import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { FLOOD_LIMIT } from './decide-approval.ts';
 
-/** The newest undecided request of one requester, with what a write to it needs. */
+/** The newest pending request of one requester, and what a write to it needs. */
 export interface OpenRequest {
   readonly csr: SigningRequest;
-  /** Absent when the object cannot be written back as it was; then it is not approved. */
+  /** Absent if the object cannot be written back as it was; then it is not approved. */
   readonly subject: ApprovalSubject | undefined;
-  /** Creation times of all undecided requests of the requester, this one included; no more than tell a flood. */
+  /** Creation times of all pending requests of the requester, including this one; at most as many as show a flood. */
   readonly askedAt: readonly number[];
 }
 
 /**
- * The open requests of one cluster: of each requester the newest, because its kubelet has given up on the others. What is kept stays
- * within a fixed amount of memory whatever the cluster sends, and large requests never take the room of ordinary ones.
+ * The open requests of one cluster: the newest of each requester, because its kubelet has given up on the others.
+ * Memory is bounded whatever the cluster sends, and large requests never take the room of ordinary ones.
  */
 export interface OpenRequests {
   /** `superseded`: this one, or the older one it replaces, is not judged. `refused`: there is no room for it. */
@@ -21,14 +21,17 @@ export interface OpenRequests {
   all(): readonly OpenRequest[];
 }
 
-/** A kubelet's request with ten names takes about 3 KiB, its bookkeeping included. */
+/** A kubelet's request with ten names takes about 3 KiB, including bookkeeping. */
 const ORDINARY_BYTES = 8 * 1024;
-/** Of one sweep: over 10,000 ordinary requests, where Kubernetes supports 5,000 nodes. A function has up to ten sweeps at once. */
+/**
+ * Bytes of one sweep: over 10,000 ordinary requests, where Kubernetes supports 5,000 nodes. A function runs up to ten
+ * sweeps concurrently.
+ */
 const ROOM = { ordinary: 32 * 1024 * 1024, large: 4 * 1024 * 1024 } as const;
-/** What an entry costs besides its texts. */
+/** Bytes of an entry besides its texts. */
 const OVERHEAD_BYTES = 2 * 1024;
 
-/** @param keyOf of requests of which only the newest counts */
+/** @param keyOf only the newest request of each key is kept */
 export function collectOpenRequests(
   room: { readonly ordinary: number; readonly large: number } = ROOM,
   keyOf: (csr: SigningRequest) => string = ({ username }) => username,
@@ -48,7 +51,7 @@ export function collectOpenRequests(
 
   return {
     add(csr, subject) {
-      // A creation time that cannot be read counts as one of this moment.
+      // An unreadable creation time counts as now.
       const askedAt = csr.createdAt ?? Number.POSITIVE_INFINITY;
       const known = newest.get(keyOf(csr));
       if (known === undefined) {
@@ -56,7 +59,7 @@ export function collectOpenRequests(
         newest.set(keyOf(csr), { csr, subject, askedAt: [askedAt] });
         return 'kept';
       }
-      // An object that was listed twice counts once.
+      // An object listed twice counts once.
       if (known.csr.uid === csr.uid) return 'kept';
       if (known.askedAt.length <= FLOOD_LIMIT) known.askedAt.push(askedAt);
       else replaceOldest(known.askedAt, askedAt);

@@ -10,19 +10,19 @@ import { reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
 import type { RuleId } from './rules/rules.ts';
 import type { NameProof, Verdict } from './verdict.ts';
 
-/** What a person decided on one request. */
+/** A person's decision on one request. */
 export interface DecidedByPerson {
   readonly decision: 'approve' | 'deny';
   /** Why, in their own words. */
   readonly because: string;
-  /** The user that the API server takes them for. */
+  /** Their user name, as the API server reports it. */
   readonly by: string;
 }
 
 export const MIN_BECAUSE = 10;
 export const MAX_BECAUSE = 500;
 
-/** What is wrong with the words of a person; undefined where they can be written down. Pure. */
+/** What is wrong with a person's reason; undefined if it is valid. Pure. */
 export function becauseProblem(because: string): string | undefined {
   const words = because.trim();
   if (words.length < MIN_BECAUSE || because.length > MAX_BECAUSE)
@@ -33,8 +33,8 @@ export function becauseProblem(because: string): string | undefined {
 }
 
 /**
- * Judges one request by every check, also where a sweep does not: too young, too old, not the newest of its node, of a node that floods. Who waits until a request is
- * not judged any more must not get it approved unseen. Pure.
+ * Judges one request by every check, even where a sweep does not: too young, too old, superseded, or of a node that
+ * floods. A person must not approve unchecked a request that sweeps no longer judge. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -49,25 +49,25 @@ export function judgeForPerson(
   return decideApproval({ cluster, csr, siblings: { pending: 1 } }, evidence, atAnyAge, now);
 }
 
-/** What a person looked at. */
+/** A person's decision, and what they saw. */
 export interface Vouched {
   readonly decision: DecidedByPerson['decision'];
-  /** By every check: {@link judgeForPerson}. */
+  /** From {@link judgeForPerson}. */
   readonly verdict: Verdict;
-  /** With what was learned of its endpoints and service CIDRs. */
+  /** With the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
-  /** False where a source of evidence could not be read: what it would have said is not known. */
+  /** False if a source of evidence could not be read. */
   readonly allRead: boolean;
   /** Names that the person typed. */
   readonly names: readonly string[];
 }
 
-/** Why a person may not decide so. */
+/** Why a person may not make this decision. */
 export interface Refusal {
   /** One sentence without a full stop. */
   readonly message: string;
   readonly remedy: string;
-  /** What has to be typed for it all the same; absent where nothing helps. */
+  /** Names that have to be typed to decide anyway; absent if nothing helps. */
   readonly names?: readonly string[];
 }
 
@@ -79,7 +79,7 @@ const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
   'AlreadyIssued',
 ]);
 
-/** What a person can vouch for by typing names: nothing that another rule finds hostile. */
+/** Rules whose hostile failures a person can override by typing names. */
 const ABOUT_NAMES: ReadonlySet<string> = new Set([
   'san-wildcard',
   'san-well-formed',
@@ -88,9 +88,10 @@ const ABOUT_NAMES: ReadonlySet<string> = new Set([
 ] satisfies readonly RuleId[]);
 
 /**
- * Undefined where a person may decide so. An approval needs a judgement; where a name makes it hostile, is another's or one that no node may have, or where evidence
- * could not be read, every name that is not proven has to be typed. One that no node may have is never proven; what is hostile otherwise stays refused. A denial needs no judgement: the
- * kubelet asks again. Pure.
+ * Why a person may not make this decision; undefined if they may. A denial needs no judgement: the kubelet asks again.
+ * An approval needs one. If a name makes the request hostile, belongs to another node, is contested or reserved, or if
+ * evidence could not be read, every name that is not proven has to be typed. A reserved name is never proven. A request
+ * that is hostile otherwise is never approved. Pure.
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
@@ -119,7 +120,7 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   return why === undefined || wanted.length === 0 ? undefined : { message: why, remedy, names: wanted };
 }
 
-/** Why a write met another object than the one that was shown. Pure. */
+/** Why the object is no longer the one that was shown. Pure. */
 export function overtakenBy(uid: string, now: unknown): string {
   const read = readSigningRequest(now);
   if (!read.ok) return `it cannot be read any more: ${read.problem}`;
@@ -127,7 +128,7 @@ export function overtakenBy(uid: string, now: unknown): string {
   return gateReason(read.csr)?.message ?? 'it was changed, and is still pending';
 }
 
-/** Why `--yes` alone does not approve it; undefined where it does. */
+/** Why `--yes` alone does not approve it; undefined if it does. */
 function whyTyped({ hostile, names, checks }: Verdict, cluster: ClusterContext, allRead: boolean): string | undefined {
   if (hostile) return 'it is provably hostile';
   if (names.some((name) => isReserved(name, cluster))) return 'it has a name that no node may have';

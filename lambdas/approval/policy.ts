@@ -27,24 +27,26 @@ export interface AgeWindow {
   readonly maxSeconds: number;
 }
 
-/** At which the age of a request does not matter. */
+/** Accepts requests of any age. */
 export const ANY_AGE: AgeWindow = { minSeconds: 0, maxSeconds: Number.POSITIVE_INFINITY };
 
-/** What requests for another signer than that of serving certificates are judged by. */
+/** The rules for requests to another signer than that of serving certificates. */
 export interface SignerRules {
-  /** The only one: a policy without rules of its own never approves for it, and one with them for no other. */
+  /**
+   * The only signer of these rules: a policy without them never approves for it, and a policy with them for no other.
+   */
   readonly signer: string;
-  /** The node that a certificate would be for; undefined when the request names none. */
+  /** The node of the requested certificate; undefined if the request names none. */
   readonly nodeOf: (decoded: DecodedRequest) => string | undefined;
   readonly rules: readonly [Rule, ...Rule[]];
-  /** What the verdict says where all of them pass. */
+  /** Reason and message of the verdict if all rules pass. */
   readonly approval: (checks: readonly Check[]) => Pick<Verdict, 'reason' | 'message'>;
 }
 
-/** A policy after defaults: everything it says is explicit. */
+/** A policy with all defaults filled in. */
 export interface ApprovalPolicy {
   readonly name: string;
-  /** A request is the policy's business when signer, provider and cluster name all match. */
+  /** A policy selects a request if signer, provider and cluster name all match. */
   readonly signers: readonly string[];
   readonly providers: readonly Provider[];
   /** Globs over the cluster name; `*` matches any run of characters. */
@@ -57,20 +59,20 @@ export interface ApprovalPolicy {
   readonly maxExpirationSeconds: number;
   readonly age: Readonly<Record<Provider, AgeWindow>>;
   readonly mode: Mode;
-  /** What happens to a request that is provably hostile; everything else that fails is left. */
+  /** The verdict on a provably hostile request; every other request that fails stays pending. */
   readonly onHostile: 'leave' | 'deny';
 }
 
-/** A policy of fleet.yaml, or one of code that brings the rules of another signer. */
+/** A policy of fleet.yaml, or a built-in one with the rules of another signer. */
 export interface EnginePolicy extends ApprovalPolicy {
-  /** @default those for serving certificates */
+  /** @default the rules for serving certificates */
   readonly signerRules?: SignerRules;
 }
 
 export interface NamePatterns {
   /** For example `10.0.0.0/16`. An address that another node shows is never proven by a CIDR. */
   readonly cidrs: readonly string[];
-  /** For example `{node}.corp.example.com`: `{node}` stands for the node's name and is required. */
+  /** For example `{node}.corp.example.com`: `{node}` is replaced by the node's name and is required. */
   readonly dnsNames: readonly string[];
 }
 

@@ -12,19 +12,19 @@ import type { Observed } from './observe.ts';
 import type { Mode } from './policy.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 
-/** A request that was judged, for any signer. */
+/** A judged request, for any signer. */
 export interface ToldRequest {
   readonly csr: string;
   readonly uid: string;
   readonly verdict: VerdictKind;
   readonly reason: Reason;
   readonly message: string;
-  /** True when the request is provably hostile, also where the policy only leaves it. */
+  /** True if the request is provably hostile, even if the policy only leaves it pending. */
   readonly hostile: boolean;
   readonly outcome: Outcome['kind'];
 }
 
-/** One request that was judged. */
+/** A judged request of a sweep. */
 export interface SweepRow extends ToldRequest {
   readonly node: string;
   readonly ageSeconds: number;
@@ -33,8 +33,8 @@ export interface SweepRow extends ToldRequest {
 }
 
 /**
- * The result of one sweep of one cluster: what the CLI prints as JSON, what the function counts as metrics. Stable: fields are
- * added, never changed. Ignored requests are counted by reason, all others have a row.
+ * The result of one sweep of one cluster. The CLI prints it as JSON, the function counts it as metrics. Stable: fields
+ * are added, never changed. Ignored requests are counted by reason, all others have a row.
  */
 export interface SweepReport {
   readonly version: 1;
@@ -43,18 +43,18 @@ export interface SweepReport {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly durationMs: number;
-  /** False when the requests of the cluster could not be listed: then nothing is known about it. */
+  /** False if the requests of the cluster could not be listed: then nothing is known about it. */
   readonly readable: boolean;
-  /** False when anything could not be read, judged or written; `problems` then says what. */
+  /** False if anything could not be read, judged or written; `problems` says what. */
   readonly complete: boolean;
   readonly counts: {
     readonly approved: number;
     readonly denied: number;
-    /** Decisions that mode observe kept from being written. */
+    /** Decisions not written because of mode observe or a dry run. */
     readonly wouldWrite: number;
     readonly left: number;
     readonly ignored: number;
-    /** Decided, and not written for all that is known. */
+    /** Decisions that are not confirmed as written. */
     readonly failed: number;
   };
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
@@ -63,11 +63,13 @@ export interface SweepReport {
     readonly source: EvidenceSource;
     readonly lookedAt: number;
     readonly problem?: string;
-    /** Of the error that is the problem: `unauthorized`, `denied`, … */
+    /** Kind of the error: `unauthorized`, `denied`, … */
     readonly kind?: string;
   }[];
   readonly problems: readonly Problem[];
-  /** What became of the requests of nodes that were made 15 to 60 minutes ago, by minute; absent when the requests could not be listed. */
+  /**
+   * Fates of the requests that nodes made 15 to 60 minutes ago, by minute; absent if the requests could not be listed.
+   */
   readonly fates?: readonly ToldRow[];
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
@@ -80,14 +82,14 @@ interface ReportInput {
   readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
   readonly acted: readonly Acted[];
   readonly fates?: readonly ToldRow[];
-  /** What made the sweep stop before it could judge anything. */
+  /** The error that stopped the sweep before it judged anything. */
   readonly failure?: KubernetesError;
-  /** Of the API server, if it answered. */
+  /** Clock of the API server, if it answered. */
   readonly serverClock?: ServerClock & { readonly server: string };
   readonly requests: SweepReport['requests'];
 }
 
-/** Outcomes of decisions that were to be written, and that nobody saw written. */
+/** Outcomes of decisions that are not confirmed as written. */
 const UNWRITTEN: ReadonlySet<string> = new Set<Outcome['kind']>(['failed', 'unfinished', 'unknown']);
 
 /** Folds what was observed, decided and done into plain data. Pure. */
@@ -164,7 +166,7 @@ function rowOf(acted: Acted, now: number): SweepRow {
   };
 }
 
-/** What a person must know of what was read and done. */
+/** Problems of reading, judging and writing that a person must know. */
 export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
@@ -223,7 +225,7 @@ export function problemsOf(observed: ReportInput['observed'], acted: readonly Ac
       ];
     return [];
   });
-  // What is about the whole cluster first: whoever shows only a few shows these.
+  // Problems of the whole cluster first: some displays show only a few.
   return [...unread, ...policy, ...unfinished, ...unreadable, ...failed];
 }
 
@@ -251,7 +253,7 @@ function clockProblem({ serverClock }: ReportInput): Problem[] {
   return [{ kind: 'clock', object, message: `${skew}, by which requests are aged`, remedy: SKEW_REMEDY }];
 }
 
-/** What a person must know of a source of evidence before believing that a name is not proven: at most one problem. */
+/** The problem of an unread source of evidence, without which an unproven name would look final; at most one. */
 export function evidenceProblem(reading: SourceReading): readonly Problem[] {
   if (reading.ok) return [];
   const { source, problem: message, remedy } = reading;

@@ -1,26 +1,26 @@
 import type { Provider } from '../identifiers.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 
-/** What the judge knows of the cluster a request comes from. */
+/** The cluster of a request. */
 export interface ClusterContext {
   readonly name: string;
   readonly provider: Provider;
   /**
-   * Names and addresses of the API endpoint, without ports: the host and `tls-server-name` of the kubeconfig, the addresses that were connected to, the
-   * `controlPlaneEndpoint` of the Cluster. Never approved as names of a node.
+   * Names and addresses of the API endpoint, without ports: the host and `tls-server-name` of the kubeconfig, the
+   * addresses connected to, `controlPlaneEndpoint` of the Cluster. Never approved as names of a node.
    */
   readonly endpoints?: readonly string[];
   /** Service CIDRs, if known; never approved as addresses of a node. */
   readonly serviceCidrs?: readonly string[];
-  /** Of an EKS cluster, if it has hybrid nodes: the networks that these are in, as EKS says. */
+  /** The networks of the hybrid nodes of an EKS cluster, as EKS reports them. */
   readonly remoteNodeNetworks?: readonly string[];
 }
 
-/** What the other undecided requests of the same sweep say about this one. */
+/** The other pending requests of the same requester in the same sweep. */
 export interface Siblings {
-  /** Name of a newer undecided request of the same requester. */
+  /** Name of a newer pending request of the same requester. */
   readonly supersededBy?: string;
-  /** Undecided requests of the same requester, this one included. */
+  /** Pending requests of the same requester, including this one. */
   readonly pending: number;
 }
 

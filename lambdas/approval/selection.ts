@@ -9,7 +9,10 @@ export function isFor(
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
 }
 
-/** `*` stands for any run of characters, nothing else is special. Takes the first place where each part fits, so that it never has to go back. */
+/**
+ * `*` matches any run of characters; nothing else is special. Each part matches at its first place, so nothing
+ * backtracks.
+ */
 export function matchesGlob(glob: string, name: string): boolean {
   const [first = '', ...rest] = glob.split('*');
   const last = rest.pop();

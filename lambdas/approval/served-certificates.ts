@@ -6,7 +6,7 @@ import { ownerFromServedCertificate } from './evidence/renewal.ts';
 import type { ClusterContext } from './request.ts';
 import { reservedAddress } from './rules/reserved-names.ts';
 
-/** Shakes hands with one server. Never throws; ends soon after its signal does. */
+/** Connects to one server by TLS. Never throws; ends soon after its signal aborts. */
 export type Handshake = (target: HandshakeTarget, signal: AbortSignal) => Promise<HandshakeResult>;
 
 const KUBELET_PORT = 10_250;
@@ -14,26 +14,26 @@ const ADDRESSES_A_NODE = 2;
 const NODES_A_SWEEP = 500;
 const AT_ONCE = 32;
 const ANSWER_MS = 3_000;
-/** For all of them: nodes that hang must not take the sweep from those that are proven otherwise. */
+/** For all nodes: those that hang must not use up the sweep of those proven otherwise. Milliseconds. */
 const ALL_ANSWERS_MS = 15_000;
 
 export interface RenewalQuery {
   readonly cluster: ClusterContext;
   /** Names of the nodes that have an open request. */
   readonly nodes: ReadonlySet<string>;
-  /** What the other sources said; Nodes must be among it. */
+  /** Readings of the other sources; must include Nodes. */
   readonly readings: readonly SourceReading[];
-  /** Absent where the lane does not reach nodes. */
+  /** Absent if the lane cannot reach nodes. */
   readonly handshake: Handshake | undefined;
-  /** What the connection to the API server trusts. */
+  /** The CA bundle that the connection to the API server trusts. */
   readonly caPem: string | undefined;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks at the certificates that the nodes which ask serve now. Only a node whose Node exists is looked at; where a Machine or an instance tells its
- * addresses, at these and not at what the node says of itself.
+ * Reads the certificates that requesting nodes serve now. Only nodes that have a Node are dialled, at the addresses of
+ * their Machine or instance if it has any, otherwise at those of the Node.
  */
 export async function readServedCertificates(query: RenewalQuery): Promise<SourceReading> {
   const { cluster, nodes, readings, handshake, caPem, now, signal } = query;
@@ -74,7 +74,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   return { source: 'renewal', ok: true, lookedAt: asked.length, owners, without };
 }
 
-/** The first of its addresses that shows a certificate of the node decides; if none does, the last failure explains. */
+/** The first address that shows a certificate of the node decides; if none does, the last failure is the reason. */
 async function servedBy(
   node: string,
   addresses: readonly string[],
@@ -108,7 +108,7 @@ async function servedBy(
   return why;
 }
 
-/** Does not rely on a handshake that minds its signal: one that hangs is left behind. */
+/** Does not rely on the handshake to obey its signal: one that hangs is abandoned. */
 async function answerInTime(
   handshake: Handshake,
   target: HandshakeTarget,
@@ -125,7 +125,10 @@ async function answerInTime(
   }
 }
 
-/** Addresses of the nodes whose Node exists: those that the node cannot write first. None that no node may have is dialled. */
+/**
+ * Addresses of the nodes that have a Node; those that a node cannot write take precedence. Reserved addresses are never
+ * dialled.
+ */
 function addressBook(
   readings: readonly SourceReading[],
   nodes: ReadonlySet<string>,

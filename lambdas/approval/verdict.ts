@@ -2,27 +2,27 @@ import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 import type { Mode } from './policy.ts';
 
-/** One rule, evaluated. All rules are evaluated, also after the first that failed, so that a person sees the whole picture. */
+/** The result of one rule. All rules are evaluated, even after a failure, so that an engineer sees every reason. */
 export interface Check {
-  /** Its id. */
+  /** Id of the rule. */
   readonly rule: string;
   readonly passed: boolean;
   readonly expected: string;
   readonly found: string;
-  /** The reason that the verdict takes when this check is the first that failed. */
+  /** The reason of the verdict if this is the first failed check. */
   readonly reason?: Reason;
-  /** True when the failure can have no innocent cause; a policy may then opt in to denial. */
+  /** True if the failure has no innocent cause; a policy may opt in to denying such requests. */
   readonly hostile?: boolean;
 }
 
-/** One name the request asks for, with who owns it. */
+/** One requested name and its owner. */
 export interface NameProof {
   readonly kind: 'dns' | 'ip';
   readonly name: string;
   readonly proven: boolean;
   /** The object that proves it, for example `Machine eksa-system/md-0-x7k2`. */
   readonly provenBy?: { readonly source: EvidenceSource; readonly object: string };
-  /** Who owns it instead, as far as the evidence tells. */
+  /** Its owner according to the evidence, if that is another node. */
   readonly ownedBy?: { readonly node: string; readonly object: string };
 }
 
@@ -30,12 +30,12 @@ export interface NameProof {
 export interface Verdict {
   readonly verdict: VerdictKind;
   readonly reason: Reason;
-  /** One sentence: what was proven and by what, or what was looked at and not found. */
+  /** One sentence: what was proven and by what, or what was checked and not found. */
   readonly message: string;
-  /** The policy that decided; absent when none was asked. */
+  /** The policy that decided; absent if no policy judged it. */
   readonly policy?: string;
   readonly mode?: Mode;
-  /** True when a check failed in a way that has no innocent cause, whatever the policy makes of it. */
+  /** True if a failed check has no innocent cause, whatever the policy does about it. */
   readonly hostile: boolean;
   readonly checks: readonly Check[];
   readonly names: readonly NameProof[];

@@ -1,11 +1,12 @@
-// 16 to 64 in flight saturate a kube-apiserver of two cores; more only queue. A 429 halves the number, ten answers in a row raise it by one.
+// 16 to 64 writes in flight saturate a kube-apiserver with two cores; more only queue. A 429 halves the limit, ten
+// answers in a row raise it by one.
 const INITIAL = 32;
 const MAXIMUM = 64;
 const RAISE_AFTER = 10;
 
-/** How many writes may be in flight at once: additive increase, multiplicative decrease. */
+/** Limits concurrent writes: additive increase, multiplicative decrease. */
 export interface WriteLimiter {
-  /** Resolves when there is room for one more write; each call is answered by one {@link leave}. */
+  /** Resolves when there is room for one more write; each call needs one {@link leave}. */
   enter(): Promise<void>;
   leave(): void;
   readonly limit: number;

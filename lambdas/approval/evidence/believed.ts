@@ -6,25 +6,25 @@ import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { SourceReading } from './evidence.ts';
 
-/** Which lists the policies of a cluster need. */
+/** The lists that the policies of a cluster need. */
 export interface WantedSources {
   readonly machines: boolean;
   readonly nodes: boolean;
 }
 
-/** What was listed for a cluster. What no policy needs, or the cluster does not have, is absent. */
+/** The lists of a cluster. One that no policy needs, or that the cluster does not have, is absent. */
 export interface Listed {
   readonly machines?: SourceReading | undefined;
   readonly nodes?: SourceReading | undefined;
-  /** Its Cluster in Cluster API, or why that cannot be read. */
+  /** Its Cluster in Cluster API, or the read error. */
   readonly object?: Cluster | ReadProblem | undefined;
 }
 
-/** What a list that threw says. */
+/** The error of a failed read. */
 export type ReadProblem = Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & { readonly kind: string };
 
 export interface Believed {
-  /** With what was learned of its endpoints and its service CIDRs. */
+  /** With the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
   readonly readings: readonly SourceReading[];
 }
@@ -40,7 +40,10 @@ export function wantedSources(policies: readonly Pick<ApprovalPolicy, 'evidence'
   return { machines: wanted.includes('machine'), nodes: wanted.some(needsNodes) };
 }
 
-/** What is reserved is never too much: what fleet.yaml says, what the Cluster says, and where connections led. Pure. */
+/**
+ * Adds the endpoints and service CIDRs of the Cluster and of the connections to those of fleet.yaml. Reserving too much
+ * is safe. Pure.
+ */
 export function withLearned({ cluster, workload }: KnownTarget, object?: Cluster): ClusterContext {
   const { endpoints = [], serviceCidrs = [] } = cluster;
   const told = object?.serviceCidrs ?? [];
@@ -53,16 +56,18 @@ export function withLearned({ cluster, workload }: KnownTarget, object?: Cluster
   };
 }
 
-/** A node may say that the address of a Service is its own; only service CIDRs tell. Pure. */
+/** Whether service CIDRs are known: without them, a node can claim the address of a Service. Pure. */
 export function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
   return serviceCidrs.length > 0;
 }
 
-/** What the lists may prove: one that may hold the address of a Service as that of a node counts as unread. Pure. */
+/**
+ * The lists that may prove names: one that may have the address of a Service as that of a node counts as unread. Pure.
+ */
 export function believe(target: KnownTarget, wanted: WantedSources, { machines, nodes, object }: Listed): Believed {
   const cluster = withLearned(target, object !== undefined && isProblem(object) ? undefined : object);
   const isKnown = knowsServices(cluster);
-  // What is wrong with the Machines themselves says more than a doubt.
+  // A read error of the Machines says more than a doubt about them.
   const ofMachines = machines?.ok ? (doubtOf(object, isKnown) ?? machines) : machines;
   const ofNodes = isKnown ? nodes : SERVICES_NOT_KNOWN;
   return {
@@ -74,7 +79,7 @@ export function believe(target: KnownTarget, wanted: WantedSources, { machines, 
   };
 }
 
-/** Why Machines prove nothing although they could be read. */
+/** Why Machines that were read prove nothing. */
 function doubtOf(object: Listed['object'], knowsItsServices: boolean): SourceReading | undefined {
   if (object === undefined) return undefined;
   if (isProblem(object)) return notRead('machine', object);
@@ -85,7 +90,7 @@ function isProblem(object: Cluster | ReadProblem): object is ReadProblem {
   return 'remedy' in object;
 }
 
-/** A source whose list threw. */
+/** The reading of a source whose list failed. */
 export function notRead(
   source: SourceReading['source'],
   { kind, object, problem, remedy }: ReadProblem,
@@ -94,11 +99,11 @@ export function notRead(
 }
 
 /**
- * Where the addresses of a Machine do not come from its guest: from the Hardware of Tinkerbell, from the NICs of CloudStack. That of vSphere reports
- * what VMware Tools say, which anyone with root there chooses; of others this is not known.
+ * Providers whose Machine addresses do not come from the guest: Tinkerbell takes them from its Hardware, CloudStack
+ * from its NICs. vSphere reports what VMware Tools say, which root in the guest controls; others are unknown.
  *
- * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`, cluster-api-provider-vsphere
- * `sanitizeIPAddrs`.
+ * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`,
+ * cluster-api-provider-vsphere `sanitizeIPAddrs`.
  */
 const TOLD_BY_NO_GUEST: ReadonlySet<string> = new Set(['TinkerbellCluster', 'CloudStackCluster']);
 

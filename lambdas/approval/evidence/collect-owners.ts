@@ -6,14 +6,14 @@ export type ListedSource = Exclude<ReadableSource, 'renewal' | 'hybrid'>;
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_OWNERS = 20_000;
 const MIB = 1024 * 1024;
-/** What a name takes beside its characters: the string, and its entry in the index. */
+/** Bytes of a name besides its characters: the string object and its entry in the index. */
 const NAME_OVERHEAD = 100;
 
-/** The objects of one list, in bounded memory. */
+/** Collects the objects of one list in bounded memory. */
 export interface CollectedOwners {
   /**
-   * @param owner undefined for an object that stands for no node of the cluster
-   * @returns whether there is room for more: without, the source counts as unread
+   * @param owner undefined for an object that represents no node of the cluster
+   * @returns whether there is room for more; if not, the source counts as unread
    */
   add(owner: Owner | undefined): boolean;
   reading(): SourceReading;
@@ -43,7 +43,7 @@ function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Own
   return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
 }
 
-/** Half of them would prove what the other half contests. */
+/** Unread, not truncated: an object that is left out might contest what the others prove. */
 function tooMuch(source: ListedSource): SourceReading {
   return {
     source,

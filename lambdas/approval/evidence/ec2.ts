@@ -5,30 +5,32 @@ import { clustersOfInstance } from '../../resources/instance-clusters.ts';
 import { instant } from '../../time.ts';
 import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
 
-/** Interfaces of one launch are attached together, and no node runs code this early. Milliseconds. */
+/** Interfaces of one launch are attached within this time, before the node runs any code. Milliseconds. */
 const LAUNCH_MS = 5_000;
 
 /**
- * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node that is called by the instance's private
- * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. It is live only
- * while it is `running` and its tags name no other cluster; else it keeps its addresses and proves nothing. Undefined when it is no instance of this cluster: of another
- * VPC than the cluster's, or without a tag that names the cluster.
+ * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node named by its private
+ * DNS name, resource name or instance id owns the addresses and DNS names that the node cannot assign to itself. The
+ * instance is live only while it is `running` and its tags name no other cluster; otherwise it keeps its addresses and
+ * proves nothing. Undefined for an instance of another VPC, or without a tag that names the cluster.
  *
- * The role of a node usually has `AmazonEKS_CNI_Policy`, so whoever has the node may assign it secondary addresses
- * (`ec2:AssignPrivateIpAddresses`, and for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network interfaces. It can replace neither the
- * interface with device index 0 nor the primary address of an interface. So these count:
+ * The role of a node usually has `AmazonEKS_CNI_Policy`, so anyone who controls the node may assign it secondary
+ * addresses (`ec2:AssignPrivateIpAddresses`, for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network
+ * interfaces. It can replace neither the interface with device index 0 nor the primary address of an interface. So
+ * these count:
  *
- * - what the instance itself shows: private and public address, private and public DNS name
- * - of the interface with device index 0, and of those attached at launch with it: the primary private address, its DNS name, the public
- *   address and DNS name associated with it, and the primary IPv6 address; `Ipv6Address` of the instance where the interface has no other one
+ * - private and public address, private and public DNS name of the instance itself
+ * - of the interface with device index 0, and of those attached with it at launch: the primary private address, its DNS
+ * name, the public address and DNS name associated with it, and the primary IPv6 address; `Ipv6Address` of the instance
+ * if it is the only one of the interface
  *
  * Secondary addresses, which the VPC CNI gives to pods, and interfaces attached later are `weakAddresses`.
  *
- * Source: EC2 API `InstanceState`; AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI plugin: IAM role"; EC2 API `Instance`,
- * `InstanceNetworkInterfaceAttachment`, `InstancePrivateIpAddress`, `InstanceIpv6Address`, DetachNetworkInterface; EC2 user guide "Amazon EC2
- * instance hostname types".
+ * Source: EC2 API `InstanceState`; AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI
+ * plugin: IAM role"; EC2 API `Instance`, `InstanceNetworkInterfaceAttachment`, `InstancePrivateIpAddress`,
+ * `InstanceIpv6Address`, DetachNetworkInterface; EC2 user guide "Amazon EC2 instance hostname types".
  *
- * @param vpcId of the cluster, where it is known
+ * @param vpcId VPC of the cluster, if known
  */
 export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: string): Owner | undefined {
   const instance = raw<Instance>(item);
@@ -84,7 +86,7 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
   };
 }
 
-/** Those that the instance was launched with, as far as that is shown; without device index 0 none. */
+/** The interfaces attached at launch, as far as EC2 shows it; empty without device index 0. */
 function networkInterfaces(instance: Raw<Instance>): {
   readonly atLaunch: readonly Raw<InstanceNetworkInterface>[];
   readonly others: readonly Raw<InstanceNetworkInterface>[];
@@ -101,20 +103,20 @@ function networkInterfaces(instance: Raw<Instance>): {
   return { atLaunch, others: all.filter((candidate) => !atLaunch.includes(candidate)) };
 }
 
-/** Large instances have several network cards, each with device indexes of its own. */
+/** Large instances have several network cards, each with its own device indexes. */
 function isFirst(networkInterface: Raw<InstanceNetworkInterface>): boolean {
   const card = field(networkInterface, 'Attachment', 'NetworkCardIndex') ?? 0;
   return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
 }
 
-/** Milliseconds since the epoch; undefined when it does not tell. */
+/** Milliseconds since the epoch; undefined if missing or invalid. */
 function attachedAt(networkInterface: Raw<InstanceNetworkInterface> | undefined): number | undefined {
   const time = field(networkInterface, 'Attachment', 'AttachTime');
   if (time instanceof Date) return Number.isNaN(time.getTime()) ? undefined : time.getTime();
   return instant(typeof time === 'string' ? time : undefined);
 }
 
-/** What these interfaces have beside what is owned. */
+/** Addresses of these interfaces that are not owned. */
 function weak(
   interfaces: readonly Raw<InstanceNetworkInterface>[],
   owned: readonly string[],
@@ -140,14 +142,16 @@ function isControlPlane(instance: Raw<Instance>): boolean {
   return roles.length === 1 && text(roles[0], 'Value') === 'control-plane';
 }
 
-/** Which of several clusters it belongs to, nobody can tell. */
+/** Of several clusters in its tags, the right one is unknown. */
 function whyNotLive(state: string, clusters: readonly string[], clusterName: string): string | undefined {
   const other = clusters.find((cluster) => cluster !== clusterName);
   if (other !== undefined) return `has tags of cluster ${other} too`;
   return state === 'running' ? undefined : `is ${state}`;
 }
 
-/** `ec2.internal` in us-east-1, `<region>.compute.internal` elsewhere; undefined when the instance does not tell. */
+/**
+ * `ec2.internal` in us-east-1, `<region>.compute.internal` elsewhere; undefined if neither DNS name nor zone shows it.
+ */
 function privateDomain(instance: Raw<Instance>, privateDnsName: string): string | undefined {
   const domain = privateDnsName.slice(privateDnsName.indexOf('.') + 1);
   if (/^(?:ec2|[a-z0-9-]+\.compute)\.internal$/.test(domain)) return domain;

@@ -2,34 +2,36 @@ import { canonicalAddress, canonicalDnsName, isDnsName } from '../../names.ts';
 import { finished, type Steps } from '../../steps.ts';
 import type { EvidenceSource } from '../../tables/evidence-sources.ts';
 
-/** The sources that are read from somewhere; `patterns` are part of the policy. */
+/** Sources that are read; `patterns` is part of the policy. */
 export type ReadableSource = Exclude<EvidenceSource, 'patterns'>;
 
-/** An address of an object that the node could have given itself: it proves nothing, and contests nothing of another node. */
+/** An address that the node could have assigned to itself: it proves nothing, and contests nothing of another node. */
 export interface WeakAddress {
   readonly address: string;
-  /** For people, after the address: `is a secondary address of EC2 instance i-0abc, which …`. */
+  /** Printed after the address: `is a secondary address of EC2 instance i-0abc, which …`. */
   readonly why: string;
 }
 
-/** One object of the cluster and the names that it has. All names and addresses are canonical. */
+/** One object of the cluster and its names. All names and addresses are canonical. */
 export interface Owner {
   readonly source: ReadableSource;
   /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`, `certificate that worker-1 serves at 10.0.1.23:10250`. */
   readonly object: string;
-  /** The node names it stands for; several only for EC2, which knows an instance by more than one. None while a Machine has no nodeRef. */
+  /**
+   * Names of its node; several only for EC2, where an instance has more than one. Empty while a Machine has no nodeRef.
+   */
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** Only to say why a request for one of them is left, and that a certificate does not prove it. */
+  /** They explain why a request for one is not approved, and keep a served certificate from proving it. */
   readonly weakAddresses?: readonly WeakAddress[];
-  /** It lists no DNS name: those above are only what its node is called. */
+  /** It lists no DNS name: `dnsNames` has at most the name of its node. */
   readonly listsNoDnsName?: true;
   /** A Machine or instance of the control plane. */
   readonly controlPlane?: true;
   /**
-   * Only of an object that is not live: why, for people, after the object: `is being deleted`. It proves nothing. It still has its names, so it contests
-   * them for every other node.
+   * Why the object is not live, printed after it: `is being deleted`. Absent for a live one. An object that is not live
+   * proves nothing, but contests its names for every other node.
    */
   readonly notLive?: string;
 }
@@ -45,15 +47,15 @@ export type SourceReading =
       readonly source: ReadableSource;
       readonly ok: true;
       readonly lookedAt: number;
-      /** Those that are not live too. */
+      /** Including those that are not live. */
       readonly owners: readonly Owner[];
-      /** By name of a node that was looked at and has no owner: why, for people. */
+      /** Why a checked node has no owner, by node name. */
       readonly without?: ReadonlyMap<string, string>;
     }
   | {
       readonly source: ReadableSource;
       readonly ok: false;
-      /** Of the error, where one was thrown. */
+      /** Kind of the error, if one was thrown. */
       readonly kind?: string;
       readonly problem: string;
       readonly remedy: string;
@@ -61,27 +63,27 @@ export type SourceReading =
 
 /** The objects under one key of the index. */
 export interface Owners {
-  /** Of each source at most {@link MAX_OWNERS_OF_ONE_KEY}. */
+  /** At most {@link MAX_OWNERS_OF_ONE_KEY} of each source. */
   readonly owners: readonly Owner[];
-  /** Sources that have more of them. No name under such a key can be proven. */
+  /** Sources with more. No name under such a key can be proven. */
   readonly more: readonly ReadableSource[];
 }
 
-/** No honest cluster has as many, and a cluster must not decide how long one judgement takes. */
+/** No honest cluster has as many. The limit bounds the time of one judgement. */
 const MAX_OWNERS_OF_ONE_KEY = 8;
 
-/** All evidence of one sweep, indexed once: the cost of one name does not grow with the fleet, nor with the objects that have it. */
+/** All evidence of one sweep, indexed once: the cost of one name grows neither with the cluster nor with its owners. */
 export interface Evidence {
   readonly readings: readonly SourceReading[];
-  /** The objects that stand for a node. */
+  /** The objects that represent a node. */
   ownersOf(node: string): Owners;
   /** The objects that have a name. */
   holdersOf(kind: 'dns' | 'ip', canonicalName: string): Owners;
 }
 
 /**
- * Builds the index. An object that was listed twice counts once; one that changed in between counts as two, so that the order of a list decides nothing
- * and a request of its node waits for the next sweep.
+ * Builds the index. An object listed twice counts once. One that changed in between counts as two: then the order of a
+ * list decides nothing, and a request of its node waits for the next sweep.
  */
 export function indexEvidence(readings: readonly SourceReading[]): Evidence {
   return finished(indexInSteps(readings));
@@ -136,7 +138,9 @@ function addTo({ owners, more }: Key, owner: Owner): void {
 /** An EC2 instance has at most 15 interfaces with 50 addresses each. */
 const MAX_NAMES = 1_024;
 
-/** Collects names in canonical form; what is no name or address of the right kind is dropped, and so is what no object can need. */
+/**
+ * Collects canonical names. Drops whatever is not a name or address of the right kind, and all above {@link MAX_NAMES}.
+ */
 export function ownedNames(
   dnsNames: Iterable<string>,
   addresses: Iterable<string>,

@@ -3,17 +3,19 @@ import { isIndependent } from '../../tables/evidence-sources.ts';
 import type { ClusterContext } from '../request.ts';
 import { isLive, type Owner, type SourceReading } from './evidence.ts';
 
-/** What AWS calls its own nodes, beside names that spell an address. */
+/** Names that AWS gives its own nodes, besides names that spell an address. */
 const OF_AWS = /^(?:i-[0-9a-f]{8,40}(?:\.|$)|fargate-)/;
 
 /**
- * What EKS proves of the hybrid nodes that ask: a node that is no Machine and no EC2 instance has its own name, and those addresses of its Node that are in the remote node
- * networks of the cluster. EKS tells the networks; which address in them the node has, its kubelet writes. So this proves less than an instance does, and where other
- * sources could not be read, nothing. Undefined where the cluster has no such networks.
+ * What EKS proves about hybrid nodes with open requests: a node that is neither Machine nor EC2 instance has its own
+ * name, and those addresses of its Node that are in the remote node networks of the cluster. EKS reports the networks,
+ * but the kubelet writes the address. So this proves less than an instance does. Undefined if the cluster has no such
+ * networks, or if another source could not be read.
  *
- * Source: EKS API, `RemoteNetworkConfigResponse`; Amazon EKS user guide, "Troubleshooting hybrid nodes", on pending requests.
+ * Source: EKS API, `RemoteNetworkConfigResponse`; Amazon EKS user guide, "Troubleshooting hybrid nodes", on pending
+ * requests.
  *
- * @param readings Nodes and EC2 instances must be among them
+ * @param readings must include Nodes and EC2 instances
  */
 export function readHybridNodes(
   { remoteNodeNetworks = [] }: Pick<ClusterContext, 'remoteNodeNetworks'>,

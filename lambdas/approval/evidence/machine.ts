@@ -2,9 +2,9 @@ import { isMachineOfAnother, type Machine, readMachine } from '../../resources/m
 import { type Owner, ownedNames } from './evidence.ts';
 
 /**
- * What a Cluster API Machine says: the node that `status.nodeRef` names owns
- * that name and every address in `status.addresses`. It is not live without nodeRef and while it is being deleted: its server may answer at its
- * addresses anyway. Undefined for a Machine of another cluster of the same management cluster.
+ * What a Cluster API Machine proves: the node in `status.nodeRef` owns that name and every address in
+ * `status.addresses`. Without nodeRef, or while it is being deleted, a Machine is not live, but its server may answer
+ * at its addresses. Undefined for a Machine of another cluster of the same management cluster.
  */
 export function ownerFromMachine(object: unknown, clusterName: string): Owner | undefined {
   const machine = isMachineOfAnother(object, clusterName) ? undefined : readMachine(object);

@@ -1,7 +1,9 @@
 /**
- * Why neither an instance nor a Machine can stand for a node of this name, where the name tells. A name proves nothing: this only explains.
+ * Why no instance or Machine can represent a node of this name; undefined if the name does not say. A name proves
+ * nothing: this only explains.
  *
- * Source: Amazon EKS user guide, "AWS Fargate" (`fargate-ip-…`) and "Troubleshooting hybrid nodes" (with Systems Manager, the id of the managed instance).
+ * Source: Amazon EKS user guide, "AWS Fargate" (`fargate-ip-…`) and "Troubleshooting hybrid nodes" (with Systems
+ * Manager, the id of the managed instance).
  */
 export function nodeWithoutInstance(node: string): string | undefined {
   if (node.startsWith('fargate-'))

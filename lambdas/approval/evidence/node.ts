@@ -2,8 +2,8 @@ import { readNode } from '../../resources/node.ts';
 import { type Owner, ownedNames } from './evidence.ts';
 
 /**
- * What a Node says about itself in `status.addresses`. Weak: the kubelet writes it, so a policy opts in. The name of the Node alone
- * proves nothing here. It is not live while it is being deleted: its machine may serve at its addresses until it is gone.
+ * What a Node reports in `status.addresses`. Weak: the kubelet writes it, so a policy opts in. The name of the Node
+ * alone proves nothing here. A Node being deleted is not live: its machine may serve at its addresses until it is gone.
  *
  * Source: core/v1 `NodeAddress`.
  */

@@ -6,13 +6,13 @@ import type { Owner } from './evidence.ts';
 /** id-kp-serverAuth, RFC 5280 §4.2.1.12. */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
-/** What a kubelet showed in a handshake that it finished, and so with its private key. */
+/** What a kubelet showed in a finished handshake, which proves that it has the private key. */
 export interface ServedCertificate {
-  /** The node whose kubelet was meant. */
+  /** The node whose kubelet was dialled. */
   readonly node: string;
   /** `10.0.1.23:10250`. */
   readonly where: string;
-  /** The leaf first. */
+  /** Leaf first. */
   readonly chain: readonly DecodedCertificate[];
 }
 
@@ -20,17 +20,18 @@ export type RenewalProof =
   | { readonly ok: true; readonly owner: Owner }
   | {
       readonly ok: false;
-      /** For people, without a full stop: `what it serves at 10.0.1.23:10250 has ended`. */
+      /** Without a full stop: `the certificate that it serves at 10.0.1.23:10250 is self-signed`. */
       readonly why: string;
     };
 
 /**
- * What the certificate that a node serves now proves: that whoever approved it gave exactly its names to this node. Strict where a kubelet's own certificate
- * is: everything that the signer of kubelet serving certificates would not have issued proves nothing.
+ * What the certificate that a node serves now proves: its approver gave exactly its names to this node. A certificate
+ * that the signer of kubelet serving certificates would not have issued proves nothing.
  *
- * Source: the renewal flow of OpenShift's cluster-machine-approver; `ValidateKubeletServingCSR` in kubernetes/pkg/apis/certificates.
+ * Source: the renewal flow of OpenShift's cluster-machine-approver; `ValidateKubeletServingCSR` in
+ * kubernetes/pkg/apis/certificates.
  *
- * @param authorities that the connection to the API server trusts; the leaf must be signed by one of them itself
+ * @param authorities CAs that the connection to the API server trusts; one of them must have signed the leaf itself
  * @param now milliseconds since the epoch
  */
 export function ownerFromServedCertificate(
@@ -55,7 +56,7 @@ export function ownerFromServedCertificate(
   };
 }
 
-/** Authorities first: what a stranger signed is not worth another word. */
+/** Checks the issuer first: no other fault matters if the CA is unknown. */
 function faultOf(
   certificate: Certificate,
   node: string,

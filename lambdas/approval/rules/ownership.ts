@@ -18,7 +18,7 @@ import type { NameProof } from '../verdict.ts';
 import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
 import { isEndpoint } from './reserved-names.ts';
 
-/** Whether every requested name belongs to the node, and if not, the most telling reason. */
+/** Whether every requested name belongs to the node, and if not, the most useful reason. */
 export interface OwnershipResult {
   readonly proofs: readonly NameProof[];
   /** Absent when every name is proven. */
@@ -28,8 +28,9 @@ export interface OwnershipResult {
 const independenceOf = (source: EvidenceSource): number => EVIDENCE_SOURCES[source].independence;
 
 /**
- * Proves each DNS name and address of a request, once, for the node that asks, by the sources the policy names. A name is proven
- * when a live owner of that very node lists it, and no object of another node has it: none that is equally independent or more, live or not.
+ * Proves each DNS name and address of a request, once, for the requesting node, by the sources of the policy. A name is
+ * proven if a live object of this node lists it, and no object of another node that is equally or more independent has
+ * it, live or not.
  */
 export function proveOwnership(
   names: readonly GeneralName[],
@@ -52,13 +53,13 @@ export function proveOwnership(
     proofs.push(proof);
     if (why === undefined) continue;
     const hostile = why.hostile && !isSharedEndpoint(asked, known, cluster);
-    // A name that is provably another's says more than one that is merely unknown.
+    // A name that provably belongs to another node says more than one that is merely unknown.
     if (failure === undefined || (hostile && !failure.hostile)) failure = { ...why, hostile };
   }
   return failure === undefined ? { proofs } : { proofs, failure };
 }
 
-/** The address of the endpoint moves between the machines of the control plane, and what they list of it may lag. */
+/** The endpoint's address moves between control plane machines, and their lists of it may lag. */
 function isSharedEndpoint(
   { kind, canonical }: AskedName,
   { mayBeControlPlane: mayBe }: OwnersOfNode,
@@ -70,9 +71,9 @@ function isSharedEndpoint(
 /** One name of a request. */
 interface AskedName {
   readonly kind: 'dns' | 'ip';
-  /** Undefined for what is no address. */
+  /** Undefined if it is not an address. */
   readonly canonical: string | undefined;
-  /** For people, whole. */
+  /** For people, in full. */
   readonly name: string;
   /** For people: `IP 10.0.0.1`. */
   readonly label: string;
@@ -88,9 +89,9 @@ function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iP
 interface OwnersOfNode {
   /** The one live object of each source, the most independent first. */
   readonly trusted: readonly Owner[];
-  /** Sources in which several live objects claim to be the node. */
+  /** Per source with several live objects of the node: its objects. */
   readonly ambiguous: readonly (readonly Owner[])[];
-  /** An object of the node that is not live, where a source that the policy names has no live one. */
+  /** An object of the node that is not live, if a source of the policy has no live one. */
   readonly notLive: Owner | undefined;
   readonly mayBeControlPlane: boolean;
   readonly renewal: Renewal | undefined;
@@ -114,7 +115,7 @@ function ownersOfNode(
     else if (live.length === 1) trusted.push(...live);
     else notLive ??= owners[0];
   }
-  // The most independent proof of a name is the one that a rival has to match.
+  // A rival has to match the most independent proof of a name.
   return {
     trusted: trusted.toSorted(byIndependence),
     ambiguous,
@@ -129,7 +130,7 @@ function namesNode(names: readonly GeneralName[], node: string): boolean {
   return names.some((name) => name.kind === 'dNSName' && canonicalDnsName(name.value) === node);
 }
 
-/** Whether a Machine or instance of the control plane is the node, or nothing that the node cannot write knows yet what it is. */
+/** Whether the node is a Machine or instance of the control plane, or no independent source knows it yet. */
 export function mayBeControlPlane(node: string, evidence: Evidence): boolean {
   const known = evidence.ownersOf(node).owners.filter(isIndependent);
   return known.length === 0 || known.some(({ controlPlane }) => controlPlane === true);
@@ -156,7 +157,7 @@ function proveName(
   const holders = evidence.holdersOf(kind, canonical);
   const listed = known.trusted.find((candidate) => holders.owners.includes(candidate));
   const byPattern = listed === undefined && matchesPattern(kind, canonical, node, evidence, policy);
-  // Last, so that it takes no proof from the others.
+  // Last: all other proofs take precedence.
   const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
   const owner = listed ?? renewed;
   const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
@@ -175,7 +176,7 @@ function proveName(
       owner !== undefined
         ? { source: owner.source, object: owner.object }
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
-    // A source that could have contested the proof and was not read might have done so.
+    // An unread source of this independence might have contested the proof.
     const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && independenceOf(source) >= rank);
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
@@ -195,24 +196,27 @@ function proveName(
       {
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(rival)}`,
-        // Only against a node whose own names are known, and by a live object: a name that moves may reach its new Machine late.
+        // Hostile only if the names of the node are known and the rival is live: a moved name may reach its new Machine
+        // late.
         hostile: known.trusted.length > 0 && isLive(rival) && isIndependent(rival),
       },
     );
   return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
 }
 
-/** A source with too many objects for one name, if it is at least as independent as `rank`: which of them would contest is not known. */
+/** A source at least as independent as `rank` with too many objects for one name: those left out might contest it. */
 function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
   return owners?.more.find((source) => source !== 'renewal' && independenceOf(source) >= rank);
 }
 
 /**
- * The most telling object of another node that has a name, and is at least as independent as `rank`; a live one first. A Node's name is a name of that node even
- * where no evidence lists it: it proves nothing, but no other node gets it. That a certificate has a name is of another day.
+ * The most useful object of another node that has a name and is at least as independent as `rank`; live ones first. A
+ * Node's name belongs to that node even if no evidence lists it: it proves nothing, but no other node gets it. A served
+ * certificate is no rival: it shows who had a name in the past.
  *
- * Of EC2 alone, instances that do not run are not read: EC2 gives an address of a VPC to nothing else until its instance is terminated, so what proves a name
- * there is the only one that has it. Where another source may prove names too, all instances of the cluster are read, in every state.
+ * If only EC2 proves names, instances that do not run are not read: EC2 reuses an address of a VPC only after its
+ * instance is terminated, so the instance that proves a name is the only one with it. If another source may prove names
+ * too, all instances of the cluster are read, in every state.
  */
 function firstRival(node: string, rank: number, ...having: readonly (Owners | undefined)[]): Owner | undefined {
   let first: Owner | undefined;
@@ -253,7 +257,7 @@ function notRenewed(
   return { reason: 'SanNotOwned', why: `the ${printable(renewal.certificate.object, 150)} has it, but ${denied}` };
 }
 
-/** Nobody lists the name: why not, from the most to the least telling. */
+/** Why no object lists the name, the most useful reason first. */
 function unproven(
   label: string,
   kind: 'dns' | 'ip',
@@ -277,7 +281,7 @@ function unproven(
     };
   const fault = notRenewed(kind, canonical, node, known, evidence);
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
-  // A Machine can have its Node a little before its addresses.
+  // A Machine can have its Node shortly before its addresses.
   if (known.trusted.every(isNameless)) {
     if (fault !== undefined)
       return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
@@ -304,8 +308,8 @@ function isNameless({ addresses, weakAddresses = [], listsNoDnsName }: Owner): b
 }
 
 /**
- * Whether a DNS name that no object has cannot be asked for in innocence. Addresses move, and evidence may lag; what lists no DNS name says nothing of one; and a
- * node may call itself by its own name in a domain.
+ * Whether no node asks for this DNS name by mistake, if no object has it. Names that spell an address may move,
+ * evidence may lag; an object without DNS names says nothing about them; and a node may use its own name in a domain.
  */
 function isForeign(canonical: string, node: string, trusted: readonly Owner[]): boolean {
   if (spellsAddress(canonical) || canonical.startsWith(`${node}.`)) return false;
@@ -322,7 +326,9 @@ function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, po
   return `${why === undefined ? `${nothing} yet` : `${nothing}: ${why}`}${looked}`;
 }
 
-/** A source of the policy that could not be read, if it is one of those asked for. One that the cluster does not have has no reading. */
+/**
+ * The first unread source of the policy that `isAsked` accepts. A source that the cluster does not have has no reading.
+ */
 function unreadSource(
   evidence: Evidence,
   policy: ApprovalPolicy,
@@ -341,7 +347,7 @@ function unread(label: string, source: ReadableSource): Failure {
   };
 }
 
-/** "; what it serves at 10.0.1.23:10250 ended 2 h ago". */
+/** "; the certificate that it serves at 10.0.1.23:10250 is self-signed". */
 function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
   for (const reading of evidence.readings) {
     const why =
@@ -353,14 +359,14 @@ function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): s
   return '';
 }
 
-/** Only the name that is not asked for keeps a hybrid node from being known. */
+/** Explains a hybrid node that is known, but whose request lacks its name. */
 function hybridWithoutName(node: string, { source, owners }: Extract<SourceReading, { ok: true }>): string | undefined {
   return source === 'hybrid' && owners.some(({ nodes }) => nodes.includes(node))
     ? 'the DNS names of the request lack the name of the node'
     : undefined;
 }
 
-/** "no Machine (42 looked at)". */
+/** "no Machine (42 checked)". */
 function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
   const parts: string[] = [];
   for (const reading of evidence.readings) {
@@ -373,8 +379,8 @@ function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
 }
 
 /**
- * Patterns are bound to the requester: a CIDR counts only for an address that its own Node shows, a DNS pattern only for a node
- * whose Node there is, and whose name is one label: with dots in it, two nodes could spell the same name.
+ * Binds patterns to the requester. A CIDR counts only for an address that its own Node shows. A DNS pattern counts only
+ * for a node that has a Node, and whose name is one label: with dots in it, two nodes could spell the same name.
  */
 function matchesPattern(
   kind: 'dns' | 'ip',
@@ -386,7 +392,7 @@ function matchesPattern(
   if (!policy.evidence.includes('patterns')) return false;
   const { owners } = evidence.ownersOf(node);
   const own = owners.filter(({ source }) => source === 'node');
-  // A Node outlives its machine.
+  // A Node can outlive its machine.
   if (own.length === 0 || owners.some((owner) => owner.source !== 'renewal' && !isLive(owner))) return false;
   if (kind === 'ip') {
     const holders = evidence.holdersOf(kind, canonical).owners;

@@ -7,7 +7,7 @@ import { type Evidence, isLive, type Owner } from '../evidence/evidence.ts';
 import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 
-/** The certificate that a node serves now, and whether it may prove anything of a request. */
+/** The certificate that a node serves now, and whether it may prove names of a request. */
 export interface Renewal {
   readonly certificate: Owner;
   /** Why it proves no name of the request. */
@@ -21,9 +21,10 @@ export interface RenewalFault {
 }
 
 /**
- * The certificate of the node that asks, where the policy trusts renewals. A certificate says who had its names when it was issued, so it only repeats: it
- * counts for a request of exactly its names, and for no node of which a Machine or an instance that was read says that it is going, or that is several.
- * Where the policy trusts Machines or instances and these know nodes, one that none of them knows renews nothing: its own may be gone for good.
+ * The certificate that the requesting node serves, if the policy trusts renewals. It shows who had its names when it
+ * was issued. So it counts only for a request of exactly its names, and not for a node whose Machine or instance is not
+ * live, or that several objects claim to be. If the policy trusts Machines or instances and those that were read know
+ * other nodes but not this one, it counts for nothing: the machine may be gone for good.
  */
 export function renewalFor(
   names: readonly GeneralName[],
@@ -39,8 +40,9 @@ export function renewalFor(
 }
 
 /**
- * Who denies that the node, and no other, has the name now, for people; undefined if nobody does. The Node has to show it, as kubelets ask for no other names; and
- * since the kubelet writes that, its word never stands against a Machine or an instance of the node: what these list must include the name.
+ * What contradicts that the node, and no other, has the name now; undefined if nothing does. The Node has to show the
+ * name, as kubelets ask for no others. The kubelet writes that, so it never outweighs a Machine or instance of the
+ * node: if these should list the name, they must.
  */
 export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): string | undefined {
   const { owners } = evidence.ownersOf(node);
@@ -52,13 +54,13 @@ export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, ev
   if (!owners.some((owner) => owner.source === 'node' && isLive(owner) && holders.includes(owner)))
     return 'its Node does not show it';
   if (more.length > 0) return 'more objects have it than a name can belong to';
-  // By any source: a live object, one that is not live, or a Node that is called so.
+  // Of any source: live, not live, or a Node of this name.
   const others = kind === 'dns' ? [...holders, ...evidence.ownersOf(canonical).owners] : holders;
   const other = others.find(({ nodes }) => !nodes.includes(node));
   return other === undefined ? undefined : `${printable(other.object, 150)} has it too`;
 }
 
-/** Whether an object that does not list the name thereby says that its node does not have it. */
+/** Whether an object without the name shows that its node does not have it. */
 function tells(
   { addresses, weakAddresses = [], listsNoDnsName }: Owner,
   kind: 'dns' | 'ip',
@@ -105,7 +107,7 @@ function faultOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): 
   };
 }
 
-/** The names of a request must be those of the certificate: none more, none fewer, and of no other kind. */
+/** The request must have exactly the names of the certificate, and no other kind. */
 function faultOfRequest(
   names: readonly GeneralName[],
   { object, dnsNames, addresses }: Owner,

@@ -1,10 +1,10 @@
 import { type AddressRanges, addressRanges, canonicalAddress, canonicalDnsName } from '../../names.ts';
 import type { ClusterContext } from '../request.ts';
 
-/** A name no node may have, whatever the evidence says, and why. */
+/** Why no node may have a name, whatever the evidence says. */
 export interface Reserved {
   readonly why: string;
-  /** True when no misconfigured kubelet would ever ask for it. */
+  /** True if no misconfigured kubelet asks for it. */
   readonly hostile: boolean;
 }
 
@@ -20,9 +20,10 @@ const RESERVED_ADDRESSES: readonly (readonly [why: string, ranges: AddressRanges
 ];
 
 /**
- * Judges a canonical DNS name. Source: the names of the API server certificate, and of Services (DNS-Based Service Discovery).
+ * Checks a canonical DNS name. Source: the names of the API server certificate, and of Services (DNS-Based Service
+ * Discovery).
  *
- * @param mayBeControlPlane whether a node of the control plane may be asking, which can be called as the endpoint is
+ * @param mayBeControlPlane whether the requester may be a control plane node, which can have the name of the endpoint
  */
 export function reservedDnsName(
   name: string,
@@ -37,7 +38,7 @@ export function reservedDnsName(
   return undefined;
 }
 
-/** Judges a canonical address. */
+/** Checks a canonical address. */
 export function reservedAddress(address: string, cluster: ClusterContext): Reserved | undefined {
   for (const [why, ranges] of RESERVED_ADDRESSES) if (ranges.has(address)) return { why, hostile: false };
   if (isEndpoint(address, cluster)) return { why: 'the API endpoint of the cluster', hostile: false };

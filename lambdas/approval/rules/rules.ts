@@ -12,25 +12,25 @@ import { type Reserved, reservedAddress, reservedDnsName } from './reserved-name
 
 export const NODE_PREFIX = 'system:node:';
 
-/** Everything the rules look at. Nothing in here is read from anywhere: it was all observed before. */
+/** The input of the rules. Everything was read before: rules do no I/O. */
 export interface Judged {
   readonly csr: SigningRequest;
   readonly cluster: ClusterContext;
   readonly policy: ApprovalPolicy;
-  /** The node that the certificate would be for: for serving, the username of the requester without the prefix. Empty when there is none. */
+  /** The node of the requested certificate; for serving, the username without its prefix. Empty if none is named. */
   readonly node: string;
   readonly decoded: DecodedRequest;
-  /** Whether the request is signed by its own key; undefined when it could not be decoded. */
+  /** Whether the request is signed by its own key; undefined if it could not be decoded. */
   readonly signature: { readonly valid: boolean; readonly problem?: string } | undefined;
   readonly evidence: Evidence;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly ownership: OwnershipResult | undefined;
-  /** Whether the node is of the control plane by its Machine, or what it is is not known yet. */
+  /** Whether the node is of the control plane by its Machine or instance, or not known yet. */
   readonly mayBeControlPlane: boolean;
 }
 
-/** What a rule says. */
+/** The result of a rule. */
 export type Outcome =
   | { readonly passed: true; readonly found: string }
   | { readonly passed: false; readonly found: string; readonly reason: Reason; readonly hostile: boolean };
@@ -44,10 +44,10 @@ export interface Rule<Id extends string = string> {
 
 export const pass = (found: string): Outcome => ({ passed: true, found });
 export const fail = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: false });
-/** For what no kubelet does by mistake. */
+/** A failure that no kubelet causes by mistake. */
 export const hostile = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: true });
 
-/** A rule about the decoded request; until there is one, it fails without a reason of its own. */
+/** A rule about the decoded request; fails with `RequestMalformed` if it could not be decoded. */
 function onRequest(judge: (request: CertificateRequest, judged: Judged) => Outcome): (judged: Judged) => Outcome {
   return (judged) =>
     judged.decoded.ok
@@ -60,7 +60,7 @@ const ORGANIZATION = '2.5.4.10';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
 /**
- * All rules, in the order in which their failures name the verdict's reason.
+ * All rules. The first that fails gives the verdict its reason.
  *
  * Sources: KEP-267 and the kubelet TLS bootstrapping reference (approver's duties); `ValidateKubeletServingCSR` in
  * kubernetes/pkg/apis/certificates (signer's conditions, ML-DSA usages); RFC 2986, RFC 5280 §4.2.1.6.
@@ -89,7 +89,7 @@ export const RULES = [
     judge: ({ csr, policy }) => {
       const seconds = csr.expirationSeconds;
       if (seconds === undefined) return pass('none: the signer decides');
-      // kube-apiserver refuses less than 600 s at creation.
+      // kube-apiserver rejects less than 600 s at creation.
       if (seconds < 600) return fail('ObjectMalformed', `${seconds} s`);
       return seconds <= policy.maxExpirationSeconds ? pass(`${seconds} s`) : fail('ExpirationTooLong', `${seconds} s`);
     },
@@ -226,14 +226,14 @@ export const RULES = [
 
 export type RuleId = (typeof RULES)[number]['id'];
 
-/** A rule that requests for every signer have. */
+/** One of {@link RULES}, for the rules of another signer. */
 export function ruleOf(id: RuleId): Rule {
   const found = RULES.find((rule) => rule.id === id);
   if (found === undefined) throw new RangeError(`there is no rule ${id}`);
   return found;
 }
 
-/** Usages of one purpose, as the signers of kubelets want them. */
+/** The rule for usages, as the signers of kubelet certificates require them. */
 export function usagesFor(purpose: 'server auth' | 'client auth'): Rule<'usages'> {
   return {
     id: 'usages',
@@ -251,7 +251,7 @@ export function usagesFor(purpose: 'server auth' | 'client auth'): Rule<'usages'
   };
 }
 
-/** @param allowed object identifier of the one that may be asked for; undefined for none */
+/** @param allowed object identifier of the only accepted extension; undefined for none */
 export function noExtensionBut(allowed: string | undefined, expected: string, reason: Reason): Rule<'extensions'> {
   return {
     id: 'extensions',
@@ -265,7 +265,7 @@ export function noExtensionBut(allowed: string | undefined, expected: string, re
   };
 }
 
-/** Evaluates every rule, in their order. */
+/** Evaluates every rule, in order. */
 export function evaluateRules(judged: Judged, rules: readonly Rule[] = RULES): Check[] {
   return rules.map((rule) => {
     const expected = typeof rule.expected === 'string' ? rule.expected : rule.expected(judged);
@@ -273,7 +273,7 @@ export function evaluateRules(judged: Judged, rules: readonly Rule[] = RULES): C
   });
 }
 
-/** All that the subject has. */
+/** All common names of the subject. */
 export function commonNames(request: CertificateRequest): readonly string[] {
   return values(request, COMMON_NAME);
 }
