@@ -2,8 +2,9 @@ import type { SourceId } from '../tables/audit-sources.ts';
 import type { AuditContext } from './audit-source.ts';
 
 /**
- * Whether an error says that there is none of what a source reads. A 404 does, but not where there was some before: a kind that is not served any more may be
- * served in another version, by another server, or not just now. Then it is a read that failed, as any other.
+ * Whether an error means that the cluster does not have what a source reads. A 404 does, unless the previous audit saw
+ * some: a kind that is no longer served may have another version or server, or be temporarily unavailable. Then it is a
+ * failed read.
  */
 export function isAbsent(
   { kind }: { readonly kind: string },

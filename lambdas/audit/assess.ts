@@ -22,22 +22,24 @@ export interface AssessedCluster {
   /** As in {@link Snapshot}. */
   readonly id: string;
   readonly provider: Provider;
-  /** What it is called in EKS or Cluster API, for commands. @default the id */
+  /** Name in EKS or Cluster API, for commands. @default the id */
   readonly name?: string;
 }
 
 export interface Assessment {
-  /** The worst first, then by what bites first. */
+  /** The worst first, then by layer and due date. */
   readonly findings: readonly ExpiryFinding[];
-  /** What was seen now, and what is kept of before; the most important of these where a snapshot cannot keep them all. */
+  /**
+   * Current observations and earlier ones that still hold; only the most important if a snapshot cannot hold them all.
+   */
   readonly observations: readonly Observation[];
 }
 
 /**
- * What of all that was seen will bite, bites, or is not known. Pure; never throws.
+ * Finds what expires, has expired or is unknown. Pure; never throws.
  *
- * No failed read removes a finding, lowers its severity, or moves its date: an observation of before is dropped only where its source was read
- * to its end, and its place did not fail; until then it counts as if it was made now.
+ * No failed read removes a finding, lowers its severity or moves its date: an earlier observation is dropped only if
+ * its source was read completely and its place did not fail. Until then it counts like a current one.
  *
  * @param previous of the same cluster
  * @param now milliseconds since the epoch
@@ -52,7 +54,7 @@ export function assessExpiry(
   return finished(assessInSteps(cluster, observations, previous, thresholds, now));
 }
 
-/** Does the same, and yields often enough that the caller can let others have the thread. */
+/** {@link assessExpiry} in steps, so that the caller can yield to other work. */
 export function* assessInSteps(
   ...[cluster, observations, previous, thresholds, now]: Parameters<typeof assessExpiry>
 ): Steps<Assessment> {

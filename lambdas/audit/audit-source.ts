@@ -5,50 +5,50 @@ import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
 import type { IssuedJudge } from './issued-judge.ts';
 
-/** What a source is given beside its target. */
+/** The input of a source. */
 export interface AuditContext {
   readonly target: AuditTarget;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Ends with the deadline of the source. */
+  /** Aborts at the deadline of the source. */
   readonly signal: AbortSignal;
-  /** Machines, Nodes and node groups that the sources of the first stage found, and those that are remembered where one of them failed. */
+  /** Machines and Nodes that sources of the first stage found, plus the remembered ones of a source that failed. */
   readonly members: readonly MemberObservation[];
-  /** Authorities that the cluster trusts, as the sources of the first stage found them: who may have signed its certificates. */
+  /** CAs that the cluster trusts, found by sources of the first stage: possible signers of its certificates. */
   readonly authorities: readonly Certificate[];
-  /** Judges kubelet serving certificates; reads what it needs beside the lists of the first stage once, when the first one is seen. */
+  /** Judges kubelet serving certificates. The first call reads the evidence that the first stage did not list. */
   readonly issuedJudge: () => Promise<IssuedJudge>;
-  /** Sources of which the audit before has anything: what they read was there. */
+  /** Sources with observations in the previous audit: what they read existed. */
   readonly remembered: ReadonlySet<SourceId>;
 }
 
 /**
- * One place to look at. What it cannot read at all it throws, as KubernetesError or AwsError, and becomes an `unread` observation of the source;
- * what it cannot read of one place it returns as one with `where`, and where it was not read to its end as one without. A `read` observation is added by whoever
- * called it, when it returned and was read to its end.
+ * One source of observations. If it cannot be read at all, it throws KubernetesError or AwsError, which becomes its
+ * `unread` observation. It returns an `unread` observation with `where` for one place, and without if it was not read
+ * completely. If it was, the caller adds a `read` observation.
  */
 export interface AuditSource {
   readonly id: SourceId;
-  /** Sources that find members or authorities come first, the others after them. */
+  /** Sources that find members or CAs run first, the others after them. */
   readonly stage: 'first' | 'second';
   /** Milliseconds. */
   readonly deadlineMs: number;
   /**
-   * Not every cluster has what it reads, so a 404 can say that there is none; see `isAbsent`. Of Cluster API only a cluster that is merely taken for its own
-   * management cluster: `own-management`.
+   * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. `own-management`: only for a cluster
+   * that is assumed to be its own management cluster, and may have no Cluster API.
    */
   readonly optional?: 'always' | 'own-management';
-  /** Why it is not looked at; undefined when it is. `false` where the cluster has no such thing, and nobody misses it. */
+  /** Why it is not read; undefined if it is. `false` if the cluster has no such thing, which is not reported. */
   off(target: AuditTarget): string | false | undefined;
   observe(context: AuditContext): Promise<SourceObservations>;
 }
 
 export interface SourceObservations {
   readonly observations: readonly Observation[];
-  /** Objects looked at. */
+  /** Objects read. */
   readonly count: number;
-  /** Of the first stage: authorities that the cluster trusts. */
+  /** First stage only: CAs that the cluster trusts. */
   readonly authorities?: readonly Certificate[];
-  /** Of the first stage: who has which names, to judge what was issued. */
+  /** First stage only: the owners of names, to judge issued certificates. */
   readonly evidence?: SourceReading;
 }

@@ -4,9 +4,9 @@ import type { ClusterContext } from '../approval/request.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 
-/** How far an audit looks; each costs a right or a route that not everybody gives. */
+/** What an audit may read; each needs a permission or a route that not every cluster grants. */
 export interface AuditReach {
-  /** Handshakes with machines and Nodes, beside the one with the API endpoint. */
+  /** Handshakes with machines and Nodes, besides the API endpoint. */
   readonly handshakes: boolean;
   /** TLS Secrets of the cluster, and the Secrets that Cluster API keeps for it. */
   readonly secrets: boolean;
@@ -14,7 +14,7 @@ export interface AuditReach {
   readonly kubeletMetrics: boolean;
 }
 
-/** Of the servers on a machine. */
+/** Ports of the servers on a machine. */
 export interface ServerPorts {
   readonly kubeApiserver: number;
   readonly kubelet: number;
@@ -24,7 +24,7 @@ export interface ServerPorts {
   readonly kubeScheduler: number;
 }
 
-/** Those of Kubernetes and etcd. Source: Kubernetes, "Ports and Protocols". */
+/** The defaults of Kubernetes and etcd. Source: Kubernetes, "Ports and Protocols". */
 export const DEFAULT_PORTS: ServerPorts = {
   kubeApiserver: 6443,
   kubelet: 10250,
@@ -34,26 +34,26 @@ export const DEFAULT_PORTS: ServerPorts = {
   kubeScheduler: 10259,
 };
 
-/** One cluster, and open connections to all that is asked about it. */
+/** One cluster, and open connections to everything that knows about it. */
 export interface AuditTarget {
-  /** In the fleet; on the command line the name. */
+  /** Id in the fleet; on the command line, the name. */
   readonly id: string;
   readonly cluster: ClusterContext;
   readonly workload: KubernetesClient;
-  /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
+  /** The cluster that has its Machines; absent without Cluster API. */
   readonly management?: KubernetesClient;
-  /** Of its Cluster object there, and of all that belongs to it. */
+  /** Namespace of its Cluster object and of everything that belongs to it. */
   readonly machinesNamespace: string;
-  /** Of the owner's Cluster of EKS Anywhere there. @default the only one of the name */
+  /** Namespace of the owner's EKS Anywhere Cluster. @default the only one of the name */
   readonly eksAnywhereNamespace?: string;
-  /** Asks EKS about this cluster; absent elsewhere. */
+  /** Reads this cluster in EKS; absent for other providers. */
   readonly eks?: EksAuditReader;
   readonly reach: AuditReach;
   /** @default DEFAULT_PORTS */
   readonly ports?: ServerPorts;
-  /** What certificates that were issued are judged by. @default the built-in policy */
+  /** Policies that judge issued certificates. @default the built-in policy */
   readonly policies?: readonly ApprovalPolicy[];
-  /** As a sweep has them. */
+  /** As in {@link SweepTarget}. */
   readonly vpcId?: SweepTarget['vpcId'];
   readonly listInstances?: SweepTarget['listInstances'];
 }

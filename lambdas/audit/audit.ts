@@ -17,7 +17,7 @@ import type { Thresholds } from './rules/thresholds.ts';
 import { AUDIT_SOURCES } from './sources.ts';
 
 export interface AuditOptions {
-  /** Of the same cluster. */
+  /** The previous snapshot of the same cluster. */
   readonly previous: Snapshot | undefined;
   readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
@@ -25,21 +25,21 @@ export interface AuditOptions {
   readonly signal: AbortSignal;
   /** @default all */
   readonly sources?: readonly AuditSource[];
-  /** For programs that show what is going on. */
+  /** Called after each source, to show progress. */
   readonly onSource?: (source: SourceId) => void;
 }
 
-/** What one audit found, for the CLI and the function alike. */
+/** The result of one audit, for CLI and function. */
 export interface AuditReport {
   readonly snapshot: Snapshot;
   readonly durationMs: number;
-  /** Requests sent to API servers, retries included. */
+  /** Requests sent to API servers, including retries. */
   readonly requests: number;
 }
 
 /**
- * Audits one cluster: reads every source, each with its own deadline, and assesses all of it together with what is known from before. Writes
- * nothing. What cannot be read is part of the result; only a bug throws.
+ * Audits one cluster: reads every source, each with its own deadline, and assesses the result together with the
+ * previous snapshot. Writes nothing. Failed reads are part of the result; only a bug throws.
  */
 export async function audit(target: AuditTarget, options: AuditOptions): Promise<AuditReport> {
   const { previous, thresholds, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
@@ -91,7 +91,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   };
 }
 
-/** An audit of a cluster that nothing could be asked about: what was known before goes on. */
+/** An audit of a cluster that could not be opened: earlier observations still hold. */
 export async function auditUnopened(
   { id, cluster: { provider } }: Pick<AuditTarget, 'id' | 'cluster'>,
   { kind, message, remedy }: Problem,
@@ -109,7 +109,7 @@ export async function auditUnopened(
   return { snapshot, durationMs: 0, requests: 0 };
 }
 
-/** What of evidence is missing where such a source fails. */
+/** The evidence that is missing if one of these sources fails. */
 const LISTS_OF_OWNERS: Partial<Record<SourceId, 'machine' | 'node'>> = { machines: 'machine', nodes: 'node' };
 
 async function neverAsked(): Promise<never> {
@@ -121,7 +121,7 @@ function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
   return { ...previous, observations };
 }
 
-/** What a source told in the audit before, where that is enough for now. */
+/** The observations of a source in the previous audit, if they are recent enough. */
 function atRest(
   source: AuditSource,
   target: AuditTarget,
@@ -130,7 +130,7 @@ function atRest(
 ): SourceObservations | undefined {
   const { id } = source;
   if (!RESTING_SOURCES.has(id) || previous === undefined || previous.partial !== undefined) return undefined;
-  // Whoever fixes something sees it in the next audit. What could not be read is a warning.
+  // Any finding is read again, so that the next audit shows a fix. A failed read is a warning.
   if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
   const observations = previous.observations.filter((told) => told.source === id);
   const read = observations.find((told) => told.kind === 'read');
@@ -176,7 +176,7 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   }
 }
 
-/** Sources that told of something; that one was read, was off or failed is nothing. */
+/** Sources with an observation other than `read`, `off` or `unread`. */
 function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId> {
   const told = (previous?.observations ?? []).filter(
     ({ kind }) => kind !== 'read' && kind !== 'off' && kind !== 'unread',
@@ -184,7 +184,7 @@ function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId
   return new Set(told.map(({ source }) => source));
 }
 
-/** Where a list of members failed now, those it had before: a lost list must not keep us from looking at the machines. */
+/** Adds the previous members of lists that failed now, so that their machines are still checked. */
 function knownMembers(seen: readonly Observation[], previous: Snapshot | undefined): readonly MemberObservation[] {
   const failed = new Set(seen.flatMap((seenNow) => (seenNow.kind === 'unread' ? [seenNow.source] : [])));
   const remembered = (previous?.observations ?? []).filter(isMember).filter(({ source }) => failed.has(source));

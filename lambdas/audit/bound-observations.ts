@@ -7,18 +7,18 @@ import { compare, counted, firstOf, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
 import type { Draft } from './rules/draft.ts';
 
-/** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
+/** Bytes of the JSON of all observations; ordinary ones have under 800. */
 const MAX_BYTES = 40 * 1024 * 1024;
 
 export interface BoundObservations {
-  /** In the order that they had. */
+  /** In their original order. */
   readonly kept: readonly Observation[];
   readonly left: readonly Observation[];
 }
 
 /**
- * What is kept of an audit. Beyond the bounds it is cut from below: whatever a workload can have more of goes before anything of the cluster itself.
- * Pure.
+ * Limits the observations of an audit. Above the limits, the least important go first: whatever workloads can multiply
+ * before anything of the cluster itself. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -26,7 +26,7 @@ export function boundObservations(all: readonly Observation[], now: number): Bou
   return finished(boundInSteps(all, now));
 }
 
-/** Does the same, and yields often enough that the caller can let others have the thread. */
+/** {@link boundObservations} in steps, so that the caller can yield to other work. */
 export function* boundInSteps(all: readonly Observation[], now: number): Steps<BoundObservations> {
   const sizes = new Map(yield* mapInSteps(all, (observation) => [observation, bytesOf(observation)]));
   const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
@@ -42,7 +42,7 @@ export function* boundInSteps(all: readonly Observation[], now: number): Steps<B
   return { kept: all.filter((one) => kept.has(one)), left: all.filter((one) => !kept.has(one)) };
 }
 
-/** Told by every audit in which it happens: what is not kept is not known when its source cannot be read the next time. */
+/** Reported by every audit that drops observations: they are unknown if their source cannot be read next time. */
 export function cutFindings({ kept, left }: BoundObservations): readonly Draft[] {
   if (left.length === 0) return [];
   const bySource = [...Map.groupBy(left, ({ source }) => source)].toSorted(
@@ -60,11 +60,11 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
   ];
 }
 
-/** The most important first. Requesters of kubelet serving certificates that are no nodes can be as many as they like. */
+/** The most important first. The number of requesters that are not nodes is unbounded. */
 const TIERS = { cluster: 0, controlPlane: 1, nodes: 2, requesters: 3, workloads: 4 } as const;
 type Tier = (typeof TIERS)[keyof typeof TIERS];
 
-/** Sources whose places workloads make. */
+/** Sources whose places workloads create. */
 const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
   'signing-requests',
   'webhooks',
@@ -103,7 +103,10 @@ function tierOfLayer(layer: Layer): Tier {
   return layer === 'node' ? TIERS.nodes : TIERS.controlPlane;
 }
 
-/** By tier. Of the certificates of one tier those first whose end is near, be it to come or past; a place without one comes after them. */
+/**
+ * Sorts by tier. Within a tier, certificates whose expiry is nearest to now, past or future, come first, unread places
+ * last.
+ */
 function* byImportance(all: readonly Observation[], now: number): Steps<readonly Observation[]> {
   const weighed = yield* mapInSteps(all, (observation) => ({
     observation,

@@ -5,15 +5,15 @@ import type { AuditContext } from './audit-source.ts';
 import { bundleAt } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
 
-/** A cluster with 100 operators has some 500; the same bundle is at most of their places. */
+/** A cluster with 100 operators has about 500 places, most with the same bundle. */
 const MOST = 2_000;
-/** Different ones whose certificates are not decoded again at each place. */
+/** Distinct bundles that are decoded only once. */
 const REMEMBERED = 100;
 
-/** The CA bundles that clients of webhooks and the like verify with. */
+/** Collects the CA bundles that verify webhooks and similar servers. */
 export interface CaBundles {
   readonly observations: readonly Observation[];
-  /** @param caBundle base64 of PEM; absent or empty where the roots of the machine are trusted */
+  /** @param caBundle base64 of PEM; absent or empty if the roots of the machine are trusted */
   add(where: string, caBundle: unknown): 'more' | 'full';
 }
 

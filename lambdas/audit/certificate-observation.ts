@@ -4,11 +4,13 @@ import { renewedBy } from '../tables/certificate-classes.ts';
 import { isoOf } from '../words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 
-/** Where a certificate was seen, by whom, and when. */
+/** Where a certificate was seen, by which source, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
   Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued'>>;
 
-/** What is kept of a certificate that was read itself. With a time zone, its times can be outside of the years of RFC 3339. */
+/**
+ * The observation of a certificate that was read itself. A time zone can move its times out of the years of RFC 3339.
+ */
 export function certificateObservation(
   sighting: Sighting,
   certificate: Certificate,

@@ -4,21 +4,21 @@ import { type Certificate, readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import { certificateObservation, type Sighting } from './certificate-observation.ts';
 
-/** What is at one place. */
+/** The certificates at one place. */
 export interface CertificatesAtPlace {
   readonly observations: readonly Observation[];
-  /** Those that could be read. */
+  /** The readable ones. */
   readonly certificates: readonly Certificate[];
 }
 
 const REMEDY = 'Check the content; clients that read it find no certificate either.';
 
-/** Observations of PEM text at one place: each certificate, and what cannot be read as one. */
+/** Observations of PEM text at one place: each certificate, and each that cannot be read. */
 export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
   return bundleAt(sighting, decodeBundle(pem), provider);
 }
 
-/** The same for a bundle that is decoded already, because where it is said to be follows from it. */
+/** {@link certificatesAt} for a decoded bundle, for callers that derive the place from it. */
 export function bundleAt(
   sighting: Sighting,
   { certificates, problem }: CertificateBundle,

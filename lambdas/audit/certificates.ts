@@ -14,33 +14,38 @@ import { withinEvidence } from './rules/inferred-ends.ts';
 import { isProven } from './rules/proof.ts';
 import type { Life } from './rules/thresholds.ts';
 
-/** One certificate, wherever it is and whoever speaks of it. */
+/** One certificate, with everything that sources say about it. */
 export interface KnownCertificate {
   readonly what: CertificateClass;
-  /** `kube-apiserver berlin-cp-1`: the same from one audit to the next. */
+  /** `kube-apiserver berlin-cp-1`: stable across audits. */
   readonly object: string;
-  /** Whose word counts. */
+  /** The observation that counts. */
   readonly best: CertificateObservation;
   readonly member?: string;
-  /** Of all of them, the first one first. */
+  /** Where it was seen, the best place first. */
   readonly places: readonly string[];
-  /** Every end that is believed: one, but where the best word is old. */
+  /**
+   * Every believed life: of `best`, of later observations if `best` is old, and of what a server shows without proof.
+   */
   readonly lives: readonly Life[];
-  /** The earliest of these. Milliseconds since the epoch. */
+  /** The earliest end of these. Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** Everybody who speaks of it. */
+  /** All observations of it. */
   readonly said: readonly CertificateObservation[];
-  /** What a server shows for it without proof: it counts where it ends earlier. */
+  /** What a server shows for it without proof: it counts if it expires earlier. */
   readonly unproven?: CertificateObservation;
-  /** The newest look at the best of it, milliseconds since the epoch; only where none of now shows it. */
+  /** When it was last seen, in milliseconds since the epoch; only if it was not seen now. */
   readonly lastSeen?: number;
-  /** It is in a bundle in which another one is valid. */
+  /** It is in a bundle that has another valid one. */
   readonly spare: boolean;
-  /** Only the age of a Machine tells its end: it can end earlier, for a Machine that was moved or restored is younger than its machine. */
+  /**
+   * Its end follows only from the age of a Machine, and is an upper bound: a Machine that was moved or restored is
+   * younger than its machine.
+   */
   readonly atMost?: true;
 }
 
-/** Observations whose end is no time are in none of them. */
+/** Groups observations by certificate. Skips those whose expiry is not a time. */
 export function* knownCertificates(
   observations: readonly Observation[],
   kept: ReadonlySet<Observation>,
@@ -61,7 +66,7 @@ export function* knownCertificates(
   return yield* flatMapInSteps(identities.values(), mergedByMember);
 }
 
-/** The Node of each Machine: one machine has two names. */
+/** The Node of each Machine, as one machine has two names. */
 function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<string, string> {
   const nodes = new Map<string, string>();
   for (const observation of observations) {
@@ -70,14 +75,14 @@ function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<strin
     const node = observation.node ?? names[1] ?? observation.name;
     for (const name of names) {
       const known = nodes.get(name);
-      // A Machine that has its Node by now says more than one that had none; of two Nodes the first, whoever came first.
+      // A Machine with its Node says more than an earlier one without. Of two Nodes the alphabetically first counts.
       if (known === undefined || known === names[1] || (node !== names[1] && node < known)) nodes.set(name, node);
     }
   }
   return nodes;
 }
 
-/** An authority that a server sends along is none of the server's own certificates. */
+/** A CA that a server sends along is not its own certificate. */
 export function classOf({ what, isAuthority, position = 0 }: CertificateObservation): CertificateClass {
   return isAuthority === true && position > 0 && !CERTIFICATE_CLASSES[what].authority ? 'ca-bundle' : what;
 }
@@ -92,7 +97,7 @@ export function renewalOf(
   return once ?? best.renewedBy ?? renewedBy(what, provider);
 }
 
-/** Of one member and class there is one certificate; where there is no member, at one place; and of what was issued at request, each is one. */
+/** One certificate per member and class; without a member, one per place; if a place can have several, each is one. */
 function slotOf(observation: CertificateObservation, nodes: ReadonlyMap<string, string>): string {
   const { where, position = 0, member, fingerprint } = observation;
   const what = classOf(observation);
@@ -104,8 +109,8 @@ function slotOf(observation: CertificateObservation, nodes: ReadonlyMap<string, 
 }
 
 /**
- * The lower the better: the certificate itself, what its owner says now, the newest certificate that was issued to it, what somebody wrote down,
- * what follows from its age. A request tells what was issued, not what is in use.
+ * Lower is better: the certificate itself, the current status of its owner, the newest issued certificate, an
+ * annotation, an inference from age. A request shows what was issued, not what is in use.
  */
 function rankOf({ basis, source }: CertificateObservation): number {
   if (basis === 'certificate') return source === 'signing-requests' ? 2 : 0;
@@ -113,7 +118,7 @@ function rankOf({ basis, source }: CertificateObservation): number {
 }
 const ISSUED = 2;
 
-/** One audit takes less: what was seen that much later was seen by another one. */
+/** Longer than one audit: what was seen this much later is of another audit. */
 const LATER_AUDIT_MS = 10 * 60_000;
 
 function believed(
@@ -134,7 +139,7 @@ function believed(
   if (best === undefined) throw new Error('a slot without observations');
   const isOld = kept.has(best);
   const seenAt = timeOf(best.observedAt) ?? 0;
-  // What is old may have been replaced since: then whatever was said later counts too, where it says less.
+  // An old certificate may have been replaced: later observations of a lower rank count too.
   const later = isOld
     ? counting.filter(
         (other) =>
@@ -164,7 +169,7 @@ function believed(
   };
 }
 
-/** Who says only an end means a certificate that lives as long as the best known one. */
+/** An observation with only an end means a certificate that lives as long as the best one. */
 function lifeOf(observation: CertificateObservation, best: CertificateObservation): Life {
   const notAfter = timeOf(observation.notAfter) ?? 0;
   const notBefore = timeOf(observation.notBefore);
@@ -181,7 +186,7 @@ function byNewest(a: CertificateObservation, b: CertificateObservation): number 
   return (timeOf(b.notBefore ?? b.notAfter) ?? 0) - (timeOf(a.notBefore ?? a.notAfter) ?? 0) || byEnd(a, b);
 }
 
-/** So that it does not matter who was heard first. */
+/** Makes the result independent of the order of observations. */
 function byPlace(a: CertificateObservation, b: CertificateObservation): number {
   return (
     compare(a.where, b.where) ||
@@ -192,7 +197,7 @@ function byPlace(a: CertificateObservation, b: CertificateObservation): number {
   );
 }
 
-/** How many certificates of each bundle are valid. */
+/** The number of valid certificates in each bundle. */
 function validPlaces(observations: readonly Observation[], now: number): ReadonlyMap<string, number> {
   const valid = new Map<string, number>();
   for (const observation of observations) {
@@ -224,8 +229,9 @@ function identityOf({ best, object }: KnownCertificate): string {
 }
 
 /**
- * A server can show whatever it likes, also what another machine or a ConfigMap has: its certificate is one of its own, and takes the name of no other. Behind an
- * endpoint are servers of machines: what both show, of one class, is one certificate.
+ * Merges equal certificates by member. A server can show anything, even what another machine or a ConfigMap has: what
+ * it shows counts as its own, and takes no other's name. An endpoint leads to servers of machines: what both show, of
+ * one class, is one certificate.
  */
 function mergedByMember(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
   const sorted = same.toSorted(byTelling);
@@ -250,7 +256,7 @@ function isOfServer({ best: { source, position = 0 } }: KnownCertificate): boole
 function byTelling(a: KnownCertificate, b: KnownCertificate): number {
   return (
     Number(CERTIFICATE_CLASSES[a.what].generic) - Number(CERTIFICATE_CLASSES[b.what].generic) ||
-    // Behind an endpoint another machine may answer the next time.
+    // Behind an endpoint, another machine may answer next time.
     Number(a.member === undefined) - Number(b.member === undefined) ||
     compare(a.object, b.object) ||
     byPlace(a.best, b.best)
@@ -287,7 +293,7 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
 /** Sources that disagree with the best by more than this do not mean the same certificate. */
 const AGREE_MS = 2 * DAY_MS;
 
-/** Who says another end than the one whose word counts; inference and requests never disagree with anything. */
+/** Observations with another expiry than the best one; inferences and requests never disagree. */
 export function dissenters({ best, said }: KnownCertificate): readonly CertificateObservation[] {
   const end = timeOf(best.notAfter) ?? 0;
   if (best.basis === 'inference' || rankOf(best) === ISSUED) return [];

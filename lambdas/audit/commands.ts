@@ -5,7 +5,7 @@ import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
 import { type CertificateClass, isRolled } from '../tables/certificate-classes.ts';
 import type { FindingCode } from '../tables/finding-codes.ts';
 
-/** What a command can name; every text may come from a cluster. */
+/** Values that a command can contain; each may come from a cluster. */
 export interface CommandWords {
   /** Where a certificate is: `10.0.1.31:2379`, `Secret eksa-system/berlin-ca tls.crt`. */
   readonly where?: string | undefined;
@@ -21,23 +21,24 @@ export interface CommandWords {
 export interface CommandContext extends CommandWords {
   /** Id in the fleet. */
   readonly cluster: string;
-  /** What EKS, EKS Anywhere or Cluster API call it. @default the end of the id, which is that for a cluster that was found */
+  /** Name in EKS, EKS Anywhere or Cluster API. @default the last part of the id, as for discovered clusters */
   readonly name?: string | undefined;
-  /** Of its Cluster in Cluster API, where that is not the default. */
+  /** Namespace of its Cluster in Cluster API, if not the default. */
   readonly namespace?: string | undefined;
   readonly provider: Provider;
-  /** The certificate that it is about. */
+  /** Class of the certificate. */
   readonly what?: CertificateClass | undefined;
 }
 
 /**
- * When machines are replaced, and what is in the way. All of that is in the management cluster; of a cluster that manages itself, MANAGEMENT is its own kubeconfig, too.
+ * When machines are replaced, and what prevents it. Reads the management cluster; for a cluster that manages itself,
+ * MANAGEMENT is its own kubeconfig.
  */
 function planRollout(context: CommandContext): string {
   return clusterCommand('rollout plan', { ...context, name: nameOf(context), isManaged: true });
 }
 
-/** What renews it, where certmarshal can tell more of that than the certificate can. */
+/** The rollout plan if a rollout renews it, otherwise the certificate itself. */
 function renewal(context: CommandContext): string {
   return isRolled(context) ? planRollout(context) : look(context);
 }
@@ -56,8 +57,8 @@ function nameOf({ cluster, name = nameInId(cluster) }: Pick<CommandContext, 'clu
 }
 
 /**
- * By what kubectl knows kinds that others have too: on bare metal `machine` is that of `bmc.tinkerbell.org`, and every EKS Anywhere has two `cluster`. Of these,
- * observations name that of EKS Anywhere.
+ * Full names of ambiguous kinds for kubectl: on bare metal `machine` is that of `bmc.tinkerbell.org`, and every EKS
+ * Anywhere has two `cluster`, of which observations name its own.
  */
 const RESOURCES: Readonly<Record<string, string>> = {
   Cluster: 'clusters.anywhere.eks.amazonaws.com',
@@ -65,7 +66,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   Machine: 'machines.cluster.x-k8s.io',
 };
 
-/** Looks at a place again. */
+/** Reads a place again. */
 function look(context: CommandContext): string {
   const { where = '' } = context;
   const endpoint = ENDPOINT.exec(where)?.groups;
@@ -79,7 +80,7 @@ function look(context: CommandContext): string {
   const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
   const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${resource} ${name}`;
   if (kind === 'CertificateSigningRequest') return `${get} -o yaml`;
-  // Never the whole of a Secret: its key is in it.
+  // Never the whole Secret: it contains the key.
   if (kind === 'Secret')
     return `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`;
   return `${get} -o yaml`;
@@ -91,7 +92,7 @@ function secretKey(key: string | undefined): string {
     : String.raw`tls\.crt`;
 }
 
-/** What asks a source again, by hand. */
+/** Commands that read a source again. */
 const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> = {
   nodes: () => 'kubectl get nodes -o wide',
   'signing-requests': () => 'kubectl get certificatesigningrequests',
@@ -135,17 +136,21 @@ const kubelet = (context: CommandContext): string =>
     signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
   });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
-/** Every name of the certificate that a node serves, with its proof. The object of a second certificate has a part of its fingerprint behind the node. */
+/**
+ * Every name of the certificate that a node serves, with its proof. The object of a kept finding has part of the
+ * fingerprint after the node.
+ */
 const issued = ({ node: object, ...context }: CommandContext): string =>
   clusterCommand(`explain --node ${word(object?.split(' ', 1)[0], 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 
-/** A finding that was kept without its command. */
+/** A finding that was stored without its command. */
 type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
 
 /**
- * The command of a finding, made of its code and its object alone. Where the audit knew more, as the name of a request or of a node group, it is one that shows it.
+ * Rebuilds the command of a finding from its code and object. If the audit knew more, such as the name of a request or
+ * node group, the command shows it.
  *
  * @param cluster what is known of it besides its id
  */
@@ -153,12 +158,12 @@ export function commandOf(
   { code, cluster, object, what }: CommandFinding,
   { name, namespace, provider = 'eks-anywhere' }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>>,
 ): string {
-  // Half of an object is another object.
+  // A truncated object is another object.
   if (object.endsWith('…')) return audit({ cluster, name, namespace, provider });
   const named = what !== undefined && object.startsWith(`${what} `) ? object.slice(what.length + 1) : object;
   const words = object.split(' ');
   const last = words.at(-1);
-  // A later version may know more codes.
+  // A newer version may know more codes.
   const make = Object.hasOwn(COMMANDS, code) ? COMMANDS[code] : audit;
   return make({
     cluster,
@@ -174,7 +179,7 @@ export function commandOf(
   });
 }
 
-/** The next command for each code: it looks, and changes nothing but where it says `update`. */
+/** The next command for each code. All are read-only, except one with `update`. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   CertificateExpired: look,
   CertificateExpiring: renewal,

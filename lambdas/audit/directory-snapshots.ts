@@ -6,14 +6,14 @@ import { makeDirectory } from './make-directory.ts';
 import { decodeSnapshot, encodeSnapshot, MAX_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** In its directory. A name of a cluster may hold what a file name must not. */
+/** Encoded, as an id can have characters that a file name cannot. */
 export function snapshotFileName(id: string): string {
   return `${encodeURIComponent(id)}.json.gz`;
 }
 
 /**
- * Snapshots as files of a directory, `<id>.json.gz`, made where it is missing. A reader sees either the old or the new file and never a part of
- * one; two writers at the same instant are told apart by what they replace, not by a lock.
+ * Snapshots as files of a directory, `<id>.json.gz`, which is created if missing. A reader sees either the old or the
+ * new file, never a part. There is no lock: a writer detects another one by the etag of what it replaces.
  */
 export function directorySnapshots(directory: string): Snapshots {
   const fileOf = (id: string) => join(directory, snapshotFileName(id));
@@ -62,7 +62,7 @@ function etagOf(content: Buffer | 'too-large'): string {
   return content === 'too-large' ? content : createHash('sha256').update(content).digest('hex');
 }
 
-/** What a crash leaves is the old file or the new one. Names of machines are in it: it is its owner's. */
+/** A crash leaves the old file or the new one. Only its owner may read it, as it names machines. */
 async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {

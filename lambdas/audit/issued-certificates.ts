@@ -24,42 +24,43 @@ const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([
   ['beta.eks.amazonaws.com/app-serving', 'app-serving'],
 ]);
 
-/** Of servers of kubelets, and of all others: what 5,000 nodes that start at once take, twice over. */
+/** Certificates of kubelet servers, and of all others: twice those of 5,000 nodes that start at once. */
 const MOST = 10_000;
-/** Of each of the two. Twice as much is held while the list is read. */
+/** Characters of each of the two; twice as many are held while the list is read. */
 const MAX_CHARACTERS = 20 * 1024 * 1024;
-/** What each counts for at least, so that there are never more than {@link MOST}. */
+/** The least that each counts for, so that there are at most {@link MOST}. */
 const LEAST_CHARACTERS = Math.floor(MAX_CHARACTERS / MOST);
-/** One with more has its turn after the others of its requester. */
+/** Larger ones come after the others of their requester. */
 const ORDINARY_CHARACTERS = 8 * 1024;
-/** Requesters that are named because certificates of theirs were not looked at. */
+/** Requesters reported because some of their certificates were not read. */
 const MOST_CUT = 200;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 120_000;
 
-/** A request that has its certificate. */
+/** A request with its certificate. */
 export type IssuedRequest = Pick<
   CountedRequest,
   'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
 >;
 
-/** A request of a server of a kubelet that waits for its certificate. */
+/** An approved request for a kubelet serving certificate that is not issued yet. */
 export type ApprovedRequest = Omit<IssuedRequest, 'certificate'> & Pick<CountedRequest, 'request'>;
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
-  /** A request that is approved and not issued: its names are known before anyone has them. */
+  /** Adds a request that is approved but not issued: its names are known before anyone has the certificate. */
   addApproved(request: ApprovedRequest): void;
   /**
-   * Of clients of kubelets the newest one of each; of other classes, of which one place can have several, the newest few; of servers of kubelets first those
-   * with the worst verdict.
+   * For kubelet clients, the newest certificate of each; for classes with several at a place, the newest few; for
+   * kubelet servers, the newest and those with the worst verdicts.
    */
   observations(context: AuditContext): Promise<readonly Observation[]>;
 }
 
 /**
- * What requests were issued, in bounded memory. A request is deleted an hour after its approval, so a place is not named after it but after whose
- * certificate it is: the next one of the same kubelet takes its place, unless it is not proven that every name in it is its own.
+ * Collects certificates issued by request, in bounded memory. A request is deleted an hour after its approval, so a
+ * place is named after the owner of the certificate: the next one of the same kubelet replaces it, unless one of its
+ * names is not proven.
  */
 export function collectIssued(): IssuedCertificates {
   const [servers, others, waiting] = [collectFairly(), collectFairly(), collectFairly()];
@@ -68,7 +69,7 @@ export function collectIssued(): IssuedCertificates {
       (request.signer === KUBELET_SERVING_SIGNER ? servers : others).add(request);
     },
     addApproved({ request = '', ...approved }) {
-      // What it asks for stands where its certificate will be.
+      // The request stands in for its future certificate.
       if (approved.signer === KUBELET_SERVING_SIGNER) waiting.add({ ...approved, certificate: request });
     },
     async observations(context) {
@@ -99,7 +100,7 @@ export function collectIssued(): IssuedCertificates {
   };
 }
 
-/** A requester of whom not every certificate was looked at: the newest of these, and how many there are. */
+/** A requester with certificates that were not read: the newest of these, and their number. */
 interface CutRequester {
   readonly newest: Omit<IssuedRequest, 'certificate'>;
   readonly count: number;
@@ -111,7 +112,7 @@ interface Fairest {
   readonly cut: readonly CutRequester[];
 }
 
-/** Those that one audit looks at, in bounded memory, so that no requester hides what another one was issued. */
+/** Selects the certificates that one audit reads, in bounded memory. No requester can hide those of another. */
 function collectFairly() {
   let kept: readonly IssuedRequest[] = [];
   let added: IssuedRequest[] = [];
@@ -133,7 +134,7 @@ function collectFairly() {
   };
   return {
     add(request: IssuedRequest): void {
-      // What is no certificate is said to be none.
+      // Too long for a certificate: reported as unreadable.
       const one = request.certificate.length > LONGEST ? { ...request, certificate: '' } : request;
       added.push(one);
       characters += charactersOf(one);
@@ -146,7 +147,10 @@ function collectFairly() {
   };
 }
 
-/** First those of the requesters that have least until then; of one requester the newest of ordinary size first. What does not fit keeps out no smaller one. */
+/**
+ * Requesters with the fewest characters so far come first; of one requester, the newest of ordinary size. One that does
+ * not fit keeps out no smaller one.
+ */
 function fairest(requests: readonly IssuedRequest[]): {
   readonly fit: readonly IssuedRequest[];
   readonly others: readonly IssuedRequest[];
@@ -187,10 +191,10 @@ function byAge(a: Pick<IssuedRequest, 'createdAt'>, b: Pick<IssuedRequest, 'crea
   return b.createdAt - a.createdAt;
 }
 
-/** What was issued at one request. */
+/** The certificate of one request. */
 interface ObservedRequest {
   readonly place: string;
-  /** Whether others of the same place are others. */
+  /** Whether its place can have several certificates. */
   readonly several: boolean;
   readonly fingerprint: string;
   readonly verdict: IssuedVerdict | undefined;
@@ -201,7 +205,7 @@ function isJudged(observed: ObservedRequest | undefined): boolean {
   return observed?.verdict !== undefined;
 }
 
-/** The newest one is always among them. */
+/** The reported certificates of a place, always including the newest. */
 function toldOfPlace(newestFirst: readonly ObservedRequest[]): readonly ObservedRequest[] {
   const [newest, ...others] = newestFirst;
   if (newest === undefined) return [];
@@ -268,20 +272,23 @@ function placeOf({ what, signer, requester, ofNodes, leaf }: Issued): {
   readonly where: string;
   readonly member?: string;
 } {
-  // Who asks for the first client certificate of a kubelet is the bootstrap token; only the certificate names the node.
+  // A bootstrap token requests the first client certificate of a kubelet; only the certificate names the node.
   const identity = what === 'kubelet-client' ? (leaf?.commonName ?? requester) : ofNodes ? requester : '';
   const node = identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
   if ((what === 'kubelet-client' || what === 'kubelet-serving') && node !== '') {
     const member = printable(node, 253);
     return { where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };
   }
-  // Who asks chooses the subject, and would have as many places.
+  // The requester chooses the subject, and could create any number of places.
   if (what === 'kubelet-serving') return { where: `${printable(requester, 253)}, issued by ${printable(signer, 100)}` };
   const subject = leaf?.subject || leaf?.dnsNames[0] || leaf?.addresses[0] || 'a certificate';
   return { where: `${subject}, issued by ${printable(signer, 100)} to ${printable(requester, 253)}` };
 }
 
-/** What was approved of a server of a kubelet, where its names speak against it. A signer issues nothing for what cannot be decoded. */
+/**
+ * An approved request for a kubelet serving certificate whose names are not proven. A signer issues nothing for a
+ * request that cannot be decoded.
+ */
 function notIssuedYet(
   request: IssuedRequest,
   context: AuditContext,
@@ -313,14 +320,14 @@ function rankOfUnread({ issued }: UnreadObservation): number {
   return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
 }
 
-/** One for each place, the worst. */
+/** The worst observation of each place. */
 function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
   return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
     same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),
   );
 }
 
-/** What one requester was issued beyond what an audit looks at: its names are not known either. */
+/** The certificates of one requester above the limit of an audit: their names are unknown. */
 function notLookedAt(
   { newest, count }: CutRequester,
   context: AuditContext,

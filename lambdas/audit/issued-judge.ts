@@ -38,33 +38,33 @@ import type { Certificate } from '../x509/certificate.ts';
 import type { CertificateRequest } from '../x509/certificate-request.ts';
 import type { AuditTarget } from './audit-target.ts';
 
-/** Judges the kubelet serving certificates that one audit sees. It writes nothing, and no verdict of it approves or denies anything. */
+/** Judges the kubelet serving certificates of one audit. Writes nothing: its verdicts neither approve nor deny. */
 export interface IssuedJudge {
-  /** What a request was issued. */
+  /** Judges the certificate of a request. */
   ofRequest(
     certificate: Certificate,
     request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy'>,
   ): IssuedObservation;
-  /** What a request was approved for, and is not issued yet. Undefined where nothing speaks against it. */
+  /** Judges a request that is approved but not issued. Undefined if nothing speaks against it. */
   ofApproved(
     asked: CertificateRequest,
     request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy' | 'createdAt'>,
     place: Omit<UnreadCertificate, 'why'>,
   ): IssuedObservation | undefined;
-  /** What a kubelet showed in a handshake. */
+  /** Judges the certificate that a kubelet showed in a handshake. */
   shown(certificate: Certificate, by: ShownBy): IssuedObservation;
-  /** A certificate whose names are not known. Undefined where a newer machine has the name of its node. */
+  /** Judges a certificate with unknown names. Undefined if a newer machine has the name of its node. */
   unreadable(certificate: UnreadCertificate): IssuedObservation | undefined;
-  /** What is remembered of a certificate that is not seen now. */
+  /** Judges a remembered certificate that is not seen now. */
   again(observation: OpenObservation): OpenObservation;
 }
 
-/** A kubelet serving certificate that was issued, and cannot be read or was not. */
+/** An issued kubelet serving certificate that cannot be read, or was not. */
 export interface UnreadCertificate extends Pick<UnreadObservation, 'source' | 'where' | 'member' | 'problem'> {
   /** For people, after "the certificate is not proven:". */
   readonly why: string;
   readonly approvedBy?: string | undefined;
-  /** When it was issued, where that is known. Milliseconds since the epoch. */
+  /** When it was issued, if known. Milliseconds since the epoch. */
   readonly issuedAt?: number;
 }
 
@@ -82,10 +82,13 @@ export interface IssuedJudgeOptions {
   readonly signal: AbortSignal;
 }
 
-/** What beside the lists of the audit is evidence must not take the time of the audit. Milliseconds. */
+/** Limit for reading further evidence, so that it does not use up the audit. Milliseconds. */
 const READ_MS = 8_000;
 
-/** Reads the Cluster of Cluster API and the EC2 instances, where the policies of the cluster trust these. What cannot be read is part of the evidence. */
+/**
+ * Reads the Cluster of Cluster API and the EC2 instances, if the policies of the cluster trust them. Failed reads are
+ * part of the evidence.
+ */
 export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<IssuedJudge> {
   const { target, listed, members, previous, now } = options;
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(READ_MS)]);
@@ -121,7 +124,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       const earlier = before(certificate, 'tls', by.node);
       const judged = judgeShown(certificate, by, grounds, earlier);
       const issued = issuedOf(claim, judged, { earlier, now });
-      // Where it is shown cannot be judged without another look.
+      // The place where it is shown cannot be judged without another handshake.
       return judged.unproven === undefined ? { ...issued, names: undefined } : issued;
     },
     unreadable(certificate) {
@@ -155,7 +158,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       };
       const earlier = before(observation, source, member);
       const judged = judgeIssued(claim, grounds, earlier);
-      // Of those that did not fit nothing is known.
+      // Names that did not fit are unknown.
       if (judged.verdict === 'proven' && names.length === MAX_ISSUED_NAMES) return observation;
       if (judged.verdict === 'proven' && node !== member)
         return { ...observation, issued: { verdict: 'unknown', why: shownElsewhere(node, member) } };
@@ -170,7 +173,7 @@ export function isOpenVerdict(observation: Observation): observation is OpenObse
   return observation.kind === 'certificate' && observation.issued?.names !== undefined;
 }
 
-/** Since when each certificate is not proven because its names are not known. */
+/** Since when each certificate is unproven because its names are unknown. */
 function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number> {
   return new Map(
     (previous?.observations ?? []).flatMap((seen) => {
@@ -189,10 +192,10 @@ function machinesLast(members: readonly MemberObservation[]): readonly MemberObs
 }
 
 function knownMachines(members: readonly MemberObservation[], previous: Snapshot | undefined): KnownMachines {
-  // A Node can be made anew while its machine stays.
+  // A Node can be recreated while its machine stays.
   const born = new Map(machinesLast(members).map(({ node, createdAt }) => [node, timeOf(createdAt)]));
   const seen = (previous?.observations ?? []).filter((one) => one.kind === 'member');
-  // A Machine outlives a time in which it could not be read as it was before; what its Node shows is of now.
+  // Machines win here too: one that could not be read keeps its earlier addresses, its Node shows current ones.
   const had = new Map(machinesLast(seen).map(({ node, addresses }) => [node, new Set(addresses)]));
   const made = new Map(
     members.flatMap(({ source, node, createdAt }) =>
@@ -208,7 +211,7 @@ function knownMachines(members: readonly MemberObservation[], previous: Snapshot
   };
 }
 
-/** What was said of a certificate by the same source of the same node, else by another one. */
+/** The previous verdict on a certificate by the same source for the same node, otherwise by another one. */
 function verdictsOf(
   previous: Snapshot | undefined,
 ): (
@@ -239,7 +242,7 @@ interface Told {
   readonly now: number;
 }
 
-/** Names are kept while they can change a verdict. */
+/** Keeps names while they can change a verdict. */
 function issuedOf(
   { dnsNames, addresses, fault }: IssuedClaim,
   { verdict, why, unproven = [], mayHaveMoved, evidenceUnread }: JudgedIssued,

@@ -2,7 +2,10 @@ import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contra
 import { NOT_ISSUED, type Observation } from '../contracts/observation.ts';
 import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
 
-/** How many of the kubelet serving certificates are proven, in all and by who approved them, those with most first. Undefined where none was judged. Pure. */
+/**
+ * Counts the verdicts on kubelet serving certificates, in total and by approver, the largest first. Undefined if none
+ * was judged. Pure.
+ */
 export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
   const certificates = issuedCertificates(
     observations

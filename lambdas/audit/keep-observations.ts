@@ -13,18 +13,18 @@ import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
 import { isOfServer, provesLess } from './rules/proof.ts';
 
-/** All that counts: what was seen now, and what was before and could not be looked at again. */
+/** All observations that count: current ones, and earlier ones that could not be checked again. */
 export interface KnownObservations {
-  /** Those of now first. */
+  /** Current ones first. */
   readonly all: readonly Observation[];
-  /** Those of before. */
+  /** The earlier ones. */
   readonly kept: ReadonlySet<Observation>;
 }
 
-/** Nobody renews what was asked for once, so it is forgotten when it has been over for a week. */
+/** A certificate issued by request need not be renewed, so it is forgotten a week after it expired. */
 const FORGET_AFTER_MS = 7 * DAY_MS;
 
-/** Who tells by whom a certificate may have been signed. */
+/** Sources of the CAs that may have signed a certificate. */
 const AUTHORITY_SOURCES: readonly SourceId[] = [
   'trust-configmaps',
   'cluster-secrets',
@@ -33,13 +33,14 @@ const AUTHORITY_SOURCES: readonly SourceId[] = [
 ];
 
 /**
- * What of before still holds. An observation is dropped only where
+ * Which earlier observations still hold. One is dropped only if
  *
  * - its source is off now,
- * - the same thing was seen again at the same place, and what a server of the control plane shows proves no less than before,
- * - its source was read to its end, and neither its place nor its member failed, unless it is of a source that forgets,
- * - or its member is in no list any more, every list that had it was read to its end, and its place did not fail: a machine that got another name is
- *   gone too.
+ * - the same thing was seen again at the same place, and a control plane server proves at least as much as before,
+ * - its source was read completely, and neither its place nor its member failed, unless it is one of
+ * `REMEMBERED_SOURCES`,
+ * - or its member is in no list now, every list that had it was read completely, and its place did not fail: a renamed
+ * machine is gone too.
  */
 export function keepObservations(
   now: readonly Observation[],
@@ -82,12 +83,12 @@ export function keepObservations(
 
   const isRemembered = (before: CertificateObservation | UnreadObservation): boolean => {
     const { member, issued } = before;
-    // When one that cannot be read expires is not known.
+    // The expiry of an unreadable certificate is unknown.
     const over = before.kind === 'certificate' ? before.notAfter : issued?.since;
     const isRecent = at - (timeOf(over) ?? at) < FORGET_AFTER_MS;
     if (member === undefined) return isRecent;
     if (!read('nodes') || members.nodes.has(member)) return true;
-    // Who never was a node can have a certificate that names one.
+    // A requester that was never a node can have a certificate that names one.
     return (before.kind === 'unread' || issued?.verdict === 'names-another') && isRecent;
   };
 
@@ -104,14 +105,14 @@ export function keepObservations(
 }
 
 interface SourceState {
-  /** To its end; false where it failed. */
+  /** Read completely; false if it failed. */
   read: boolean;
   off: boolean;
-  /** What of it failed: places, and members with what they have there. */
+  /** Places that failed, and members with the class that failed. */
   readonly unread: Set<string>;
-  /** Places and servers that answered, though not with what was looked for. */
+  /** Places and servers that answered, but without a readable certificate. */
   readonly answered: Set<string>;
-  /** Members of which there are certificates, by class. */
+  /** Members with a certificate, by class. */
   readonly members: Set<string>;
 }
 
@@ -189,28 +190,28 @@ function keyOf(observation: Observation): string {
   return parts.join('\n');
 }
 
-/** Of two certificates at one place, one of which does not replace the other, each has its own. */
+/** Certificates at one place that do not replace each other have different keys. */
 function exactKeyOf(observation: Observation): string {
   return observation.kind === 'certificate' ? `${keyOf(observation)}\n${observation.fingerprint}` : keyOf(observation);
 }
 
-/** The server of a member, at whichever of its addresses. */
+/** The server of a member, at any of its addresses. */
 function serverKeyOf({ what, member, where }: CertificateObservation): string {
   return `${what}\n${member ?? where}`;
 }
 
-/** Where a thing is, in the words of an `unread` observation. */
+/** The places of an observation, as an `unread` observation names them. */
 export function placesOf(observation: Observation): readonly string[] {
   switch (observation.kind) {
     case 'certificate':
     case 'unread': {
       const { where, what, member } = observation;
-      // A machine whose address changed is another place, and still the same machine.
+      // A machine with a new address is another place, but still the same machine.
       return [
         ...(where === undefined ? [] : [where]),
         ...(observation.kind === 'unread' ? (observation.alsoTried ?? []) : []),
         ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
-        // One that answers lost what it does not show now.
+        // A server that answers no longer has what it does not show.
         ...(observation.kind === 'unread' && observation.problem === 'malformed' ? [] : serverOf(observation)),
       ];
     }
@@ -231,39 +232,42 @@ export function placesOf(observation: Observation): readonly string[] {
 }
 
 /**
- * The server of a machine that was looked at, at whichever of its addresses: `:6443 of berlin-cp-1`. All that it shows is of it: its certificate, of whatever
- * class, and the authorities that it sends along.
+ * The server of a machine, at any of its addresses: `:6443 of berlin-cp-1`. Everything it shows belongs to it: its
+ * certificate, of any class, and the CAs that it sends along.
  */
 function serverOf({ source, where, member }: CertificateObservation | UnreadObservation): readonly string[] {
   const [port] = source === 'tls' && member !== undefined ? (/:\d+$/.exec(where ?? '') ?? []) : [];
   return port === undefined ? [] : [`${port} of ${member}`];
 }
 
-/** A place that answers is not unreachable any more, whatever its answer is worth. */
+/** A place that answers is no longer unreachable, whatever it answers. */
 function isStillSo(before: Observation, { answered }: SourceState): boolean {
   if (before.kind !== 'unread' || before.problem === 'malformed') return true;
   return ![before.where ?? '', ...serverOf(before)].some((place) => answered.has(place));
 }
 
-/** A request that is shown late may be older than one that is remembered. */
+/** A request that is listed late may be older than a remembered one. */
 function isNewest(before: Observation, now: Observation | undefined): boolean {
   if (before.kind !== 'certificate' || now?.kind !== 'certificate' || !REMEMBERED_SOURCES.has(before.source))
     return false;
   return beginning(before) > beginning(now);
 }
 
-/** A list that was cut counts only what it has. */
+/** A truncated list counts only what it contains. */
 function isMore(before: Observation, now: Observation): boolean {
   return before.kind === 'requests' && now.kind === 'requests' && before.count > now.count;
 }
 
-/** One of a source that forgets, which can hold beside a newer one at the same place. */
+/** A certificate of `REMEMBERED_SOURCES` that can hold beside a newer one at the same place. */
 function isOneOfSeveral({ source, what, member }: CertificateObservation): boolean {
   if (!REMEMBERED_SOURCES.has(source)) return false;
   return what === 'kubelet-serving' || (member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace);
 }
 
-/** What may name another's holds beside a newer one of the same kubelet, and for a while after its end: its node could have had it when it mattered. */
+/**
+ * A certificate that may have another's name is kept beside a newer one of the same kubelet, and for a while after it
+ * expires: its node could have used it.
+ */
 function isHeld({ issued }: CertificateObservation): boolean {
   return issued !== undefined && issued.verdict !== 'proven' && issued.verdict !== 'no-longer-proven';
 }
@@ -289,7 +293,7 @@ function newestRemembered(
   );
 }
 
-/** Of several at one place those that have ended, and those that are too many; never the newest one. */
+/** Of several at one place, those that no longer matter and those above the limit; never the newest one. */
 function supersededAtPlace(
   kept: readonly Observation[],
   now: readonly Observation[],
@@ -339,7 +343,7 @@ function isCertificate(observation: Observation): observation is CertificateObse
   return observation.kind === 'certificate';
 }
 
-/** A certificate was issued whose names are not known: its node has it although its request is gone. */
+/** A certificate with unknown names was issued: its node has it even after its request is gone. */
 function isUnreadIssued(observation: Observation): observation is UnreadObservation {
   return observation.kind === 'unread' && observation.issued !== undefined && observation.problem !== NOT_ISSUED;
 }
@@ -353,18 +357,18 @@ function memberOf(observation: Observation): string | undefined {
   return observation.kind === 'renewal' ? observation.node : undefined;
 }
 
-/** All that a member is called: `Machine eksa-system/berlin-x7k2`, `berlin-x7k2`, and its Node. */
+/** All names of a member: `Machine eksa-system/berlin-x7k2`, `berlin-x7k2`, and its Node. */
 export function namesOf({ name, node }: MemberObservation): readonly string[] {
   const bare = name.slice(Math.max(name.lastIndexOf(' '), name.lastIndexOf('/')) + 1);
   return [name, bare, ...(node === undefined ? [] : [node])];
 }
 
 interface MemberLists {
-  /** Every list that had it was read to its end, and none has it now. */
+  /** Every list that had it was read completely, and none has it now. */
   isGone(member: string): boolean;
-  /** A list that had it could not be read: it may be there, unknown to whoever looks at each member. */
+  /** A list that had it could not be read: it may exist, but sources that read each member do not know it. */
   isLost(member: string): boolean;
-  /** Names of all that the list of Nodes has. */
+  /** Names of all listed Nodes. */
   readonly nodes: ReadonlySet<string>;
 }
 
@@ -396,7 +400,7 @@ function memberLists(
   };
 }
 
-/** Members whose kubelet showed a certificate that the cluster issued, also if it has not since, and shows none now. */
+/** Members whose kubelet once showed a certificate issued by the cluster, and shows none now. */
 function issuedKubelets(previous: readonly Observation[], now: readonly Observation[]): ReadonlySet<string> {
   const issued = previous.filter(isCertificate).filter((seen) => isIssuedKubelet(seen) || seen.issuedBefore === true);
   const again = new Set(
@@ -418,8 +422,9 @@ interface Before {
 }
 
 /**
- * Who signed a certificate is told by comparing it with authorities. While one of their sources cannot be read, what was told of the same certificate
- * before is worth more, and so is what was judged because of it. That a kubelet signs its own is ordinary, but not after the cluster did.
+ * The signer of a certificate is found among the CAs. While one of their sources cannot be read, the previous result
+ * for the same certificate counts, and so does its verdict. A self-signed kubelet certificate is normal, but not after
+ * one issued by the cluster.
  */
 function inherit(now: Observation, before: Observation | undefined, { authoritiesRead, issued }: Before): Observation {
   if (now.kind !== 'certificate') return now;

@@ -5,18 +5,18 @@ import type { MachineSelection } from '../kubernetes/machines.ts';
 import { certificateValidityDays } from '../resources/kubeadm-control-plane.ts';
 import { readList } from './read-list.ts';
 
-/** Of kubeadm and etcdadm. */
+/** The default of kubeadm and etcdadm. */
 export const DEFAULT_VALIDITY_DAYS = 365;
 
 export interface LeafValidity {
   readonly days: number;
-  /** Why the list was not read to its end: then they may be fewer. */
+  /** Why the list was not read completely: the lifetime may be shorter. */
   readonly problem?: KubernetesError;
 }
 
 /**
- * How many days the certificates live that kubeadm makes for the control plane of a cluster, by its KubeadmControlPlane (Cluster API since 1.11, the
- * same path in both versions); kubeadm's default where that says none.
+ * The lifetime in days of kubeadm's control plane certificates, from the KubeadmControlPlane (Cluster API since 1.11,
+ * the same path in both versions); kubeadm's default if that says none.
  */
 export async function leafValidity(client: KubernetesClient, selection: MachineSelection): Promise<LeafValidity> {
   let shortest: number | undefined;

@@ -1,6 +1,8 @@
 import type { MemberObservation } from '../contracts/observation.ts';
 
-/** How observations of its certificates call a member: by its Node, else by its name without kind and namespace. */
+/**
+ * The name of a member in observations of its certificates: its Node, otherwise its name without kind and namespace.
+ */
 export function memberName({ node, name }: Pick<MemberObservation, 'node' | 'name'>): string {
   return node ?? name.slice(Math.max(name.lastIndexOf(' '), name.lastIndexOf('/')) + 1);
 }

@@ -3,9 +3,10 @@ import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * Makes a directory and those above it. Node's own recursive `mkdir` never ends where a directory that exists answers ENOENT, as /proc does.
+ * Creates a directory and its parents. Node's own recursive `mkdir` never ends if an existing directory answers ENOENT,
+ * as /proc does.
  *
- * @throws what the file system says; ENOTDIR where a file is in the way
+ * @throws the error of the file system; ENOTDIR if a file is in the way
  */
 export async function makeDirectory(directory: string): Promise<void> {
   const path = resolve(directory);
@@ -19,7 +20,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Makes a directory and writes a file in it that is gone again: permissions alone do not tell whether that can be done. */
+/** Creates a directory, and writes and removes a file in it: permissions alone do not show whether that works. */
 export async function tryDirectory(directory: string): Promise<void> {
   await makeDirectory(directory);
   const file = join(directory, `.${randomUUID()}.tmp`);
@@ -34,7 +35,7 @@ async function makeOne(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
-    // What is there already: a file system that is read-only has other words for it than EEXIST.
+    // It may exist: a read-only file system reports another error than EEXIST.
     const found = await stat(path).catch(() => undefined);
     if (found === undefined) throw error;
     if (!found.isDirectory())

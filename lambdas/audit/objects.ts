@@ -2,7 +2,7 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import { printable } from '../printable.ts';
 import { raw, text } from '../resources/fields.ts';
 
-/** The longest name that Kubernetes gives. */
+/** The longest name in Kubernetes. */
 const LONGEST = 253;
 
 /** `name` or `namespace/name` of an object from a cluster, for people. */
@@ -14,10 +14,10 @@ export function shownName(item: unknown): string {
 }
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-/** etcd takes objects of 1.5 MiB. */
+/** etcd accepts objects of 1.5 MiB. */
 const MAX_TEXT = 1024 * 1024;
 
-/** Text out of a field that holds its base64; or why that cannot be. An empty text is one. */
+/** Decodes a base64 field, or says why it cannot. An empty text is valid. */
 export function decodedText(base64: unknown): { readonly pem: string } | { readonly problem: string } {
   if (typeof base64 !== 'string') return { problem: 'it is no text' };
   if (base64.length > MAX_TEXT) return { problem: `it is larger than ${MAX_TEXT} characters` };

@@ -11,7 +11,7 @@ import { entryOf } from '../tables/keys.ts';
 import { isoOf } from '../words.ts';
 import type { AssessedCluster } from './assess.ts';
 
-/** Told of one line; the others are counted. */
+/** Problems listed for one line; the others are counted. */
 const MAX_PROBLEMS = 20;
 
 /** One line of `certmarshal assess`. */
@@ -29,11 +29,11 @@ export type ReadAssessment =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * Reads `{"cluster","observations":[…],"previous":…,"now"}`. The cluster is a name, or an object with `id` or `name`, and `provider`, which is
- * eks-anywhere if it is not there. An observation without `kind` is a certificate; without `source` it comes from a handshake, without `basis` from
- * what its source usually says, without `what` it is any TLS endpoint, and without `observedAt` it was seen now. `previous` is a snapshot, an
- * earlier answer, or null. People write these lines: another field is a problem, but inside of observations only where a required one is missing,
- * since a newer audit may have written them. Never throws.
+ * Reads `{"cluster","observations":[…],"previous":…,"now"}`. The cluster is a name, or an object with `id` or `name`,
+ * and `provider` (default eks-anywhere). Defaults of an observation: `kind` certificate, `source` tls, `basis` what its
+ * source usually has, `what` endpoint, `observedAt` now. `previous` is a snapshot, an earlier answer, or null. People
+ * write these lines, so an unknown field is a problem; inside observations only if a required one is missing, since a
+ * newer audit may have written them. Never throws.
  *
  * @param clock for a line without `now`; milliseconds since the epoch
  */
@@ -54,7 +54,7 @@ export function readAssessment(value: unknown, clock: () => number): ReadAssessm
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Told of a value at a path. The words are made where somebody reads them: there may be as many problems as values. */
+/** Reports the value at a path. The text is built only when needed: there may be as many problems as values. */
 type Report = (path: string, problem: () => string) => void;
 
 function problemList(): { readonly report: Report; readonly all: () => readonly string[] } {
@@ -168,7 +168,9 @@ function readObservation(value: unknown, defaults: Fields, report: Report): Obse
   return readFields<z.ZodMiniType<Observation>>(schema, value, usual, report);
 }
 
-/** null is absent. Fields that nothing reads are told of only where a required one is missing: behind each may be that one. */
+/**
+ * null counts as absent. Unknown fields are reported only if a required one is missing: each may be its misspelling.
+ */
 function readFields<S extends z.ZodMiniType>(
   schema: S & { readonly shape: object },
   value: Fields,
@@ -205,10 +207,10 @@ function unknownField(field: string, from: Fields, known: readonly string[]): st
   return known.length > MAX_LISTED ? 'is not known' : `is not known: there are ${known.join(', ')}`;
 }
 
-/** Of fields, where none is near. */
+/** Fields listed if none is similar. */
 const MAX_LISTED = 8;
 
-/** What a source says of an end that it has not read from a certificate. */
+/** The basis of sources that do not read the certificate itself. */
 const USUAL_BASES: Readonly<Record<string, string>> = {
   machines: 'status',
   'eks-anywhere': 'status',

@@ -4,17 +4,17 @@ import { inTurns } from '../processor-time.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { unreadBecause } from './unread.ts';
 
-/** A list, read to its end or up to a problem. */
+/** A list, read completely or up to a problem. */
 export interface ListReading {
-  /** Objects looked at. */
+  /** Objects read. */
   readonly count: number;
   readonly problem?: KubernetesError;
 }
 
 /**
- * Looks at each object of a list, as far as it can be read: what was seen before the list broke off is not thrown away.
+ * Reads each object of a list as far as possible: what was read before a failure is kept.
  *
- * @param look returns whether it takes more
+ * @param look returns whether it accepts more
  */
 export async function readList<T>(
   pages: AsyncIterable<readonly T[]>,
@@ -45,7 +45,7 @@ function tooMany(count: number): KubernetesError {
 }
 
 /**
- * What is said of lists of one source that were not read to their end.
+ * The `unread` observations of lists of one source that were not read completely.
  *
  * @throws KubernetesError when nothing of any was read
  */

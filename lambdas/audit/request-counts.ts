@@ -3,13 +3,16 @@ import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import { HOUR_MS } from '../time.ts';
 
-/** Groups of requests that are kept apart in the result. */
+/** Groups of requests in the result. */
 const MAX_GROUPS = 200;
 /** Of these, chosen by count; the others by age. */
 const MAX_BY_COUNT = 100;
-/** While counting: two of each of 20,000 nodes. A requester cannot choose its name, so more are no storm of one. */
+/**
+ * Groups while counting: two for each of 20,000 nodes. A requester cannot choose its name, so no single one exceeds
+ * this.
+ */
 const MAX_COUNTED = 40_000;
-/** A requester does choose the signer. */
+/** A requester can choose the signer. */
 const MAX_SIGNERS = 100;
 const EXAMPLES = 3;
 const MAX_TEXT = 253;

@@ -2,7 +2,7 @@ import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
 import { decodeSnapshot, encodeSnapshot, MAX_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** Where the snapshots are; permissions name it. */
+/** Prefix of the snapshots; IAM permissions name it. */
 export const SNAPSHOT_PREFIX = 'snapshots/';
 
 /** `snapshots/111122223333/eu-central-1/dublin.json.gz`: an id has no character that a key cannot have. */
@@ -23,7 +23,7 @@ export function createS3Snapshots(options: BucketOptions): Snapshots {
       const found = await objects.read(snapshotKey(id), signal);
       if (found === undefined) return undefined;
       const snapshot = found.bytes && (await decodeSnapshot(found.bytes));
-      // That of another cluster says nothing about this one.
+      // A snapshot of another cluster says nothing about this one.
       return { snapshot: snapshot?.cluster === id ? snapshot : undefined, etag: found.etag };
     },
     async write(snapshot, etag, signal) {

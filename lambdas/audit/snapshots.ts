@@ -1,9 +1,9 @@
 import type { Snapshot } from '../contracts/snapshot.ts';
 
 export interface StoredSnapshot {
-  /** Undefined when it is damaged: then it is only good to be written anew. */
+  /** Undefined if it is damaged; then it is overwritten. */
   readonly snapshot: Snapshot | undefined;
-  /** Of the version that was read, for a write that replaces just that one. */
+  /** Etag of the version that was read, for a write that replaces only that one. */
   readonly etag: string;
 }
 
@@ -16,8 +16,8 @@ export interface Snapshots {
    */
   read(id: string, signal: AbortSignal): Promise<StoredSnapshot | undefined>;
   /**
-   * @param etag of what it replaces; undefined when there must be none
-   * @throws AwsError of kind `conflict` when it is another one by now
+   * @param etag of the snapshot to replace; undefined if there must be none
+   * @throws AwsError of kind `conflict` if another writer replaced it
    */
   write(snapshot: Snapshot, etag: string | undefined, signal: AbortSignal): Promise<void>;
 }

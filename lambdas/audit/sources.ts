@@ -18,9 +18,9 @@ import { tlsSecrets } from './sources/tls-secrets.ts';
 import { trustConfigMaps } from './sources/trust-configmaps.ts';
 import { webhooks } from './sources/webhooks.ts';
 
-/** Every place that an audit looks at. */
+/** All sources of an audit. */
 export const AUDIT_SOURCES: readonly AuditSource[] = [
-  // Members and authorities, which the others use.
+  // Members and CAs, which the others use.
   nodes,
   machines,
   trustConfigMaps,

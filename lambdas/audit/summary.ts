@@ -10,7 +10,7 @@ import { byUrgency, mostUrgent } from './rules/findings.ts';
 import { DEFAULT_THRESHOLDS } from './rules/thresholds.ts';
 import { largestTally, tallyOf } from './tally.ts';
 
-/** Bytes of JSON of a summary's findings: the summaries of a thousand clusters that all have too many are then under 8 MB. */
+/** Bytes of JSON of a summary's findings: a thousand full summaries then take under 8 MB. */
 const FINDINGS_SIZE = 5_000;
 const KEPT_PLACES = 2;
 
@@ -41,9 +41,10 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
 }
 
 /**
- * The summary of an audit that did not know what was before, together with that: nothing is less, milder or later than in either of the two. Pure.
+ * Combines a summary with that of an audit without the previous snapshot: nothing is fewer, milder or later than in
+ * either. Pure.
  *
- * @param before the older one, or one that already is such a union
+ * @param before the older one, or already such a union
  */
 export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSummary {
   const known = new Map(before.findings.map((finding) => [keyOf(finding), finding]));
@@ -53,7 +54,7 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
   }
   const findings = [...known.values()].toSorted(byUrgency);
   const { tally: told, ...rest } = partial;
-  // What one of them did not count cannot be told.
+  // Without the tally of one, the union is unknown.
   const tally =
     before.tally === undefined || told === undefined
       ? undefined
@@ -75,7 +76,7 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
   };
 }
 
-/** Not of kubelets that have a new certificate: they count since they started. */
+/** Only of kubelets with a finding: the counter runs since their start, and may precede a new certificate. */
 function renewErrorsOf({ findings, observations }: Snapshot): number {
   const failing = new Set(findings.flatMap(({ code, object }) => (code === 'RenewalErrors' ? [object] : [])));
   const errors = observations.flatMap((one) =>
@@ -134,7 +135,7 @@ function bounded(finding: KeptFinding): KeptFinding {
   };
 }
 
-/** The same ends as in a timeline. What is urgent of them does not matter here, and so no thresholds do. */
+/** The same ends as in a timeline. Urgency does not matter here, so any thresholds do. */
 function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
   const groups = certificateGroups(snapshot, DEFAULT_THRESHOLDS, Date.parse(snapshot.auditedAt));
   return earliestEnds(
@@ -148,7 +149,7 @@ function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
   );
 }
 
-/** Of each class one, those that end first first. */
+/** One per class, the earliest end first. */
 function earliestEnds(all: readonly ClassEnd[]): readonly ClassEnd[] {
   return [...Map.groupBy(all, ({ what }) => what).values()]
     .map((same) => ({
@@ -162,7 +163,7 @@ function ends({ notAfter }: Pick<ClassEnd, 'notAfter'>): number {
   return Date.parse(notAfter);
 }
 
-/** What was looked at in this audit; what is older was kept from another one. */
+/** The sources of this audit; older observations are kept from another one. */
 function sourcesOf(observations: readonly Observation[], auditedAt: string): AuditSummary['sources'] {
   const now = observations.filter(({ observedAt }) => observedAt >= auditedAt);
   const having = (is: (observation: Observation) => boolean) =>

@@ -16,10 +16,10 @@ export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally
   );
 }
 
-/** Of each kind as many as the tally that has most of it. Pure. */
+/** The largest count of each kind in any tally. Pure. */
 export function largestTally(tallies: readonly (readonly FindingTally[])[]): readonly FindingTally[] {
   const most = combined(tallies.flat(), Math.max);
-  // Without classes first, and the largest then: a sum of what one of them has without would grow with every union.
+  // Drops classes before taking the largest: otherwise the sums without classes would grow with every union.
   return most.length <= MAX_TALLY ? most : combined(tallies.flatMap(withoutClasses), Math.max);
 }
 

@@ -4,7 +4,7 @@ import { renewedBy } from '../tables/certificate-classes.ts';
 import { timestamp } from '../time.ts';
 import type { Sighting } from './certificate-observation.ts';
 
-/** What somebody says of a certificate. Times in milliseconds since the epoch. */
+/** What a source says about a certificate. Times in milliseconds since the epoch. */
 export interface Told {
   readonly basis: 'status' | 'annotation' | 'inference';
   readonly notBefore?: number | undefined;

@@ -12,9 +12,9 @@ interface Failure {
   readonly remedy: string;
 }
 
-/** A place that could not be read; without `where` the whole source, or the rest of it. */
+/** The observation of a place that could not be read; without `where`, of the whole source or the rest of it. */
 export function unreadBecause(place: Place, { kind, object, problem, remedy }: Failure): UnreadObservation {
-  // What stops a source is its deadline, or that of the whole audit.
+  // Only its deadline, or that of the audit, aborts a source.
   const overdue = kind === 'aborted';
   return {
     kind: 'unread',

@@ -3,8 +3,8 @@ import type { Snapshot } from '../contracts/snapshot.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 
 /**
- * Whether an audit saw all that it needs, so that it may do without what was known before: every source was read, and every server of the control
- * plane answered. Nodes that are down are no reason: in a large cluster one always is.
+ * Whether an audit is complete without the previous snapshot: every source was read, and every control plane server
+ * answered. Nodes that are down do not matter: a large cluster always has one.
  */
 export function isWhole({ observations }: Pick<Snapshot, 'observations'>): boolean {
   return !observations.some(isMissed);

@@ -4,21 +4,22 @@ import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { REMEMBERED_SOURCES, RESTING_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
 
-/** No rule looks closer at a clock, and no two answers tell the same. */
+/** No rule needs a finer skew, and no two measurements are equal. */
 const CLOCK_STEP_MS = 60_000;
 
 /**
- * Whether an audit tells something that the stored snapshot does not. Pure.
+ * Whether an audit says something that the stored snapshot does not. Pure.
  *
- * What is left out is only the time of the look, and that only while everything was looked at: an observation that is kept because its source or its place
- * cannot be read says when it was seen last, and must say so exactly. Where such a time is older than the truth, by two hours at most, a source is lost that
- * much sooner; nothing is ever milder, later or gone. The findings of an audit are always its own, whatever is stored.
+ * Only the time of observations is ignored, and only if everything was read: an observation that is kept because its
+ * source or place cannot be read says when it was last seen, and must be exact. A stored time that is too old, by two
+ * hours at most, makes a source count as lost that much sooner; nothing is ever milder, later or gone. The findings of
+ * an audit are always its own, whatever is stored.
  *
  * @param previous the stored one, from which `snapshot` was made
  */
 export function worthWriting(previous: Snapshot, snapshot: Snapshot): boolean {
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous.auditedAt);
-  // A clock that was set back tells no age.
+  // The age is unknown if the clock was set back.
   if (!(age >= 0 && age < STORED_MS)) return true;
   if (previous.partial !== undefined || snapshot.partial !== undefined) return true;
   if (previous.cluster !== snapshot.cluster || previous.provider !== snapshot.provider) return true;
@@ -29,7 +30,7 @@ export function worthWriting(previous: Snapshot, snapshot: Snapshot): boolean {
   );
 }
 
-/** Nothing failed but what usually does, and nothing holds from before but what a source shows only for a while. */
+/** Nothing failed but what usually does, and only remembered or resting sources have earlier observations. */
 function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   const read = new Set(observations.flatMap(({ kind, source }) => (kind === 'read' ? [source] : [])));
   return observations.every((observation) => {
@@ -40,7 +41,7 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   });
 }
 
-/** In whatever order, and as often. */
+/** The same elements, each as often, in any order. */
 function areSame<T>(before: readonly T[], now: readonly T[], textOf: (one: T) => string): boolean {
   if (before.length !== now.length) return false;
   const counts = new Map<string, number>();
@@ -56,7 +57,7 @@ function areSame<T>(before: readonly T[], now: readonly T[], textOf: (one: T) =>
   });
 }
 
-/** An observation without its time. What was stored and read again has its fields in another order. */
+/** An observation without its time. Canonical, as a stored one has its fields in another order. */
 function factOf(observation: Observation): string {
   const { observedAt: _, ...fact } =
     observation.kind === 'clock'
@@ -65,7 +66,7 @@ function factOf(observation: Observation): string {
   return canonicalJson(fact);
 }
 
-/** What a finding says without words about the time that is left, which change by themselves; all that an audit reads of those before is in it. */
+/** A finding without its message, which changes with the time left. Has everything that the next audit reads of it. */
 function troubleOf({ code, object, severity, since, due, lastSeen, places, placeCount }: ExpiryFinding): string {
   return JSON.stringify([code, object, severity, since, due, lastSeen, places, placeCount]);
 }

@@ -10,10 +10,13 @@ import type { Draft } from './draft.ts';
 import { FirstInRange, SHOWN } from './first-in-range.ts';
 import { type Life, lengthOf } from './thresholds.ts';
 
-/** A signer cuts what it signs at its own end; within this they end together. */
+/** A CA limits what it signs to its own expiry; within this, both expire together. */
 const TOGETHER_MS = DAY_MS;
 
-/** What the end of an authority does to those it signed. Its work does not grow with the pairs of authorities and what they signed. */
+/**
+ * Findings about CAs that expire before what they signed, or cut it short. The work does not grow with the pairs of CAs
+ * and certificates.
+ */
 export function* authorityFindings(
   certificates: readonly KnownCertificate[],
   provider: Provider,
@@ -32,7 +35,7 @@ export function* authorityFindings(
   );
   for (const leaves of bySigner.values()) {
     const { authorityKeyId, issuer = '' } = leaves[0]?.best ?? {};
-    // By key identifier where both have one, else by name.
+    // By key identifier if the certificate names one, otherwise by name.
     const signers = authorityKeyId === undefined ? byName.get(issuer) : byKey.get(keyOf(authorityKeyId, issuer));
     if (signers === undefined) continue;
     yield* addWork(leaves, signers, works);
@@ -51,8 +54,8 @@ function isAuthority({ best }: KnownCertificate): boolean {
 }
 
 /**
- * Its own key may have signed it. Another authority of its name may be there: kube-controller-manager and kube-scheduler name theirs
- * after the second in which they start.
+ * Whether its own key may have signed it. Another CA can have its name: kube-controller-manager and kube-scheduler name
+ * theirs after the second of their start.
  */
 function isSelfSigned(certificate: KnownCertificate): boolean {
   const { subject, issuer, authorityKeyId, subjectKeyId } = certificate.best;
@@ -65,19 +68,19 @@ function keyOf(keyId: string | undefined, name: string): string {
   return `${keyId ?? ''}\n${name}`;
 }
 
-/** What an authority signed, itself left out. */
+/** What a CA signed, except itself. */
 interface Work {
-  /** How many end together with it, though they were made later. */
+  /** Certificates that expire together with it, though issued later. */
   cut: number;
-  /** The first of these, sorted. */
+  /** The first names of these, sorted. */
   names: readonly string[];
-  /** Of all, the longest life. 0 where it signed nothing. Milliseconds. */
+  /** The longest life of all; 0 if it signed nothing. Milliseconds. */
   usual: number;
 }
 
 const emptyWork = (): Work => ({ cut: 0, names: [], usual: 0 });
 
-/** Adds leaves that all have the same signers to the work of each of these. */
+/** Adds leaves with the same possible signers to the work of each of these. */
 function* addWork(
   leaves: readonly KnownCertificate[],
   signers: readonly KnownCertificate[],
@@ -96,7 +99,7 @@ function* addWork(
   for (const signer of lastMadeFirst) {
     const work = works.get(signer);
     if (work === undefined) continue;
-    // One that was made together with its authority ends with it on purpose.
+    // A certificate made together with its CA expires with it on purpose.
     const since = beginningOf(signer) + TOGETHER_MS;
     for (let leaf = newestFirst[next]; leaf !== undefined && leaf.began > since; leaf = newestFirst[next]) {
       made.add(leaf.index, leaf.leaf.object);
@@ -114,7 +117,7 @@ function* addWork(
   }
 }
 
-/** Two, as the longest may be the authority itself. */
+/** Two, as the longest may be the CA itself. */
 function* twoLongest(
   leaves: readonly KnownCertificate[],
 ): Steps<readonly { readonly leaf: KnownCertificate; readonly length: number }[]> {
@@ -147,17 +150,20 @@ function bounds(
       },
     ];
   const signs = CERTIFICATE_CLASSES[what].layer === 'authority';
-  // What a server only sends along was made with its certificate, and signs nothing again.
+  // A CA that only servers send was made with their certificate, and signs nothing more.
   if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const life = usual > 0 ? usual : LEAF_LIFE_MS;
   if (authority.notAfter - now >= life) return [];
   return [{ ...common, severity: 'info', message: `${ends}, less than the ${span(life)} for which it usually signs` }];
 }
 
-/** Of kubeadm and etcdadm. */
+/** The default of kubeadm and etcdadm. */
 const LEAF_LIFE_MS = 365 * DAY_MS;
 
-/** Of all that may have signed it, the one that ends first: with that it ends. What signed itself depends on no other. */
+/**
+ * Compares with the possible signer that expires first, as the certificate is useless from then on. A self-signed one
+ * depends on no other.
+ */
 function outlives(
   leaf: KnownCertificate,
   signers: readonly KnownCertificate[],
@@ -177,7 +183,7 @@ function outlives(
   ];
 }
 
-/** Its own, whatever else is believed of it: what a signer did is in the bytes. */
+/** Its own end, whatever else is believed: what a signer did is in the certificate. */
 function endOf({ best, notAfter }: KnownCertificate): number {
   return timeOf(best.notAfter) ?? notAfter;
 }
@@ -194,12 +200,12 @@ function byEnd(a: KnownCertificate, b: KnownCertificate): number {
   return endOf(a) - endOf(b) || compare(a.object, b.object);
 }
 
-/** Also of what is infinite. */
+/** Descending order, also of infinite values. */
 function descending(a: number, b: number): number {
   return Number(b > a) - Number(b < a);
 }
 
-/** The first index from which on it is so; the length where there is none. */
+/** The first index from which on it is so; the length if there is none. Binary search. */
 function firstIndex(sorted: readonly number[], isSo: (value: number) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {

@@ -8,7 +8,7 @@ import { judgeByRules, nameOf } from './certificate.ts';
 import type { Draft } from './draft.ts';
 import type { Thresholds } from './thresholds.ts';
 
-/** What is wrong with each certificate, and where two sources disagree about one. */
+/** Findings about each certificate, and about sources that disagree. */
 export function* certificateFindings(
   certificates: readonly KnownCertificate[],
   observations: readonly Observation[],
@@ -49,7 +49,7 @@ export function* certificateFindings(
   return [...drafts, ...unreadableEnds(observations)];
 }
 
-/** What every finding about a certificate has. */
+/** The fields of every finding about a certificate. */
 export function about(
   certificate: KnownCertificate,
   provider: Provider,
@@ -94,7 +94,7 @@ function stale(certificate: KnownCertificate, name: string, provider: Provider, 
   ];
 }
 
-/** What is said to end at no time at all. */
+/** Certificates whose expiry is not a time. */
 function unreadableEnds(observations: readonly Observation[]): readonly Draft[] {
   return observations
     .filter((observation) => observation.kind === 'certificate')
@@ -113,7 +113,7 @@ function unreadableEnds(observations: readonly Observation[]): readonly Draft[] 
     });
 }
 
-/** Names of Nodes; where no list of members is known, every member is taken for one. */
+/** Names of Nodes; without a list of members, every member counts as one. */
 function nodeNames(observations: readonly Observation[]): { has(member: string): boolean } {
   const members = observations.filter((observation) => observation.kind === 'member');
   if (members.length === 0) return { has: () => true };

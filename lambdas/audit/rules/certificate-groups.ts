@@ -10,33 +10,36 @@ import { type KnownCertificate, knownCertificates, renewalOf } from '../certific
 import { severityOf } from './certificate.ts';
 import type { Thresholds } from './thresholds.ts';
 
-/** The certificates of one class, for a line of a timeline: all of them, and the one that ends first. All times RFC 3339. */
+/**
+ * The certificates of one class, for a line of a timeline: all of them, and the one that expires first. All times RFC
+ * 3339.
+ */
 export interface CertificateGroup {
   readonly what: CertificateClass;
   readonly title: string;
   readonly layer: Layer;
   /** Different certificates, not places. */
   readonly count: number;
-  /** How many of them are past their end. */
+  /** How many of them have expired. */
   readonly ended: number;
   readonly first: {
     /** As in its findings. */
     readonly object: string;
     readonly notBefore?: string;
-    /** The end that counts: the earliest that is believed. */
+    /** The earliest expiry that is believed. */
     readonly notAfter: string;
     readonly where: string;
     readonly member?: string;
     readonly basis: Basis;
-    /** Only where it could not be looked at now. */
+    /** Only if it was not seen now. */
     readonly lastSeen?: string;
   };
-  /** How urgent the worst one of them is; `info` where none is. */
+  /** The worst severity of them; `info` if none is urgent. */
   readonly severity: Severity;
   readonly renewedBy?: string;
 }
 
-/** What a cluster has, by class; what bites first comes first. Pure. */
+/** The certificates of a cluster by class, the most severe first, then by expiry. Pure. */
 export function certificateGroups(
   { observations, provider, auditedAt }: Pick<Snapshot, 'observations' | 'provider' | 'auditedAt'>,
   thresholds: Thresholds,

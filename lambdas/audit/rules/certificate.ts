@@ -8,10 +8,10 @@ import { classOf } from '../certificates.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
-/** Everything a rule for one certificate looks at. */
+/** The input of the rules for one certificate. */
 export interface JudgedCertificate {
   readonly observation: CertificateObservation;
-  /** What its server shows; not the same where that is not believed. */
+  /** What its server shows; differs from `observation` if it is not believed. */
   readonly shown: CertificateObservation;
   readonly what: CertificateClass;
   /** `the kube-apiserver certificate of berlin-cp-1`. */
@@ -20,13 +20,13 @@ export interface JudgedCertificate {
   readonly lives: readonly Life[];
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** It is one of several in a bundle in which another one is valid. */
+  /** It is in a bundle that has another valid one. */
   readonly spare: boolean;
-  /** Name of its Node, where that is known. */
+  /** Name of its Node, if known. */
   readonly node?: string;
   /** Its end is only an upper bound. */
   readonly atMost?: true;
-  /** Whether the authorities of its layer are known, so that a foreign issuer is news. */
+  /** Whether the CAs of its layer are known, so that an unknown issuer is a finding. */
   readonly authorityKnown: boolean;
   readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
@@ -47,9 +47,9 @@ interface Rule {
   readonly judge: (judged: JudgedCertificate) => Omit<Judgement, 'code'> | undefined;
 }
 
-/** Clocks differ. */
+/** Clocks differ by up to this. Milliseconds. */
 const SKEW_MS = 5 * 60_000;
-/** What they show in a handshake is checked by every client: one that is not valid yet is refused. */
+/** Servers whose certificate every client verifies: one that is not valid yet is rejected. */
 const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
   'kube-apiserver',
   'eks-api-server',
@@ -57,13 +57,13 @@ const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
   'etcd-peer',
   'kubelet-serving',
 ]);
-/** Longer than anybody remembers. */
+/** So long that its renewal is forgotten. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
 
 const warning = (message: string): Omit<Judgement, 'code'> => ({ severity: 'warning', message });
 const info = (message: string): Omit<Judgement, 'code'> => ({ severity: 'info', message });
 
-/** All rules for one certificate; each gives at most one finding, and says it in the words of people. */
+/** All rules for one certificate; each gives at most one finding. */
 const CERTIFICATE_RULES = [
   {
     id: 'CertificateExpired',
@@ -171,7 +171,7 @@ const CERTIFICATE_RULES = [
   },
 ] as const satisfies readonly Rule[];
 
-/** What is wrong with one certificate of which nothing else is known; for a program that looks at one server. */
+/** Judges one certificate without any context, for a check of a single server. */
 export function judgeCertificate(
   observation: CertificateObservation,
   { thresholds, now }: { readonly thresholds: Thresholds; readonly now: number },
@@ -205,7 +205,7 @@ export function judgeByRules(judged: JudgedCertificate): readonly Judgement[] {
   return judgements;
 }
 
-/** `the kube-apiserver certificate of berlin-cp-1`, `the certificate 2 at 10.0.1.31:6443`. */
+/** `the kube-apiserver certificate of berlin-cp-1`, `the kube-apiserver certificate (number 2) at 10.0.1.31:6443`. */
 export function nameOf(
   what: CertificateClass,
   { where, position = 0 }: CertificateObservation,
@@ -216,7 +216,7 @@ export function nameOf(
   return `the ${title} certificate ${position > 0 ? `(number ${position + 1}) ` : ''}${owner}`;
 }
 
-/** The worst of what its believed lives say. */
+/** The worst severity of its believed lives. */
 export function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
   const { lives, what, thresholds, now } = judged;
   const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
@@ -239,7 +239,7 @@ function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
   );
 }
 
-/** A kubelet tells when its certificate expires, and not since when it is valid. */
+/** A kubelet reports when its certificate expires, but not since when it is valid. */
 function lengthBasis({ lives, what }: JudgedCertificate): string {
   const [assumed] = lives.filter(({ notBefore }) => notBefore === undefined);
   return assumed === undefined

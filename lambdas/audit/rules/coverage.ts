@@ -8,25 +8,25 @@ import { classOf, type KnownCertificate } from '../certificates.ts';
 import { namesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 
-/** So long somebody may take to look at it; a rollout brings a new machine sooner. */
+/** Missing machines are reported for a day; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;
 
-/** Machines of these are few, and none goes away without a reason. */
+/** Roles with few machines, none of which disappears without a reason. */
 const COUNTED_ROLES: readonly MemberRole[] = ['control-plane', 'etcd'];
 
 export interface Coverage {
   readonly provider: Provider;
   readonly observations: readonly Observation[];
   readonly certificates: readonly KnownCertificate[];
-  /** Observations and findings of the audit before. */
+  /** Observations and findings of the previous audit. */
   readonly before: { readonly observations: readonly Observation[]; readonly findings: readonly ExpiryFinding[] };
-  /** Sources that were read to their end now. */
+  /** Sources that were read completely now. */
   readonly read: ReadonlySet<string>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What exists and is not seen, is not seen any more, or can never be. */
+/** Findings about what exists but is not seen, is no longer seen, or cannot be seen. */
 export function coverageFindings(coverage: Coverage): readonly Draft[] {
   return [
     ...endsUnknown(coverage),
@@ -37,7 +37,7 @@ export function coverageFindings(coverage: Coverage): readonly Draft[] {
   ];
 }
 
-/** Members without any word about the certificate that each of their kind has. */
+/** Members without any observation of a certificate that every such member has. */
 function endsUnknown({ provider, observations, certificates }: Coverage): readonly Draft[] {
   const known = new Set<string>();
   for (const { what, said, member } of certificates) {
@@ -96,7 +96,10 @@ function fewerThanWanted({ observations }: Coverage): readonly Draft[] {
   });
 }
 
-/** The control plane of a cluster of EKS Anywhere is on Machines, in the namespace of the others; its Nodes do not stand for them. */
+/**
+ * The control plane of an EKS Anywhere cluster is on Machines in the same namespace as the others; its Nodes do not
+ * replace them.
+ */
 function withoutControlPlane({ provider, observations }: Coverage): readonly Draft[] {
   const machines = observations.filter((seen) => seen.kind === 'member').filter(({ source }) => source === 'machines');
   if (provider === 'eks' || machines.length === 0 || machines.some(({ role }) => role === 'control-plane')) return [];
@@ -116,7 +119,7 @@ function namesOfGroups(groups: readonly GroupObservation[]): readonly string[] {
   return groups.map(({ name }) => name).toSorted(compare);
 }
 
-/** A machine and its Node are two members: the list that has more of them counts. */
+/** A machine and its Node are two members: the longer list counts. */
 function countOf(role: MemberRole, observations: readonly Observation[]): number {
   const members = observations.filter((observation) => observation.kind === 'member' && observation.role === role);
   return [...Map.groupBy(members, ({ source }) => source).values()].reduce(
@@ -125,7 +128,7 @@ function countOf(role: MemberRole, observations: readonly Observation[]): number
   );
 }
 
-/** Members that were there in the audit before and are not now, without a new one in their place; told for a day. */
+/** Members of the previous audit that are missing now, without a replacement; reported for a day. */
 function fewerThanBefore({ observations, before, read, now }: Coverage): readonly Draft[] {
   const members = observations.filter((observation) => observation.kind === 'member');
   return COUNTED_ROLES.flatMap((role): readonly Draft[] => {
@@ -146,7 +149,7 @@ function fewerThanBefore({ observations, before, read, now }: Coverage): readonl
       told === undefined || isReplaced || (now - since > SHRUNK_MS && listed)
         ? []
         : (told.places ?? []).filter((name) => !present.has(name));
-    // The machine too many of a rollout goes when its successor has been there for long.
+    // The surplus machine of a rollout disappears long after its successor appeared.
     if (isAsWanted(role, observations)) return [];
     const missing = [...new Set([...(gone.length > added.length ? gone : []), ...still])].toSorted(compare);
     if (missing.length === 0) return [];
@@ -174,7 +177,7 @@ function titleOf(role: MemberRole): string {
   return role === 'control-plane' ? 'control plane' : role;
 }
 
-/** What this audit cannot know, in one finding: an answer without it would look complete. */
+/** One finding for what this audit cannot see: without it, the result would look complete. */
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
   if (!observations.some(tellsOfCluster)) return [];
   const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
@@ -194,7 +197,7 @@ function notVisible({ provider, observations, certificates }: Coverage): readonl
   return [{ code: 'NotVisible', severity: 'info', object: 'what cannot be seen', places, message: parts.join('; ') }];
 }
 
-/** Of a few endpoints alone nothing follows: what was not seen there was not looked for. */
+/** A few endpoints alone prove nothing about the cluster: nothing else was read. */
 function tellsOfCluster(observation: Observation): boolean {
   if (observation.kind === 'unread') return observation.where === undefined;
   return observation.kind === 'read' || observation.kind === 'off' || observation.kind === 'member';

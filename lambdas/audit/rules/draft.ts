@@ -2,7 +2,7 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { CommandWords } from '../commands.ts';
 
-/** A finding before it is told since when it is one, and what to do. */
+/** A finding before its start, command and runbook are added. */
 export type Draft = Pick<ExpiryFinding, 'code' | 'severity' | 'object' | 'message'> & {
   readonly what?: CertificateClass | undefined;
   readonly places?: readonly string[];
@@ -10,8 +10,8 @@ export type Draft = Pick<ExpiryFinding, 'code' | 'severity' | 'object' | 'messag
   /** Milliseconds since the epoch. */
   readonly lastSeen?: number | undefined;
   readonly renewedBy?: string | undefined;
-  /** For its command. */
+  /** Input of its command. */
   readonly words?: CommandWords;
-  /** Overrides what the audits of before say of its beginning: RFC 3339. */
+  /** Its start, if known: RFC 3339. An earlier start in the previous audit wins. */
   readonly since?: string;
 };

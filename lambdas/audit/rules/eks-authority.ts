@@ -3,7 +3,7 @@ import { DAY_MS } from '../../time.ts';
 import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
-/** EKS warns that long before it activates a successor. */
+/** EKS warns this long before it activates a successor. */
 const URGENT_MS = 60 * DAY_MS;
 
 /** Whether the Nodes of an EKS cluster are ready for the successor of its CA. */
@@ -41,7 +41,7 @@ function untrusted(
       (member) =>
         member.source === 'nodes' &&
         member.role === 'worker' &&
-        // EKS replaces these by itself.
+        // EKS replaces these automatically.
         member.kindOfNode !== 'fargate' &&
         member.kindOfNode !== 'auto-mode' &&
         older(member),

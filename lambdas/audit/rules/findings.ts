@@ -9,18 +9,18 @@ import { compare, isoOf, timeOf } from '../../words.ts';
 import { COMMANDS } from '../commands.ts';
 import type { Draft } from './draft.ts';
 
-/** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
+/** Bytes of the JSON of all findings; ordinary ones have under 800. */
 const MAX_BYTES = 12 * 1024 * 1024;
 const MAX_PLACES = 20;
 /** Characters. */
 const LIMITS = { object: 300, place: 200, message: 600, renewedBy: 200 };
 
-/** The same trouble under a stronger name: its beginning is that of the weaker. */
+/** Stronger findings that began as weaker ones, and keep their start. */
 const BEGAN_AS: Readonly<Partial<Record<FindingCode, readonly FindingCode[]>>> = {
   SourceLost: ['SourceUnread', 'Unreachable'],
 };
 
-/** Adds what all findings have, bounds them, and sorts them by urgency. */
+/** Completes drafts to findings, limits their number and size, and sorts them by urgency. */
 export function* findingsOf(
   { id, provider, name = id }: { readonly id: string; readonly provider: Provider; readonly name?: string },
   drafts: readonly Draft[],
@@ -44,7 +44,7 @@ export function* findingsOf(
     if (other === undefined || byUrgency(draft, other) < 0) found.set(key, draft);
   });
   const sorted = yield* sortInSteps([...found.values()], byUrgency);
-  // No others can be shown, and to make a finding is most of the work.
+  // Only these can be shown, and building a finding is most of the work.
   const { theirs, own } = yield* firstByTurns(sorted, MAX_FINDINGS);
   const first = new Set([...theirs, ...own]);
   const candidates = sorted.filter((draft) => first.has(draft));
@@ -57,7 +57,7 @@ export function* findingsOf(
   return yield* sortInSteps([...kept, made(tooMany(left))], byUrgency);
 }
 
-/** What a list has room for. */
+/** The limits of a list. */
 export interface Room {
   readonly most: number;
   /** Of JSON. */
@@ -65,10 +65,11 @@ export interface Room {
 }
 
 /**
- * As many as there is room for, and at least one of the cluster itself if there is any. Those about workloads, of which a tenant can make as many as
- * it likes, take at most half of what the others need. Of each severity every kind has a turn before any has another: many of one kind hide none of another. Pure.
+ * As many findings as there is room for, and at least one of the cluster itself if there is any. Findings about
+ * workloads, which a tenant can multiply, get at most half of the room if the others need it. Within a severity, every
+ * kind has a turn before any has another: many of one kind hide none of another. Pure.
  *
- * @param sorted by urgency, as is what is returned
+ * @param sorted by urgency, like the result
  */
 export function mostUrgent<T extends KeptFinding>(sorted: readonly T[], room: Room): readonly T[] {
   return finished(mostUrgentInSteps(sorted, room));
@@ -87,7 +88,7 @@ function* mostUrgentInSteps<T extends KeptFinding>(sorted: readonly T[], room: R
 /**
  * The first one of each kind, then the second, and so on; the worst severity first.
  *
- * @param most of those about workloads, and of the others
+ * @param most findings about workloads, and most of the others
  */
 function* firstByTurns<T extends Urgency>(
   sorted: readonly T[],
@@ -117,7 +118,7 @@ function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
   return what !== undefined && CERTIFICATE_CLASSES[what].layer === 'workload';
 }
 
-/** The first ones, `least` of them whatever their size. */
+/** The first ones that fit; at least `least`, whatever their size. */
 function fitting<T extends KeptFinding>(
   findings: readonly T[],
   { most, bytes }: Room,
@@ -182,7 +183,7 @@ function tooMany(left: readonly Draft[]): Draft {
   };
 }
 
-/** What everything in the cluster needs comes first, what a workload has last; what is about no certificate is in between. */
+/** Layers that the whole cluster needs come first, workloads last; findings without a certificate are in between. */
 const LAYERS: readonly (Layer | undefined)[] = [
   'control plane',
   'etcd',
@@ -199,7 +200,7 @@ function rankOf({ what }: Pick<Draft, 'what'>): number {
 
 type Urgency = Pick<Draft, 'code' | 'severity' | 'object' | 'message' | 'what' | 'due'>;
 
-/** The worst first, of these what most depends on, and then what bites first: what has no date bites now. */
+/** The worst first, then by layer, then by due date: a finding without one is due now. */
 export function byUrgency(a: Urgency, b: Urgency): number {
   return (
     SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||

@@ -1,9 +1,9 @@
 import { compare } from '../../words.ts';
 
-/** Names of a part of the row. */
+/** Names returned for a range. */
 export const SHOWN = 3;
 
-/** Named things in a row of places: how many are in a part of the row, and their first names. To add one and to ask take the logarithm of the row. */
+/** Counts named items in a range of places, with their first names. Adding and querying take logarithmic time. */
 export class FirstInRange {
   readonly #length: number;
   /** A segment tree: the node of place `i` is `length + i`, and the parent of node `n` is `n / 2`. */
@@ -22,7 +22,7 @@ export class FirstInRange {
     }
   }
 
-  /** @param to the first place that is not asked for */
+  /** @param to exclusive */
   within(from: number, to: number): { readonly count: number; readonly names: readonly string[] } {
     let count = 0;
     let names: readonly string[] = [];

@@ -4,8 +4,9 @@ import { isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 
 /**
- * Bounds each end that is only inferred. It follows from the age of a Machine, and `clusterctl move` and a restore from a backup make Machines anew: so it is never later than
- * the creation of the Node of that machine allows, nor than what is known of any certificate that was made on it in the same run. Pure.
+ * Bounds each inferred end. It follows from the age of a Machine, and `clusterctl move` or a restore from a backup
+ * creates Machines again. So it is never later than the creation of the machine's Node allows, nor than the known end
+ * of any certificate made on it in the same run. Pure.
  *
  * @param nodes the Node of each member, by its names
  */
@@ -32,7 +33,7 @@ export function withinEvidence(
   return certificates.map((certificate) => {
     const { best, what, member } = certificate;
     if (best.basis !== 'inference') return certificate;
-    // Made at the end of a rollout of etcd: not before the oldest of its machines.
+    // Made at the end of an etcd rollout: not before its oldest machine.
     if (what === 'apiserver-etcd-client' && member === undefined) return bounded(certificate, undefined, ofEtcd);
     if (member === undefined || !CERTIFICATE_CLASSES[what].ofOneRun) return certificate;
     const end = seen.get(member);
@@ -44,7 +45,7 @@ export function withinEvidence(
 function bounded(certificate: KnownCertificate, since: number | undefined, ends: readonly number[]): KnownCertificate {
   const { best, notAfter } = certificate;
   const notBefore = timeOf(best.notBefore);
-  // What someone wrote down has no beginning here, and is bounded as any other.
+  // An end from an annotation has no beginning; it is bounded like any other.
   const byNode = notBefore === undefined || since === undefined ? notAfter : notAfter + (since - notBefore);
   const end = Math.min(notAfter, byNode, ...ends);
   const atMost = notBefore !== undefined && since === undefined && ends.length === 0;
@@ -58,7 +59,7 @@ function bounded(certificate: KnownCertificate, since: number | undefined, ends:
   };
 }
 
-/** By member: the earliest end that anything but an inference says of a certificate of its run. */
+/** By member, the earliest end of a certificate of its run that is not inferred. */
 function earliestEnds(certificates: readonly KnownCertificate[]): ReadonlyMap<string, number> {
   return earliest(
     certificates.flatMap(({ what, member, said }) =>

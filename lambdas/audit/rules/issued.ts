@@ -11,7 +11,7 @@ import { compare, counted, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 
-/** What is told of a verdict; of the others nothing. */
+/** The finding for each verdict; the others have none. */
 const TOLD: Readonly<
   Partial<Record<IssuedVerdict, { readonly code: FindingCode; readonly severity: Severity; readonly words: string }>>
 > = {
@@ -20,24 +20,24 @@ const TOLD: Readonly<
   'no-longer-proven': { code: 'IssuedUnproven', severity: 'info', words: 'was proven, and is no longer' },
 };
 
-/** Who was given another's name is worth knowing for a while, also where the certificate ends within minutes. */
+/** A certificate with another's name is reported this long after it expires, even if it lived only minutes. */
 const FORGET_AFTER_MS = 7 * DAY_MS;
 
-/** Until then evidence may be read again. */
+/** Until then, evidence may become readable again. */
 const UNJUDGED_MS = DAY_MS;
 
 /** A certificate, or one that cannot be read. */
 type Said = CertificateObservation | UnreadObservation;
 
-/** A certificate that was issued to a node, by whoever saw it. */
+/** A certificate issued to a node, from all sources that saw it. */
 export interface IssuedCertificate<T extends Said = Said> {
-  /** The worst that is said of it. */
+  /** The observation with the worst verdict. */
   readonly worst: T & Required<Pick<T, 'issued'>>;
-  /** Reason of the approval, where its request was seen. */
+  /** Reason of the approval, if its request was seen. */
   readonly approvedBy: string | undefined;
 }
 
-/** Each kubelet serving certificate of which something was said, once. Pure. */
+/** Each kubelet serving certificate with a verdict, once. Pure. */
 export function issuedCertificates<T extends Said>(said: readonly T[]): readonly IssuedCertificate<T>[] {
   const judged = said.filter((one): one is IssuedCertificate<T>['worst'] => one.issued !== undefined);
   return [...Map.groupBy(judged, keyOf).values()].map((same) => ({
@@ -46,15 +46,15 @@ export function issuedCertificates<T extends Said>(said: readonly T[]): readonly
   }));
 }
 
-/** What cannot be read of one node for one reason counts as one. */
+/** Unreadable certificates of one node for one reason count as one. */
 function keyOf(said: Said): string {
   if (said.kind === 'certificate') return said.fingerprint ?? said.where;
   return `${said.member ?? said.where}\n${said.problem}`;
 }
 
 /**
- * One finding for each certificate that names what is not its node's, called after the certificate: its node may have several. Of those that cannot be read, one
- * for each node and reason. Pure.
+ * One finding for each certificate with names that are not proven to be its node's. Its object includes the
+ * fingerprint, as a node may have several. Unreadable ones have one finding for each node and reason. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -66,7 +66,7 @@ export function issuedFindings(
   const read = certificates.flatMap(({ object, member, said }) =>
     issuedCertificates(said).flatMap((certificate) => {
       const { notBefore, notAfter, commonName, fingerprint = '' } = certificate.worst;
-      // Who asked is no node: only the certificate names one.
+      // The requester is not a node: only the certificate names one.
       const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
       const since = timeOf(notBefore) === undefined ? '' : `, issued ${notBefore?.slice(0, 10)}`;
       const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since: `${named}${since}` };
@@ -119,7 +119,8 @@ function draftOf(
 }
 
 /**
- * Says that certificates have been unknown for over a day because evidence could not be read. What no evidence can tell is not among them. Pure.
+ * Reports certificates that have been unknown for over a day because evidence could not be read, not those that no
+ * evidence can prove. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -148,7 +149,7 @@ export function unjudgedFindings(certificates: readonly KnownCertificate[], now:
   ];
 }
 
-/** Whoever was heard first. */
+/** Independent of the order of observations. */
 function worseFirst(a: Said, b: Said): number {
   return rankOf(a) - rankOf(b) || compare(a.where ?? '', b.where ?? '');
 }

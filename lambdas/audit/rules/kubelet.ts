@@ -4,12 +4,15 @@ import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 import { lengthOf } from './thresholds.ts';
 
-/** A kubelet does not renew before that (client-go, certificate manager), so until then what failed was mended. */
+/**
+ * Share of the lifetime before which a kubelet does not renew (client-go, certificate manager): with a fresher
+ * certificate, earlier errors are resolved.
+ */
 const RENEWS_FROM = 0.7;
-/** Between 70 % and 90 %, and a little beyond: a request waits, and addresses of a node change. */
+/** Kubelets renew between 70 % and 90 % of the lifetime; the margin covers pending requests and changed addresses. */
 const USUAL = { from: 0.6, to: 0.95 };
 
-/** What kubelets say of their own renewals. */
+/** Findings from what kubelets report about their renewals. */
 export function kubeletFindings(
   observations: readonly Observation[],
   certificates: readonly KnownCertificate[],
@@ -47,7 +50,7 @@ export function kubeletFindings(
   });
 }
 
-/** What it replaced had the life of one that is known, or nobody can tell: that of before is gone. */
+/** Assumes that the replaced certificates, which are gone, lived as long as a known one. */
 function rotationFindings(
   { node, rotations }: RenewalObservation,
   certificate: KnownCertificate | undefined,
@@ -70,7 +73,7 @@ function rotationFindings(
   ];
 }
 
-/** A minute: EKS and kubelets bear no more. */
+/** EKS and kubelets tolerate at most this. Milliseconds. */
 const SKEW_MS = 60_000;
 
 export function clockFindings(observations: readonly Observation[]): readonly Draft[] {

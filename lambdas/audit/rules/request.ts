@@ -8,11 +8,11 @@ import type { Draft } from './draft.ts';
 const PENDING_MS = 15 * MINUTE_MS;
 /** A signer takes seconds. */
 const ISSUE_MS = 10 * MINUTE_MS;
-/** A signer dates back what it signs by that. */
+/** Signers backdate certificates by this. */
 const BACKDATED_MS = 5 * MINUTE_MS;
 const MANY_NOT_ISSUED = 100;
 const MANY_DENIED = 3;
-/** An undecided kubelet asks 4 times an hour, a denied one 112 times. */
+/** A kubelet with a pending request asks 4 times an hour, a denied one 112 times. */
 const STORM = { warning: 20, critical: 100, total: 10_000 };
 /** All further requesters together. */
 const OTHERS = '*';
@@ -22,7 +22,7 @@ const KUBELET_SIGNERS: Readonly<Record<string, 'kubelet-serving' | 'kubelet-clie
   'kubernetes.io/kube-apiserver-client-kubelet': 'kubelet-client',
 };
 
-/** CertificateSigningRequests that wait, were refused, or are too many. */
+/** Findings about CertificateSigningRequests that are pending, not issued, failed, denied, or too many. */
 export function requestFindings(
   observations: readonly Observation[],
   certificates: readonly KnownCertificate[],
@@ -36,7 +36,7 @@ export function requestFindings(
       timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY,
     ]),
   );
-  // A kubelet that has a newer certificate left its older requests behind.
+  // A kubelet with a newer certificate has abandoned its older requests.
   const isLeftBehind = ({ signer, requester, newestAt }: RequestsObservation): boolean => {
     const what = Object.hasOwn(KUBELET_SIGNERS, signer) ? KUBELET_SIGNERS[signer] : undefined;
     const since = began.get(`${what} ${requester.replace(/^system:node:/, '')}`);

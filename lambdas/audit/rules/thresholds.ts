@@ -7,7 +7,7 @@ import {
 } from '../../tables/certificate-classes.ts';
 import { DAY_MS } from '../../time.ts';
 
-/** By class; a class that is not named has `default`. */
+/** Thresholds by class; other classes have `default`. */
 export interface Thresholds {
   readonly default: ClassThresholds;
   readonly classes: Readonly<Partial<Record<CertificateClass, ClassThresholds>>>;
@@ -22,17 +22,17 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   ),
 };
 
-/** Since when a certificate lives, where that is known, and when it ends. Milliseconds since the epoch. */
+/** Start, if known, and end of a certificate. Milliseconds since the epoch. */
 export interface Life {
   readonly notBefore?: number | undefined;
   readonly notAfter: number;
 }
 
-/** Of kubeadm, etcdadm and kube-controller-manager, and of the authorities that they make. */
+/** Defaults of kubeadm, etcdadm and kube-controller-manager, and of the CAs that they make. */
 const USUAL_LIFE_MS = 365 * DAY_MS;
 const USUAL_AUTHORITY_LIFE_MS = 3650 * DAY_MS;
 
-/** From beginning to end; that of its class where the beginning is not known. */
+/** Length of a life; the usual one of its class if the start is unknown. Milliseconds. */
 export function lengthOf({ notBefore, notAfter }: Life, what: CertificateClass): number {
   const length = notBefore === undefined ? 0 : notAfter - notBefore;
   if (length > 0) return length;
@@ -40,8 +40,8 @@ export function lengthOf({ notBefore, notAfter }: Life, what: CertificateClass):
 }
 
 /**
- * Whether so little of a life is left; undefined while enough is. Where the beginning is not known the usual life of the class counts: a finding that
- * comes early for a shorter life is better than none.
+ * The severity of the time left; undefined while enough is left. If the start is unknown, the usual life of the class
+ * counts: for a shorter life, an early finding is better than none.
  */
 export function expirySeverity(
   life: Life,
@@ -58,7 +58,7 @@ export function expirySeverity(
 }
 
 /**
- * Less than this is a finding.
+ * Less time left than this is a finding.
  *
  * @param length of the whole life, milliseconds
  * @param needsPeople the floor counts in full, however short the life is

@@ -10,25 +10,25 @@ import { type KnownObservations, placesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
 
-/** Until then it is a disturbance; after that nobody knows the cluster any more. */
+/** A shorter failure is a disturbance; after this, the state of the cluster is unknown. Milliseconds. */
 const LOST_MS = DAY_MS;
 
 export interface Unknown {
   readonly known: KnownObservations;
   readonly certificates: readonly KnownCertificate[];
-  /** Those of the audit before. */
+  /** Findings of the previous audit. */
   readonly findings: readonly ExpiryFinding[];
   readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What could not be looked at: never silent, and worse after a day. */
+/** Findings about what could not be read: never silent, and worse after a day. */
 export function unreadFindings(unknown: Unknown): readonly Draft[] {
   return [...unreadSources(unknown), ...unreadPlaces(unknown)];
 }
 
-/** Sources that failed as a whole, and those that nobody looked at now although they said something before. */
+/** Sources that failed completely, and those with earlier observations that were not read now. */
 function unreadSources(unknown: Unknown): readonly Draft[] {
   const { known, findings, now } = unknown;
   const failures = new Map<SourceId, UnreadObservation>();
@@ -41,7 +41,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     } else if (!known.kept.has(observation)) looked.add(source);
   }
   const keptOf = Map.groupBy(known.kept, ({ source }) => source);
-  // A clock is read on the way: that nothing answered has been said by then.
+  // The clock is read from other answers: if there were none, other findings say so.
   const silent = [...keptOf.keys()].filter(
     (source) => source !== 'clock' && !looked.has(source) && !failures.has(source),
   );
@@ -73,7 +73,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
 }
 
 function lastSeenOf(source: SourceId, kept: readonly Observation[]): number | undefined {
-  // What is remembered is old although its source is read.
+  // Remembered observations are old even if their source was read.
   if (REMEMBERED_SOURCES.has(source)) return undefined;
   let last: number | undefined;
   for (const { kind, observedAt } of kept) {
@@ -83,7 +83,7 @@ function lastSeenOf(source: SourceId, kept: readonly Observation[]): number | un
   return last;
 }
 
-/** Since when a source is a finding; the last audit knows. */
+/** Since when a source is a finding, according to the previous audit. */
 function beginningOf(findings: readonly ExpiryFinding[], object: string): number | undefined {
   const before = findings.find(
     (finding) => finding.object === object && (finding.code === 'SourceUnread' || finding.code === 'SourceLost'),
@@ -91,18 +91,18 @@ function beginningOf(findings: readonly ExpiryFinding[], object: string): number
   return timeOf(before?.since);
 }
 
-/** One finding for each source and what it looks for there: a network that is cut is one trouble, not thousands. */
+/** One finding for each source, class and kind of problem: a broken network is one problem, not thousands. */
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
-  // The place itself, and only where nothing was seen there what else its machine showed.
+  // The place itself; only if nothing was seen there, what else its machine showed.
   const seen = (place: UnreadObservation): number | undefined => {
     const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
     return exact ?? greatest(others.filter((at) => at !== undefined));
   };
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
-    // What was issued is told by its verdict.
+    // Verdicts report issued certificates.
     .filter(
       (place) =>
         place.where !== undefined && place.issued === undefined && (place.usual !== true || seen(place) !== undefined),
@@ -139,7 +139,7 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
   });
 }
 
-/** A machine may have answered at another address than the one that is looked at now. */
+/** A machine may have answered at another address than the current one. */
 function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
   return placesOf(observation).map((place) => `${observation.source}\n${place}`);
 }
@@ -148,7 +148,7 @@ function greatest(numbers: readonly number[]): number | undefined {
   return numbers.reduce<number | undefined>((most, number) => Math.max(most ?? number, number), undefined);
 }
 
-/** When each place that cannot be looked at now was seen for the last time. */
+/** When each unread place was last seen. */
 function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number> {
   const seenAt = new Map<string, number>();
   for (const observation of kept) {
@@ -180,7 +180,7 @@ function storyOf(
   return `${wheres.length} places${thing} ${verb[1]}: ${firstOf(wheres)} (${firstOf(problems)})`;
 }
 
-/** Whether a certificate of which only these tell ends soon, or did. */
+/** Whether a certificate known only from these expires soon, or has expired. */
 function bites({ certificates, thresholds, now }: Unknown, only: (said: CertificateObservation) => boolean): boolean {
   return certificates.some(
     ({ said, lives, what }) =>

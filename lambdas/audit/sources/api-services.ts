@@ -6,7 +6,7 @@ import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
-/** What kube-apiserver verifies aggregated API servers with. */
+/** CA bundles with which kube-apiserver verifies aggregated API servers. */
 export const apiServices: AuditSource = {
   id: 'api-services',
   stage: 'second',

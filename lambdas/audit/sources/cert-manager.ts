@@ -12,7 +12,7 @@ import { cutShort, readList } from '../read-list.ts';
 const MOST = 10_000;
 const what = 'cert-manager';
 
-/** What cert-manager says of its Certificates, where the cluster has it. The certificates themselves are in Secrets. */
+/** The status of cert-manager's Certificates, if the cluster has it. The certificates themselves are in Secrets. */
 export const certManager: AuditSource = {
   id: 'cert-manager',
   stage: 'second',

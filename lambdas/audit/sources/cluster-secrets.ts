@@ -21,12 +21,12 @@ const SECRETS: readonly (readonly [ClusterApiSecret, CertificateClass])[] = [
   ['aws-iam-authenticator-ca', 'aws-iam-authenticator-ca'],
 ];
 
-/** What is wrong with one Secret alone; anything else is wrong with the cluster or the way to it. */
+/** Problems of a single Secret; any other is a problem of the cluster or the connection. */
 const OF_ONE_SECRET: ReadonlySet<KubernetesErrorKind> = new Set(['forbidden', 'invalid', 'too-large']);
 
 /**
- * The Secrets that Cluster API and EKS Anywhere keep for the cluster, each by its name. Private keys are in the same answers, so it takes an
- * opt-in, and nothing but certificates is kept. Not every cluster has each of them.
+ * The Secrets that Cluster API and EKS Anywhere keep for the cluster, each read by name. The answers contain private
+ * keys, so this is opt-in, and only certificates are kept. Not every cluster has each of them.
  */
 export const clusterSecrets: AuditSource = {
   id: 'cluster-secrets',

@@ -6,7 +6,10 @@ import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
-/** What kube-apiserver verifies conversion webhooks with: when one of these ends, no object of its kind can be read. */
+/**
+ * CA bundles with which kube-apiserver verifies conversion webhooks: when one expires, no object of its kind can be
+ * read.
+ */
 export const crdConversions: AuditSource = {
   id: 'crd-conversions',
   stage: 'second',

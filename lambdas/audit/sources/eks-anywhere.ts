@@ -15,7 +15,7 @@ import { machineMembers, memberName } from '../machine-name.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
-/** More than one Cluster of a name is a mistake, and named in a message. */
+/** Several Clusters of one name are a mistake, which a message names. */
 const MAX_CLUSTERS = 10;
 /** A hundred years. */
 const MAX_DAYS = 36_525;
@@ -27,8 +27,9 @@ const SCANNED = {
 } as const;
 
 /**
- * The owner's Cluster of EKS Anywhere: in how many days it last found the certificates of its machines to end. It dials the ExternalIP of each and leaves out
- * machines that it could not reach, so one that has such an address and is missing is told as such.
+ * The owner's EKS Anywhere Cluster, whose status says in how many days the certificates of its machines expire. Its
+ * scanner dials the ExternalIP of each machine and omits those that it cannot reach, so a machine with such an address
+ * that is missing is reported.
  *
  * Source: EKS Anywhere, pkg/certificates/scanner.go; since 0.23.
  */
@@ -60,7 +61,7 @@ export const eksAnywhere: AuditSource = {
   },
 };
 
-/** What the owner's Cluster says is not known, so what it said before still holds. */
+/** The status is unknown, so what it said earlier still holds. */
 function leftOut(told: Omit<Observing, 'now'>, { kind, object, message, remedy }: Problem): Observation {
   return { kind: 'unread', ...told, problem: kind, message: `${object}: ${message}`, remedy };
 }
@@ -74,7 +75,7 @@ interface Observing {
 
 type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan };
 
-/** What one Cluster says, and does not say, of each machine. */
+/** What the status of a Cluster says, or omits, about each machine. */
 function scanned(
   cluster: ScannedCluster,
   machines: ReadonlyMap<string, Scanned>,
@@ -113,7 +114,7 @@ function missing(name: string, port: number) {
 
 type Scanned = (typeof SCANNED)[keyof typeof SCANNED] & { readonly member: MemberObservation };
 
-/** By the name of the Machine, which is all that the status says. */
+/** By the name of the Machine, the only key in the status. */
 function scannedMachines(members: readonly MemberObservation[]): ReadonlyMap<string, Scanned> {
   return new Map(
     [...machineMembers(members)].flatMap(([id, member]) => {
@@ -129,8 +130,8 @@ function isDays(value: unknown): value is number {
 }
 
 /**
- * When the days were counted, at the latest. The status does not say; but they change every day, so it was not after the newest write of the status, and
- * a Cluster that is not ready is not scanned.
+ * The latest time at which the days were counted. The status does not say, but they change every day, so it was not
+ * after the newest write of the status; and a Cluster that is not ready is not scanned.
  *
  * @param now milliseconds since the epoch, as what is returned
  */

@@ -6,7 +6,7 @@ import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
-/** The certificate authorities of an EKS cluster: which signs, which is to follow, and when EKS activates that by itself. */
+/** The CAs of an EKS cluster: which one signs, which one follows, and when EKS activates it automatically. */
 export const eksAuthorities: AuditSource = {
   id: 'eks-authorities',
   stage: 'second',

@@ -2,7 +2,7 @@ import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 
-/** The authorities that EKS gives out for clients of the cluster: one, or two while they are rotated. */
+/** The CAs that EKS publishes for clients of the cluster: one, or two during a rotation. */
 export const eksCluster: AuditSource = {
   id: 'eks-cluster',
   stage: 'first',

@@ -2,7 +2,10 @@ import { printable } from '../../printable.ts';
 import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 
-/** Managed node groups: what a person updates so that its nodes trust another authority. How old the nodes are, the Nodes say. */
+/**
+ * Managed node groups, which a person updates so that their nodes trust another CA. The Nodes show how old the nodes
+ * are.
+ */
 export const eksNodegroups: AuditSource = {
   id: 'eks-nodegroups',
   stage: 'second',

@@ -11,11 +11,12 @@ import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
-/** Far above the machines of any control plane. */
+/** Far more than any control plane has machines. */
 const MAX_CONFIGS = 1_000;
 
 /**
- * KubeadmConfigs: where the control plane provider wrote down, once, when the kube-apiserver certificate of the machine ends.
+ * KubeadmConfigs, in which the control plane provider recorded once when the kube-apiserver certificate of the machine
+ * expires.
  *
  * Source: Cluster API, `reconcileCertificateExpiries`.
  */
@@ -37,7 +38,7 @@ export const kubeadmConfigs: AuditSource = {
       if (expiry == null) return 'more';
       const owner = machineOf(config);
       const machine = owner === undefined ? undefined : machines.get(owner);
-      // Its Machine is gone, or on its way out.
+      // Its Machine is gone, or being deleted.
       if (owner !== undefined && machine === undefined && machines.size > 0) return 'more';
       const sighting = {
         ...told,

@@ -10,17 +10,17 @@ import { unreadBecause } from '../unread.ts';
 
 const AT_ONCE = 16;
 const NODE_TIMEOUT_MS = 5_000;
-/** When it was read is only known to this. */
+/** Precision of the time at which the kubelet was read. */
 const PRECISION_MS = 60_000;
-/** Seconds. No certificate lives longer than to the year 9999. */
+/** No certificate outlives the year 9999. Seconds. */
 const MAX_TTL = 8_000 * 366 * 86_400;
 
-/** A kubelet that tries every second needs thirty years for so many. */
+/** A kubelet that tries every second needs thirty years for as many. */
 const MAX_ERRORS = 1_000_000_000;
 
 /**
- * Gauge in seconds, counter, and histogram in seconds; none has labels, but for the bounds of the histogram. Source: pkg/kubelet/certificate/kubelet.go and
- * cmd/kubelet/app/server.go of Kubernetes 1.36.
+ * A gauge in seconds, a counter, and a histogram in seconds; only the bounds of the histogram have labels. Source:
+ * pkg/kubelet/certificate/kubelet.go and cmd/kubelet/app/server.go of Kubernetes 1.36.
  */
 const METRICS = [
   {
@@ -37,7 +37,10 @@ const METRICS = [
   },
 ] as const;
 
-/** What each kubelet says of its own certificates. The right to ask for that is the right to do anything on a node, so it is opt-in. */
+/**
+ * What each kubelet reports about its certificates. The permission to read this allows anything on a node, so it is
+ * opt-in.
+ */
 export const kubeletMetrics: AuditSource = {
   id: 'kubelet-metrics',
   stage: 'second',
@@ -53,7 +56,7 @@ export const kubeletMetrics: AuditSource = {
   },
 };
 
-/** Nobody can ask the kubelets of Fargate. */
+/** The kubelets of Fargate cannot be read. */
 function kubeletsOf({ members }: AuditContext): readonly string[] {
   const fargate = new Set(members.flatMap(({ kindOfNode, node }) => (kindOfNode === 'fargate' && node ? [node] : [])));
   const nodes = members.flatMap(({ role, node }) =>
@@ -62,7 +65,7 @@ function kubeletsOf({ members }: AuditContext): readonly string[] {
   return [...new Set(nodes)];
 }
 
-/** One for all of them: each was as well as the others. */
+/** One for all of them: which kubelets were not read is chance. */
 function late(asked: number, all: number, { now }: AuditContext): Observation {
   return {
     kind: 'unread',
@@ -74,11 +77,11 @@ function late(asked: number, all: number, { now }: AuditContext): Observation {
   };
 }
 
-/** `late` when the time of the source was over before it answered. */
+/** `late` if the source ran out of time before it answered. */
 async function observeKubelet(node: string, context: AuditContext): Promise<readonly Observation[] | 'late'> {
   const { target, now, signal } = context;
   if (signal.aborted) return 'late';
-  // Not AbortSignal.timeout: of hundreds of nodes its timers would live on.
+  // Not AbortSignal.timeout: for hundreds of nodes, its timers would stay alive.
   const tooLate = new AbortController();
   const timer = setTimeout(() => tooLate.abort(), NODE_TIMEOUT_MS);
   try {
@@ -88,7 +91,7 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';
     const told = { source: 'kubelet-metrics' as const, observedAt: new Date(now()).toISOString() };
-    // The kubelet of EKS has no client certificate to be missed.
+    // EKS kubelets have no client certificate.
     const missed = METRICS.filter(({ what }) => what === 'kubelet-serving' || target.cluster.provider !== 'eks');
     return missed.map(({ what }) => unreadBecause({ ...told, where: placeOf(node), what, member: node }, error));
   } finally {
@@ -103,11 +106,11 @@ function said(
   { target, now }: AuditContext,
 ): readonly Observation[] {
   const seconds = metricOf(text, ttl);
-  // Without serverTLSBootstrap, or with a kubelet that is an IAM role, it manages no such certificate.
+  // Without serverTLSBootstrap, or if the kubelet authenticates by IAM, it manages no such certificate.
   if (seconds === undefined) return [];
   const { provider } = target.cluster;
   const none = seconds === Infinity;
-  // It says the same of one that ended and of one it never needed, as with IAM.
+  // It reports the same for an expired certificate and for one that it never needed, as with IAM.
   if (none && what === 'kubelet-client' && provider === 'eks') return [];
   const at = now();
   const told = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
@@ -154,8 +157,8 @@ function said(
 }
 
 /**
- * Of the histogram only what is exact: most of its bounds are months apart. Observed is how long ago the life of the replaced certificate began. Source:
- * rotateCerts of client-go, util/certificate.
+ * Only the exact parts of the histogram: most of its bounds are months apart. It records the age of each replaced
+ * certificate. Source: rotateCerts of client-go, util/certificate.
  */
 function rotationsOf(text: string, name: string): Pick<RenewalObservation, 'rotations'> {
   const count = metricOf(text, `${name}_count`) ?? 0;
@@ -169,7 +172,9 @@ function placeOf(node: string): string {
   return `metrics of kubelet ${node}`;
 }
 
-/** The value of a metric without labels, in the text format of Prometheus; undefined when it is not there, NaN when it is no number. */
+/**
+ * The value of a metric without labels, in the text format of Prometheus; undefined if missing, NaN if not a number.
+ */
 function metricOf(text: string, name: string): number | undefined {
   const line = text.startsWith(`${name} `) ? 0 : text.indexOf(`\n${name} `) + 1;
   if (line === 0 && !text.startsWith(`${name} `)) return undefined;

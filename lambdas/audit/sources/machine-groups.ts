@@ -12,7 +12,10 @@ import { cutShort, readList } from '../read-list.ts';
 /** A cluster has one. */
 const MAX_GROUPS = 10;
 
-/** The KubeadmControlPlane: how many control plane machines there should be, and whether it replaces them in time by itself. */
+/**
+ * The KubeadmControlPlane: the wanted number of control plane machines, and whether it replaces them automatically in
+ * time.
+ */
 export const kubeadmControlPlane = machineGroups({
   id: 'kubeadm-control-plane',
   listed: 'kubeadmcontrolplanes',
@@ -20,13 +23,16 @@ export const kubeadmControlPlane = machineGroups({
   role: 'control-plane',
   optional: 'own-management',
   isOf: () => true,
-  // The webhook of Cluster API makes it 1 where there is none.
+  // The webhook of Cluster API defaults it to 1.
   wanted: (plane) => field(plane, 'spec', 'replicas') ?? 1,
   isPaused,
   rolloutBeforeDays,
 });
 
-/** The EtcdadmCluster of a cluster of EKS Anywhere with external etcd: how many etcd machines there should be. Most clusters have none. */
+/**
+ * The EtcdadmCluster of an EKS Anywhere cluster with external etcd: the wanted number of etcd machines. Most clusters
+ * have none.
+ */
 export const etcdadmCluster = machineGroups({
   id: 'etcdadm-cluster',
   listed: 'etcdadmclusters',
@@ -50,7 +56,7 @@ interface GroupKind extends Pick<AuditSource, 'optional'> {
   readonly rolloutBeforeDays: (object: unknown) => number | undefined;
 }
 
-/** Objects that keep machines of a cluster. */
+/** A source of objects that manage machines of a cluster. */
 function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind): AuditSource {
   return {
     id,

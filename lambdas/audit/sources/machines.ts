@@ -31,8 +31,8 @@ import { unreadBecause } from '../unread.ts';
 const MAX_MACHINES = 10_000;
 
 /**
- * Cluster API Machines: the members of the cluster, what Cluster API remembers of the kube-apiserver certificate of each, and, as a last resort,
- * what follows from their age. A Machine that is being deleted is no member any more.
+ * Cluster API Machines: the members of the cluster, what Cluster API records about the kube-apiserver certificate of
+ * each and, as a last resort, what follows from their age. A Machine being deleted is no longer a member.
  */
 export const machines: AuditSource = {
   id: 'machines',
@@ -66,7 +66,7 @@ export const machines: AuditSource = {
     const { days: kubeadmDays, problem } = validity;
     const unknownLife =
       problem === undefined || isAbsent(problem, 'kubeadm-control-plane', { remembered }) ? undefined : problem;
-    // Without the end of the list nobody knows whether etcd has machines of its own.
+    // Without the end of the list, it is unknown whether etcd has its own machines.
     const stackedEtcd = !etcdMachines && reading.problem === undefined;
     const observations = [
       ...unreadable,
@@ -96,19 +96,19 @@ interface Member {
   readonly namespace: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** What is said of the end of its certificates; only of the control plane. */
+  /** Recorded expiries of its certificates; only for the control plane. */
   readonly expiries: readonly Expiry[];
-  /** The one that counts. Milliseconds since the epoch. */
+  /** The expiry that counts. Milliseconds since the epoch. */
   readonly expiresAt: number | undefined;
 }
 
 interface Expiry {
   readonly where: string;
-  /** Undefined when there is something else than a time. */
+  /** Undefined if the value is not a time. */
   readonly at: number | undefined;
 }
 
-/** Undefined when it has no name, or nobody knows since when it is there. */
+/** Undefined without a name, a namespace or a creation time. */
 function memberOf(machine: Machine | undefined, endpoint: string | undefined, told: Observing): Member | undefined {
   if (machine?.namespace === undefined || machine.createdAt === undefined) return undefined;
   const { namespace, createdAt, role, node, addresses } = machine;
@@ -123,7 +123,8 @@ function memberOf(machine: Machine | undefined, endpoint: string | undefined, to
       node,
       createdAt: timestamp(createdAt),
       addresses: serverAddresses(addresses, endpoint),
-      // On vSphere and Docker; the providers of bare metal, CloudStack and Nutanix list an InternalIP alone. Source: EKS Anywhere, pkg/certificates/scanner.go.
+      // vSphere and Docker list one; bare metal, CloudStack and Nutanix list only an InternalIP. Source: EKS Anywhere,
+      // pkg/certificates/scanner.go.
       externalIp: addresses.externalIps.length > 0 ? true : undefined,
     },
     namespace,
@@ -144,7 +145,9 @@ function noMachine(object: unknown, told: Observing): Observation {
   };
 }
 
-/** The one that wins first. The status copies the annotation, so that it alone is told where they agree. */
+/**
+ * The one that takes precedence first. The status copies the annotation, so if both agree, only the status is listed.
+ */
 function expiriesOf({ role, expiryAnnotation, certificatesExpiryDate }: Machine, where: string): readonly Expiry[] {
   if (role !== 'control-plane') return [];
   const override = { where: `${where} annotation`, at: timeOf(expiryAnnotation) };
@@ -172,13 +175,13 @@ function expiryObservations({ member, expiries }: Member, provider: Provider, to
 interface Inference {
   readonly stackedEtcd: boolean;
   readonly kubeadmDays: number;
-  /** Why nobody knows how long kubeadm made them live: with its default they could end later than they do. */
+  /** Why the lifetime of kubeadm's certificates is unknown: its default could be longer than the real one. */
   readonly unknownLife: KubernetesError | undefined;
   readonly provider: Provider;
   readonly told: Observing;
 }
 
-/** What kubeadm and etcdadm make on a machine: all of it together, soon after the Machine is created. */
+/** The certificates that kubeadm and etcdadm make on a machine, all together, soon after the Machine is created. */
 function inferredCertificates(machine: Member, inference: Inference): readonly Observation[] {
   const { member, createdAt, expiresAt } = machine;
   const { kubeadmDays, unknownLife, provider, told } = inference;
@@ -209,8 +212,8 @@ function inferredClasses(
 }
 
 /**
- * The client certificate for external etcd is made anew at the end of a rollout of etcd, so at the earliest when the oldest of its machines was. It is
- * in the Secret that cluster-secrets reads, where that may.
+ * The client certificate for external etcd is renewed at the end of an etcd rollout, so not before its oldest machine
+ * was created. It is in the Secret that cluster-secrets reads, if allowed.
  */
 function inferredEtcdClient(
   seen: readonly Member[],

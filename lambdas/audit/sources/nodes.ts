@@ -13,7 +13,7 @@ import { cutShort, readList } from '../read-list.ts';
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_NODES = 20_000;
 
-/** The Nodes of the cluster: who has a kubelet, and so certificates. */
+/** The Nodes of the cluster, which have a kubelet and so certificates. */
 export const nodes: AuditSource = {
   id: 'nodes',
   stage: 'first',
@@ -49,7 +49,10 @@ export const nodes: AuditSource = {
   },
 };
 
-/** A Node as a member of the cluster, or what is wrong with it. Its addresses are what its kubelet says: to look there, not to believe. */
+/**
+ * A Node as a member of the cluster, or what is wrong with it. Its addresses come from its kubelet: they are dialled,
+ * not believed.
+ */
 function memberFromNode(
   object: unknown,
   provider: Provider,
@@ -66,7 +69,7 @@ function memberFromNode(
     node: name,
     createdAt: new Date(createdAt).toISOString(),
     addresses: serverAddresses(addresses),
-    // Elsewhere a kubelet may write such a label, and there is no such thing.
+    // Other providers have no such nodes, but a kubelet may write the label.
     kindOfNode: provider === 'eks' && isSpecial(kind) ? kind : undefined,
   };
 }

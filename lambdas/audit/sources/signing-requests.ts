@@ -6,8 +6,8 @@ import { cutShort, readList } from '../read-list.ts';
 import { countRequests } from '../request-counts.ts';
 
 /**
- * All CertificateSigningRequests: how many of whom are in which state, and the certificates that were issued within the hour. Clusters with half a
- * million of them have been seen; what was counted before the deadline is a lower bound.
+ * All CertificateSigningRequests: counts by requester and state, and the certificates issued within the hour. Clusters
+ * with half a million of them have been seen; what was counted before the deadline is a lower bound.
  */
 export const signingRequests: AuditSource = {
   id: 'signing-requests',
@@ -47,7 +47,9 @@ export const signingRequests: AuditSource = {
   },
 };
 
-/** No API server writes such: any request may be among them, so the list counts as not read, and what was counted before holds. */
+/**
+ * No API server writes these: any request may be among them, so the list counts as not read, and earlier counts hold.
+ */
 function strange(count: number) {
   return {
     problem: 'malformed',
@@ -56,7 +58,7 @@ function strange(count: number) {
   };
 }
 
-/** A user may have such a name, which must not hide the others. */
+/** A user can have such a name, which must not hide the others. */
 function tooLong(count: number) {
   return {
     where: 'CertificateSigningRequests with long names',

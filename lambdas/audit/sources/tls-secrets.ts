@@ -8,7 +8,7 @@ import { cutShort, readList } from '../read-list.ts';
 const MOST = 10_000;
 const what = 'tls-secret';
 
-/** The certificates of Secrets of type `kubernetes.io/tls`. The keys beside them end in the reader of the list. */
+/** The certificates of Secrets of type `kubernetes.io/tls`. The reader of the list drops the keys. */
 export const tlsSecrets: AuditSource = {
   id: 'tls-secrets',
   stage: 'second',

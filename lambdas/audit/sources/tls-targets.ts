@@ -10,16 +10,16 @@ export interface ServerTarget {
   readonly what: CertificateClass;
   readonly member: string;
   readonly port: number;
-  /** The one to use first; at most two. Empty where none is known. */
+  /** At most two, the preferred one first; empty if none is known. */
   readonly addresses: readonly string[];
-  /** kubeadm lets it listen on loopback. */
+  /** kubeadm binds it to loopback. */
   readonly usuallyHidden: boolean;
 }
 
 const MAX_ADDRESSES = 2;
 
 /**
- * The servers that machines and Nodes of a cluster have. A Node and its Machine are one.
+ * The servers on machines and Nodes of a cluster. A Node and its Machine are one.
  *
  * @param now milliseconds since the epoch
  */
@@ -59,13 +59,14 @@ export function serversOf(
         ? [server('kubelet-serving', ports.kubelet)]
         : []),
     ];
-    // A machine that is being made has no address yet; a Node has been there, and so has a machine of etcd, which never becomes one, after a day.
+    // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a
+    // Node, after a day.
     const isBeingMade = !hasNode && entries.every(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
     return addresses.length === 0 && isBeingMade ? [] : servers;
   });
 }
 
-/** Those of the Machine first: the Node's are what its kubelet says. */
+/** Those of the Machine first: the Node's come from its kubelet. */
 function addressesOf(entries: readonly MemberObservation[]): readonly string[] {
   const ordered = [...entries.filter(isMachine), ...entries.filter((entry) => !isMachine(entry))];
   const addresses = ordered.flatMap((entry) => entry.addresses.filter((address) => isIP(address) !== 0));

@@ -21,18 +21,18 @@ import { unreadableBecause } from '../issued-certificates.ts';
 import type { IssuedJudge } from '../issued-judge.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
-/** Half of the time of the source: a second address of a machine has its turn too. */
+/** Short enough for a second address of a machine within the deadline of the source. */
 const HANDSHAKE_MS = 5_000;
-/** Those that hang must not keep the others waiting. */
+/** Servers that hang must not delay the others. */
 const CONCURRENCY = 256;
-/** Twice as many Nodes as Kubernetes supports, and the servers of the control plane. */
+/** Four times the nodes that Kubernetes supports in a cluster, each with a kubelet. */
 const MAX_SERVERS = 20_000;
-/** Signatures verified for each of them, and for all that take more: most take 1, some 2. */
+/** Signatures verified for each server, and in addition for all together: most need 1, some 2. */
 const VERIFICATIONS = { aServer: 2, more: 200 };
 
 const SILENT: ReadonlySet<string> = new Set(['refused', 'unreachable', 'timeout', 'closed', 'aborted']);
 
-/** Handshakes with the API endpoint and, where they can be reached, with all servers of machines and Nodes. */
+/** Handshakes with the API endpoint and, if reachable, with all servers of machines and Nodes. */
 export const tlsSource: AuditSource = {
   id: 'tls',
   stage: 'second',
@@ -50,7 +50,7 @@ export const tlsSource: AuditSource = {
     const [shown, seen, judge] = await Promise.all([
       shakeAll([endpoint], target.workload.addresses ?? 'cluster', context),
       shakeAll(within, machineAddresses(target.workload), context),
-      // It reads evidence: beside the handshakes, which take most of the time of the source.
+      // It reads evidence, concurrent with the handshakes, which take most of the time of the source.
       within.some(({ what }) => what === 'kubelet-serving') ? context.issuedJudge() : undefined,
     ]);
     const observations: Observation[] = [];
@@ -65,7 +65,7 @@ export const tlsSource: AuditSource = {
       observations: [
         ...observations,
         ...(servers.length > MAX_SERVERS ? [tooMany(told, servers.length)] : []),
-        // Not where the endpoint failed: what is off is not missed, and the endpoint is.
+        // Not if the endpoint failed: what is off is not missed, but the endpoint is.
         ...(!target.reach.handshakes && reached
           ? [{ kind: 'off' as const, ...told, why: 'this lane cannot reach machines' }]
           : []),
@@ -80,7 +80,7 @@ type Server = Omit<ServerTarget, 'member'> & Partial<Pick<ServerTarget, 'member'
 
 interface Visit {
   readonly server: Server;
-  /** The address that answered, else the first one. */
+  /** The address that answered, otherwise the first one. */
   readonly host: string | undefined;
   readonly result: HandshakeResult;
 }
@@ -102,7 +102,7 @@ const NO_ADDRESS: HandshakeFailure = {
     'Check status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
 };
 
-/** The first address of every server, then the second one of those that did not answer. */
+/** Dials the first address of every server, then the second one of those that did not answer. */
 async function shakeAll(
   servers: readonly Server[],
   addresses: AddressRule,
@@ -122,7 +122,7 @@ async function shakeAll(
     const results = await handshakes(open, options);
     for (const [at, { index, server, host }] of open.entries()) {
       const result = results[at];
-      // What the first address said is told where the second one says no more.
+      // If the second address fails too, the failure of the first counts.
       if (result !== undefined && (turn === 0 || result.ok)) visits[index] = { server, host, result };
     }
   }
@@ -183,13 +183,16 @@ function observationsOf(
   });
 }
 
-/** etcd demands a client certificate, and hangs up in TLS 1.2 before anything tells that its key was proven. */
+/** etcd demands a client certificate and, in TLS 1.2, hangs up before it has proven its key. */
 function keyProof({ what }: Server, keyProven: true | undefined): Pick<Sighting, 'keyProven'> {
   if (keyProven === undefined && CERTIFICATE_CLASSES[what].layer === 'etcd') return {};
   return { keyProven: keyProven === true };
 }
 
-/** `<host>-ca@<seconds>`: what a kubelet without a certificate calls the authority it makes (client-go, util/cert, GenerateSelfSignedCertKey). */
+/**
+ * `<host>-ca@<seconds>`: the CA that a kubelet without a certificate makes (client-go, util/cert,
+ * GenerateSelfSignedCertKey).
+ */
 const KUBELETS_OWN_CA = /^CN=.+-ca@\d+$/;
 
 function leafSighting(
@@ -197,7 +200,7 @@ function leafSighting(
   sentAlong: readonly Certificate[],
   place: Sighting,
   authorities: readonly Certificate[],
-  /** Absent where the servers before this one took all: it is not told then. */
+  /** Absent if earlier servers used up all verifications: then the issuer stays unknown. */
   made: Verifications | undefined,
 ): Sighting {
   const { what } = place;

@@ -10,12 +10,12 @@ import { type CertificatesAtPlace, certificatesAt } from '../certificates-at.ts'
 import { decodedText } from '../objects.ts';
 import { unreadBecause } from '../unread.ts';
 
-/** An authority in a ConfigMap. */
+/** A CA in a ConfigMap. */
 interface Trusted {
   readonly what: CertificateClass;
   /** Whether it signs what the cluster itself uses. */
   readonly signs: boolean;
-  /** PEM; undefined where the ConfigMap has none, and need not; or why there is none. */
+  /** PEM; undefined if the ConfigMap has none and need not; or why it is missing. */
   readonly read: (data: JsonObject) => string | undefined | { readonly problem: string };
 }
 
@@ -58,7 +58,7 @@ function configMapsOf(clusterCa: CertificateClass): readonly TrustConfigMap[] {
   ];
 }
 
-/** The authorities that a cluster publishes, and the one that certmarshal itself trusts for its API server. */
+/** The CAs that a cluster publishes, and the one that certmarshal itself trusts for its API server. */
 export const trustConfigMaps: AuditSource = {
   id: 'trust-configmaps',
   stage: 'first',
@@ -77,7 +77,7 @@ export const trustConfigMaps: AuditSource = {
     const signers = [...readings.flatMap(({ authorities }) => authorities), ...(own?.certificates ?? [])];
     return {
       observations: [
-        // An API server that answers nothing is one trouble, not three.
+        // An API server that does not answer is one problem, not three.
         ...(failure === undefined
           ? readings.flatMap(({ observations }) => observations)
           : [
@@ -128,7 +128,7 @@ async function readAuthorities(
   };
 }
 
-/** What the connection to the API server trusts: where it is older than the cluster, certmarshal is locked out next. */
+/** The CA that the connection to the API server trusts: if it is outdated, certmarshal loses access. */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
   const { server, caPem } = target.workload;
   if (caPem === undefined) return undefined;
@@ -137,7 +137,7 @@ function ownTrust({ target, now }: AuditContext, what: CertificateClass): Certif
   return certificatesAt(sighting, caPem, target.cluster.provider);
 }
 
-/** etcd takes objects of 1.5 MiB. */
+/** etcd accepts objects of 1.5 MiB. */
 const MAX_PEM = 1024 * 1024;
 
 function pemOf(data: JsonObject, key: string): string | undefined | { readonly problem: string } {
@@ -147,7 +147,7 @@ function pemOf(data: JsonObject, key: string): string | undefined | { readonly p
   return pem.length > MAX_PEM ? { problem: `${key} is larger than ${MAX_PEM} characters` } : pem;
 }
 
-/** The authority in a kubeconfig that kubeadm writes. One field is wanted, not what YAML can do. */
+/** The CA in a kubeconfig that kubeadm writes. A pattern is enough for one field. */
 function clusterInfoAuthority(data: JsonObject): string | { readonly problem: string } {
   const kubeconfig = (text(data, 'kubeconfig') ?? '').slice(0, MAX_PEM);
   const base64 = /certificate-authority-data["']?:\s*["']?([A-Za-z0-9+/]+={0,2})/.exec(kubeconfig)?.[1];
@@ -156,7 +156,7 @@ function clusterInfoAuthority(data: JsonObject): string | { readonly problem: st
   return 'problem' in decoded ? { problem: `certificate-authority-data: ${decoded.problem}` } : decoded.pem;
 }
 
-/** Not every cluster has it, so it is missed only where it was seen before. */
+/** Not every cluster has it, so it is missed only if it was seen before. */
 function asUsual(unread: UnreadObservation): UnreadObservation {
   return { ...unread, usual: true };
 }

@@ -12,7 +12,7 @@ const KINDS = [
   ['mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'],
 ] as const;
 
-/** What kube-apiserver verifies admission webhooks with. */
+/** CA bundles with which kube-apiserver verifies admission webhooks. */
 export const webhooks: AuditSource = {
   id: 'webhooks',
   stage: 'second',
