@@ -12,13 +12,13 @@ const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 const MAX_BODY = MAX_CERTIFICATE_BYTES * 4;
 
 export interface CertificateBundle {
-  /** One for each CERTIFICATE block, in their order; other blocks, and text between them, are passed over. */
+  /** One for each CERTIFICATE block, in order; other blocks, and text between them, are skipped. */
   readonly certificates: readonly DecodedCertificate[];
-  /** Why it was not read to its end, or why there is nothing in it. */
+  /** Why it was not read completely, or has no certificate. */
   readonly problem?: string;
 }
 
-/** Reads PEM text, for example a CA bundle. Private keys in it are passed over without being looked at. Never throws. */
+/** Reads PEM text, for example a CA bundle. Skips private keys without reading them. Never throws. */
 export function decodeBundle(text: string): CertificateBundle {
   const read = text.slice(0, MAX_TEXT);
   const certificates: DecodedCertificate[] = [];
@@ -34,7 +34,7 @@ export function decodeBundle(text: string): CertificateBundle {
   return certificates.length === 0 ? { certificates, problem: 'no certificate in PEM' } : { certificates };
 }
 
-/** Start of the next BEGIN line; -1 when there is none. */
+/** Start of the next BEGIN line; -1 if there is no more. */
 function nextBlock(text: string, from: number): number {
   for (let at = text.indexOf(BEGIN, from); at !== -1; at = text.indexOf(BEGIN, at + 1)) {
     if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') return at;

@@ -12,7 +12,7 @@ const MAX_USAGES = 64;
 /** Octets of a key identifier that are kept; SHA-1 has 20. */
 const MAX_KEY_ID = 64;
 
-/** What is read of the extensions of a certificate; all others are passed over. */
+/** The extensions of a certificate that are read; all others are skipped. */
 export interface CertificateExtensions {
   /** `cA` of basicConstraints; undefined without that extension. */
   readonly authority?: boolean;
@@ -50,7 +50,11 @@ export interface CertificateExtension {
   readonly value: DerReader;
 }
 
-/** The members of the next value, Extensions (RFC 5280 §4.1). None is there twice. */
+/**
+ * Reads the next value as Extensions (RFC 5280 §4.1), one at a time.
+ *
+ * @throws Refused for a duplicate
+ */
 export function* extensionsIn(reader: DerReader): Generator<CertificateExtension> {
   const sequence = reader.enter(TAG.sequence, 'extensions');
   const seen = new Set<string>();

@@ -3,7 +3,7 @@ import { OID } from './object-identifiers.ts';
 
 const WHAT = 'public key';
 
-/** NIST SP 800-57 part 1, table 2: 112 bits of security, as Go and OpenSSL ask of the key of a certificate. */
+/** NIST SP 800-57 part 1, table 2: 112 bits of security, which Go and OpenSSL require of certificate keys. */
 const MIN_RSA_BITS = 2048;
 /** Octets of a coordinate of P-256. */
 const MIN_FIELD_OCTETS = 32;
@@ -11,7 +11,10 @@ const MIN_FIELD_OCTETS = 32;
 const RSASSA_PSS = '1.2.840.113549.1.1.10';
 const DSA = '1.2.840.10040.4.1';
 
-/** What is calculated with; Go has the same bounds. A signature under 8192 bits takes up to 1 ms, and one under an exponent without a bound any time. */
+/**
+ * RSA keys whose signatures are verified; Go has the same bounds. 8192 bits take up to 1 ms; an unbounded exponent
+ * could take any time.
+ */
 const FAST_RSA = { minBits: 1024, maxBits: 8192, exponentOctets: 4 };
 
 /** Named curves (RFC 5480 §2.1.1.1, SEC 2, RFC 5639). */
@@ -27,7 +30,7 @@ const CURVES: ReadonlyMap<string, string> = new Map([
   ['1.3.36.3.3.2.8.1.1.13', 'brainpoolP512r1'],
 ]);
 
-/** Keys that are told by their algorithm alone. */
+/** Keys identified by their algorithm alone. */
 const FIXED: ReadonlyMap<string, string> = new Map([
   [OID.ed25519, 'Ed25519'],
   ['1.3.101.113', 'Ed448'],
@@ -36,22 +39,27 @@ const FIXED: ReadonlyMap<string, string> = new Map([
   [OID.mlDsa87, 'ML-DSA-87'],
 ]);
 
-/** A curve that the certificate spells out. */
+/** A curve whose parameters are in the certificate. */
 const OWN_CURVE = 'EC with a curve of its own';
 
 export interface CertificateKey {
   readonly key: string;
   readonly weakKey?: string;
-  /** Bounds what a signature under it costs: binary curves and those that are spelt out, DSA and huge RSA keys take many times as long as all others. */
+  /**
+   * Whether its signatures are cheap to verify: binary curves, explicit curve parameters, DSA and huge RSA keys take
+   * many times as long.
+   */
   readonly verifiesFast: boolean;
 }
 
-/** Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). A key of a kind not known here is told by its object identifier. */
+/**
+ * Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). An unknown kind of key has its object identifier.
+ */
 export function readCertificateKey(reader: DerReader): CertificateKey {
   const info = reader.enter(TAG.sequence, WHAT);
   const algorithm = info.enter(TAG.sequence, `${WHAT} algorithm`);
   const oid = algorithm.wideObjectIdentifier(WHAT);
-  // Not `bitString`: a key of a kind not known here may end within an octet.
+  // Not `bitString`: an unknown kind of key may end within an octet.
   const key = info.octets(TAG.bitString, WHAT);
   info.finish(WHAT);
   if (key.length === 0) throw new Refused('NotDer', `${WHAT}: a BIT STRING without content`);
@@ -86,7 +94,7 @@ function rsaKey(key: Buffer): CertificateKey {
   };
 }
 
-/** RFC 5480 §2. A curve that is not known here is judged by the size of its points. */
+/** RFC 5480 §2. An unknown curve is judged by the size of its points. */
 function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
   const oid = algorithm.nextTag === TAG.objectIdentifier ? algorithm.wideObjectIdentifier(`${WHAT} curve`) : undefined;
   const known = oid === undefined ? undefined : CURVES.get(oid);

@@ -1,4 +1,4 @@
-/** One attribute of a distinguished name, as it stands in the bytes. */
+/** One attribute of a distinguished name, as encoded. */
 export interface NameAttribute {
   /** Dotted object identifier, for example `2.5.4.3`. */
   readonly oid: string;
@@ -29,7 +29,7 @@ export type GeneralName =
   | { readonly kind: 'uniformResourceIdentifier'; readonly value: string }
   | { readonly kind: 'otherName' | 'x400Address' | 'directoryName' | 'ediPartyName' | 'registeredID' };
 
-/** An extension that the request asks for. */
+/** A requested extension. */
 export interface RequestedExtension {
   readonly oid: string;
   readonly critical: boolean;
@@ -60,7 +60,7 @@ export interface CertificateRequest {
   readonly signature: Uint8Array;
 }
 
-/** Why bytes are not a request we understand: which rule, at which place, and what was found there. */
+/** Why bytes are not an accepted request: the broken rule, the place, and what was found. */
 export interface DecodeRefusal {
   readonly code: DecodeRefusalCode;
   /** One sentence, safe to print: no byte of the input is quoted unescaped. */

@@ -2,10 +2,10 @@
 export interface Certificate {
   readonly notBefore: number;
   readonly notAfter: number;
-  /** As RFC 4514 writes them. */
+  /** In the notation of RFC 4514. */
   readonly subject: string;
   readonly issuer: string;
-  /** The one common name of the subject. */
+  /** The common name of the subject; absent if it has none or several. */
   readonly commonName?: string;
   readonly organizations: readonly string[];
   /** Lowercase hexadecimal. */
@@ -13,21 +13,21 @@ export interface Certificate {
   /** SHA-256 of the DER, 64 lowercase hexadecimal digits. */
   readonly fingerprint: string;
   readonly isAuthority: boolean;
-  /** Subject and issuer are the same, and no key identifier says otherwise. Whether its own key made the signature is another question. */
+  /** Subject and issuer are the same, and no key identifier contradicts. The signature is not verified. */
   readonly selfIssued: boolean;
   /** `P-256`, `RSA-2048`, `Ed25519`, …. */
   readonly key: string;
-  /** A signature under its key is verified in no more than 2 ms. With other keys nothing is calculated. */
+  /** A signature by its key is verified within 2 ms. Signatures by other keys are not verified. */
   readonly verifiesFast: boolean;
-  /** Where key or signature is too weak to be trusted: why. */
+  /** Why the key or the signature is too weak to be trusted. */
   readonly weakKey?: string;
   readonly weakSignature?: string;
   readonly subjectKeyId?: string;
   readonly authorityKeyId?: string;
-  /** Canonical as `lambdas/names.ts` has them. */
+  /** Canonical, see `lambdas/names.ts`. */
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** There are names that are neither, or more than are kept. */
+  /** There are names of other kinds, or more than are kept. */
   readonly otherNames: boolean;
   /** Object identifiers of the extended key usage; absent when the certificate has none. */
   readonly extendedKeyUsages?: readonly string[];
@@ -39,7 +39,7 @@ export type DecodedCertificate =
   | { readonly ok: true; readonly certificate: Certificate }
   | { readonly ok: false; readonly problem: string };
 
-/** Those that could be read. */
+/** The readable ones. */
 export function readable(decoded: readonly DecodedCertificate[]): readonly Certificate[] {
   return decoded.flatMap((one) => (one.ok ? [one.certificate] : []));
 }

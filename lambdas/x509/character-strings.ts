@@ -2,13 +2,13 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { StringType } from './certificate-request.ts';
 import { type DerReader, Refused, TAG } from './der.ts';
 
-/** X.680 §41.4, table 10. `*`, `@`, `&` and `_` are not in it, whatever some issuers wrote. */
+/** X.680 §41.4, table 10. It excludes `*`, `@`, `&` and `_`, although some issuers use them. */
 const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
 const NUMERIC = /^[0-9 ]*$/;
 
 interface Decoder {
   readonly stringType: StringType;
-  /** Undefined when the bytes are no text of this type. */
+  /** Undefined if the bytes are not text of this type. */
   readonly decode: (octets: Buffer) => string | undefined;
 }
 
@@ -17,15 +17,15 @@ const DECODERS: ReadonlyMap<number, Decoder> = new Map<number, Decoder>([
   [TAG.printableString, { stringType: 'PrintableString', decode: (octets) => matching(octets, PRINTABLE) }],
   [TAG.ia5String, { stringType: 'IA5String', decode: ia5Text }],
   [TAG.numericString, { stringType: 'NumericString', decode: (octets) => matching(octets, NUMERIC) }],
-  // T.61, or Latin-1 as many write it: they agree on the characters of a PrintableString.
+  // T.61, or Latin-1 as many issuers write it: both agree on the characters of a PrintableString.
   [TAG.teletexString, { stringType: 'TeletexString', decode: (octets) => matching(octets, PRINTABLE) }],
   [TAG.bmpString, { stringType: 'BMPString', decode: (octets) => fromCodePoints(octets, 2) }],
   [TAG.universalString, { stringType: 'UniversalString', decode: (octets) => fromCodePoints(octets, 4) }],
 ]);
 
 /**
- * Reads the next value as a character string. Text is returned only where every reader of these bytes must agree on
- * it; a value of any other type is passed over as `other`.
+ * Reads the next value as a character string. Returns text only if every reader of these bytes must agree on it; skips
+ * a value of any other type as `other`.
  */
 export function readText(reader: DerReader, what: string): { readonly stringType: StringType; readonly value: string } {
   const decoder = DECODERS.get(reader.nextTag);
@@ -40,7 +40,7 @@ export function readText(reader: DerReader, what: string): { readonly stringType
   return { stringType, value };
 }
 
-/** Text of an IA5String, control characters included; undefined when a byte is not ASCII. */
+/** Text of an IA5String, including control characters; undefined if a byte is not ASCII. */
 export function ia5Text(octets: Buffer): string | undefined {
   return isAscii(octets) ? octets.toString('latin1') : undefined;
 }
@@ -50,7 +50,7 @@ function matching(octets: Buffer, alphabet: RegExp): string | undefined {
   return alphabet.test(text) ? text : undefined;
 }
 
-/** Big-endian code points of a fixed width; a surrogate is none. */
+/** Big-endian code points of a fixed width; surrogates are invalid. */
 function fromCodePoints(octets: Buffer, width: 2 | 4): string | undefined {
   if (octets.length % width !== 0) return undefined;
   let text = '';

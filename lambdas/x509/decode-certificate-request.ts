@@ -9,10 +9,10 @@ import { readPublicKey } from './public-key.ts';
 /**
  * Decodes `spec.request` of a CertificateSigningRequest: one PEM block holding a PKCS#10 request (RFC 2986) in DER.
  *
- * Every byte is accounted for: bytes are accepted only if they have exactly one reading, and the signer's is the same.
- * That the signature is right is not looked at here; see `verifyRequestSignature`.
+ * Every byte is accounted for: bytes are accepted only if they have exactly one reading, which is also the signer's.
+ * The signature is not checked here; see `verifyRequestSignature`.
  *
- * @returns the request, or which rule the bytes broke. Any bytes give a value.
+ * @returns the request, or the rule that the bytes broke. Any bytes give a value.
  */
 export function decodeCertificateRequest(bytes: Uint8Array): DecodedRequest {
   try {
@@ -68,7 +68,7 @@ interface Extensions {
   readonly subjectAltNames: readonly GeneralName[];
 }
 
-/** `attributes [0]`: what a kubelet sends is one extensionRequest, or nothing. */
+/** `attributes [0]`: a kubelet sends one extensionRequest, or nothing. */
 function readAttributes(info: DerReader): Extensions {
   const attributes = info.enter(0xa0, 'attributes');
   if (attributes.atEnd) return { extensions: [], subjectAltNames: [] };

@@ -15,19 +15,20 @@ export const MAX_CERTIFICATE_BYTES = 64 * 1024;
 const MAX_SERIAL_OCTETS = 64;
 
 /**
- * Reads one certificate in DER. Never throws, and takes bounded time whatever the bytes are: no signature is verified.
+ * Reads one certificate in DER. Never throws, and takes bounded time for any bytes: no signature is verified.
  *
- * Unlike a request, which no signer may read otherwise than we do, a certificate is signed already: every string type, order and extension of
- * X.509 version 1 to 3 is taken. What is no DER, or says something twice, is not.
+ * A request must have the same reading here and at its signer, but a certificate is already signed. So every string
+ * type, order and extension of X.509 version 1 to 3 is accepted; invalid DER and duplicates are not.
  *
- * OpenSSL, by way of `node:crypto`, takes several times as long, tells no key identifiers, and overlooks extensions that are broken or there twice.
+ * OpenSSL, through `node:crypto`, takes several times as long, exposes no key identifiers, and overlooks broken or
+ * duplicate extensions.
  */
 export function decodeCertificate(der: Uint8Array): DecodedCertificate {
   if (der.length > MAX_CERTIFICATE_BYTES) {
     return { ok: false, problem: `${der.length} bytes found, ${MAX_CERTIFICATE_BYTES} allowed` };
   }
   try {
-    // A copy: what was sent with it, or may change, is not kept.
+    // A copy: the buffer around it may be large, or change.
     return { ok: true, certificate: readCertificate(Buffer.from(der)) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -57,7 +58,7 @@ function readCertificate(der: Buffer): Certificate {
   validity.finish('validity');
   const subject = readNameText(signed, 'subject');
   const key = readCertificateKey(signed);
-  // Unique identifiers, which nobody uses.
+  // Unique identifiers, which are not used in practice.
   while (signed.nextTag === 0x81 || signed.nextTag === 0x82) signed.enterAny('unique identifier');
   if (version < 3 && !signed.atEnd) {
     throw new Refused('UnexpectedStructure', `extensions: version ${version} has none`);
@@ -77,18 +78,18 @@ function readCertificate(der: Buffer): Certificate {
     organizations: subject.organizations,
     serialNumber,
     fingerprint: hash('sha256', der),
-    // Version 1 has no extension that could say so: its roots are authorities nevertheless.
+    // Version 1 has no extension for this; its roots are CAs nevertheless.
     isAuthority: authority ?? (version === 1 && selfIssued),
     selfIssued,
     ...key,
-    // Nobody relies on the signature that a root makes over itself.
+    // Nothing relies on the signature of a root over itself.
     ...(digest === undefined || selfIssued ? {} : { weakSignature: `signed with ${digest}, which can be forged` }),
     ...extensions,
     der,
   };
 }
 
-/** Or none. OpenSSL takes roots for such by the same rule (`X509_check_akid`). */
+/** True without key identifiers too. OpenSSL recognizes roots by the same rule (`X509_check_akid`). */
 function namesItsOwnKey({ subjectKeyId, authorityKeyId }: CertificateExtensions): boolean {
   return subjectKeyId === undefined || authorityKeyId === undefined || subjectKeyId === authorityKeyId;
 }
@@ -107,7 +108,10 @@ function readVersion(explicit: DerReader): number {
   throw new Refused('UnexpectedStructure', 'version: none of 1, 2 and 3');
 }
 
-/** Magnitude in hexadecimal, whole octets, as OpenSSL writes it; `-` before one below zero, which RFC 5280 forbids and some CAs made. */
+/**
+ * Magnitude in hexadecimal, whole octets, as OpenSSL writes it; `-` before a negative one, which RFC 5280 forbids and
+ * some CAs issued.
+ */
 function hexSerial(octets: Buffer): string {
   if (octets.length === 0) throw new Refused('NotDer', 'serial number: an INTEGER without content');
   const value = BigInt.asIntN(octets.length * 8, BigInt(`0x${octets.toString('hex')}`));

@@ -1,6 +1,6 @@
 import type { DecodeRefusalCode } from './certificate-request.ts';
 
-/** Gives up on an input. Stays inside this room: decoders turn it into a value. */
+/** Rejects an input. Stays inside this folder: decoders turn it into a value. */
 export class Refused extends Error {
   readonly code: DecodeRefusalCode;
 
@@ -33,7 +33,7 @@ const CONSTRUCTED = 0x20;
 const CLASS = 0xc0;
 const TAG_NUMBER = 0x1f;
 
-/** How many values may enclose one another. A kubelet's request needs 7. */
+/** Maximum nesting of values. A kubelet's request needs 7. */
 const MAX_DEPTH = 16;
 
 /** Go, and so every Kubernetes signer, keeps an arc in 31 bits. */
@@ -44,8 +44,8 @@ const MAX_OID_OCTETS = 64;
 
 /**
  * Reads DER (X.690 §8, §10, §11) front to back and accepts no other encoding of the same value: one input has one
- * reading. Every method moves the reader past what it returns, and throws {@link Refused} on anything else than
- * what was asked for. `what` names the value in the message.
+ * reading. Every method moves the reader past what it returns, and throws {@link Refused} on anything unexpected.
+ * `what` names the value in the message.
  */
 export class DerReader {
   readonly #bytes: Buffer;
@@ -82,26 +82,26 @@ export class DerReader {
     return this.#bytes.subarray(position, this.#position);
   }
 
-  /** What is left, as bytes: a view, not a copy. */
+  /** The remaining bytes: a view, not a copy. */
   rest(): Buffer {
     const rest = this.#bytes.subarray(this.#position, this.#end);
     this.#position = this.#end;
     return rest;
   }
 
-  /** Refuses anything after what was read. */
+  /** Throws if anything follows what was read. */
   finish(what: string): void {
     if (this.atEnd) return;
     throw new Refused('TrailingData', `${what}: ${this.#end - this.#position} bytes follow its last element`);
   }
 
-  /** Goes into the next value, which must have this identifier octet. */
+  /** Enters the next value, which must have this identifier octet. */
   enter(tag: number, what: string): DerReader {
     this.#expect(tag, what);
     return this.#content(what);
   }
 
-  /** Goes into the next value, whatever it is. */
+  /** Enters the next value, of any type. */
   enterAny(what: string): DerReader {
     this.#header(what);
     return this.#content(what);
@@ -147,13 +147,13 @@ export class DerReader {
     throw new Refused('UnexpectedStructure', `${what}: a BIT STRING that is not a whole number of octets`);
   }
 
-  /** An OBJECT IDENTIFIER in dotted form, as a signer takes it. */
+  /** An OBJECT IDENTIFIER in dotted form, as a signer accepts it. */
   objectIdentifier(what: string): string {
     this.#expect(TAG.objectIdentifier, what);
     return this.#objectIdentifier(what);
   }
 
-  /** An OBJECT IDENTIFIER in dotted form, of whatever size its arcs are: those below 2.25 have 128 bits. */
+  /** An OBJECT IDENTIFIER in dotted form, with arcs of any size: those below 2.25 have 128 bits. */
   wideObjectIdentifier(what: string): string {
     this.#expect(TAG.objectIdentifier, what);
     const length = this.#contentEnd - this.#contentStart;
@@ -163,14 +163,14 @@ export class DerReader {
     return this.#dotted(what, Infinity);
   }
 
-  /** The rest, read as the content of an OBJECT IDENTIFIER under an implicit tag. */
+  /** The remaining bytes, read as the content of an OBJECT IDENTIFIER under an implicit tag. */
   implicitObjectIdentifier(what: string): string {
     this.#contentStart = this.#position;
     this.#contentEnd = this.#position = this.#end;
     return this.#objectIdentifier(what);
   }
 
-  /** Passes over the next value, of whatever type. It and what it holds must be framed as DER; strings stay opaque. */
+  /** Skips the next value, of any type. It and its content must be framed as DER; strings stay opaque. */
   skip(what: string): void {
     const tag = this.nextTag;
     switch (tag) {
@@ -221,7 +221,7 @@ export class DerReader {
     if (length >= 0x80) {
       const count = length & 0x7f;
       if (count === 0) throw new Refused('NotDer', `${what}: indefinite length at byte ${start}`);
-      // No input is as long as four octets can say.
+      // No input needs more than four octets for its length.
       if (count > 4) throw new Refused('NotDer', `${what}: a length of ${count} octets at byte ${start}`);
       if (contentStart + count > this.#end) throw new Refused('NotDer', `${what}: cut short at byte ${contentStart}`);
       length = bytes.readUIntBE(contentStart, count);
@@ -274,7 +274,7 @@ export class DerReader {
   }
 }
 
-/** An arc less `shared`, also where a number cannot hold it. */
+/** An arc minus `shared`; a bigint if a number cannot hold the arc. */
 function exactArc(arc: number, bytes: Buffer, start: number, last: number, shared = 0): number | bigint {
   if (arc <= Number.MAX_SAFE_INTEGER) return arc - shared;
   const octets = bytes.subarray(start, last + 1);

@@ -4,9 +4,9 @@ import { decodeCertificate } from './decode-certificate.ts';
 import { DerReader, Refused, TAG } from './der.ts';
 import { isIssuedBy, possibleIssuers, type Verifications, verifications } from './issued-by.ts';
 
-/** What a server showed, and what it is held against. Certificates are DER. */
+/** What a server showed, and what it is verified with. Certificates are DER. */
 export interface ShownByServer {
-  /** The serving certificate first, then what was sent along. */
+  /** The serving certificate first, then those sent along. */
   readonly chain: readonly Uint8Array[];
   /** Trusted as they are, with or without a root above them. */
   readonly authorities: readonly Uint8Array[];
@@ -14,7 +14,7 @@ export interface ShownByServer {
   readonly now: number;
 }
 
-/** A serving certificate that has ended and is as good as it can be otherwise; or the code, as OpenSSL has them, of what else is wrong with it. */
+/** A serving certificate that has expired and is valid otherwise; or the OpenSSL code of what else is wrong with it. */
 export type ExpiredProof =
   | { readonly ok: true; readonly leaf: Certificate }
   | { readonly ok: false; readonly code: ExpiredRefusal };
@@ -28,25 +28,27 @@ export type ExpiredRefusal =
   | 'PATH_LENGTH_EXCEEDED'
   | 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
 
-/** Certificates between a server's and an authority; a cluster has none or one. */
+/** Certificates between a server's and a CA; a cluster has none or one. */
 const MAX_INTERMEDIATES = 4;
 const MAX_SENT = 10;
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
 /**
- * Whether a serving certificate would be trusted, had it not ended. OpenSSL tells of a chain only the last thing that it found wrong, which is the end of the
- * serving certificate whatever else there is; so everything else is looked at here: every authority valid at this moment, each signature, purposes, path lengths,
- * strength of keys and digests. What is not understood is refused: critical extensions, constraints on names. Neither the name of the server nor that it has the key is
- * looked at. Pure, never throws, and bounded whatever was sent.
+ * Whether a serving certificate would be trusted if it had not expired. OpenSSL reports only the last error of a chain,
+ * which is the expiry of the serving certificate whatever else is wrong. So everything else is checked here: that every
+ * CA is valid now, each signature, purposes, path lengths, strength of keys and digests. Anything not understood is
+ * rejected: critical extensions, name constraints. The name of the server and possession of the key are not checked.
+ * Pure, never throws, and bounded whatever was sent.
  *
- * Source: RFC 5280 §6.1; OpenSSL, `X509_verify_cert` with `X509_V_FLAG_PARTIAL_CHAIN`, `check_purpose_ssl_server`, security level 2.
+ * Source: RFC 5280 §6.1; OpenSSL, `X509_verify_cert` with `X509_V_FLAG_PARTIAL_CHAIN`, `check_purpose_ssl_server`,
+ * security level 2.
  */
 export function proveExpired({ chain, authorities, now }: ShownByServer): ExpiredProof {
   const [leaf, ...sentAlong] = chain.slice(0, MAX_SENT).map(readLink);
   if (leaf === undefined) return refused('CERT_REJECTED');
   const { certificate, extensions } = leaf;
   if (now < certificate.notBefore) return refused('CERT_NOT_YET_VALID');
-  // Then what has ended is above it.
+  // Then a CA above it has expired.
   if (now <= certificate.notAfter) return refused('CERT_HAS_EXPIRED');
   if (isWeak(certificate) || !extensions.understood) return refused('CERT_REJECTED');
   if (!servesServers(certificate) || !extensions.signsHandshakes) return refused('INVALID_PURPOSE');
@@ -63,7 +65,7 @@ function refused(code: ExpiredRefusal): ExpiredProof {
   return { ok: false, code };
 }
 
-/** A certificate, with the extensions that only matter to a chain. */
+/** A certificate, with the extensions that matter only in a chain. */
 interface Link {
   readonly certificate: Certificate;
   readonly extensions: ChainExtensions;
@@ -71,11 +73,11 @@ interface Link {
 
 interface Step {
   readonly link: Link;
-  /** Below the one that is looked for, the serving certificate not counted. */
+  /** Certificates below the issuer to find, without the serving certificate. */
   readonly intermediates: number;
 }
 
-/** Undefined when some chain is good. */
+/** Undefined if some chain is valid. */
 function refusalOfIssuers(
   leaf: Link,
   sentAlong: readonly Link[],
@@ -96,7 +98,8 @@ function refusalOfIssuers(
     if (intermediates === MAX_INTERMEDIATES) continue;
     for (const issuer of issuersOf(link, sentAlong, made)) {
       const { certificate } = issuer;
-      // A root is trusted only where it is given; and of one that is called as its issuer nobody says whether its signature is weak.
+      // A root is trusted only as one of the authorities; and for a self-issued certificate, a weak signature is not
+      // reported.
       if (certificate.selfIssued || seen.has(certificate.fingerprint)) continue;
       seen.add(certificate.fingerprint);
       const code =
@@ -133,7 +136,7 @@ function isWeak({ weakKey, weakSignature }: Certificate): boolean {
   return weakKey !== undefined || weakSignature !== undefined;
 }
 
-/** OpenSSL asks it of authorities too, and does not take `anyExtendedKeyUsage` for it. */
+/** OpenSSL requires it of CAs too, and does not accept `anyExtendedKeyUsage` for it. */
 function servesServers({ extendedKeyUsages }: Certificate): boolean {
   return extendedKeyUsages === undefined || extendedKeyUsages.includes(SERVER_AUTH);
 }
@@ -150,22 +153,22 @@ function readLink(der: Uint8Array): Link | undefined {
 }
 
 interface ChainExtensions {
-  /** Said by basicConstraints; a certificate of version 1 cannot say it. */
+  /** From basicConstraints, which version 1 does not have. */
   readonly isAuthority: boolean;
-  /** Intermediates that may be below it. */
+  /** The most intermediates allowed below it. */
   readonly pathLength: number;
-  /** By keyUsage, which allows everything where it is absent. */
+  /** From keyUsage; without it, everything is allowed. */
   readonly signsCertificates: boolean;
   readonly signsHandshakes: boolean;
-  /** False where something restricts it that is not looked at here. */
+  /** False if it has a restriction that is not checked here. */
   readonly understood: boolean;
 }
 
 const KEY_USAGE = '2.5.29.15';
 const BASIC_CONSTRAINTS = '2.5.29.19';
-/** What may be critical: keyUsage, subjectAltName, basicConstraints, extKeyUsage. */
+/** Extensions that may be critical: keyUsage, subjectAltName, basicConstraints, extKeyUsage. */
 const UNDERSTOOD: ReadonlySet<string> = new Set([KEY_USAGE, '2.5.29.17', BASIC_CONSTRAINTS, '2.5.29.37']);
-/** nameConstraints restrict also where they are not critical. */
+/** nameConstraints restrict even if they are not critical. */
 const NAME_CONSTRAINTS = '2.5.29.30';
 
 /** RFC 5280 §4.2.1.3, from the first bit: digitalSignature, keyEncipherment and keyAgreement; keyCertSign. */
@@ -203,6 +206,6 @@ function readBasicConstraints(value: DerReader): Pick<ChainExtensions, 'isAuthor
   const isAuthority = sequence.nextTag === TAG.boolean && sequence.octets(TAG.boolean, what)[0] !== 0;
   if (sequence.nextTag !== TAG.integer) return { isAuthority, pathLength: Infinity };
   const [length = 0, ...more] = sequence.octets(TAG.integer, what);
-  // Below zero, or beyond every chain: what is no sensible number allows nothing.
+  // A length that is negative or beyond any chain allows no intermediates.
   return { isAuthority, pathLength: more.length > 0 || length >= 0x80 ? 0 : length };
 }

@@ -78,7 +78,10 @@ function readAddress(octets: Buffer): string {
   throw new Refused('UnexpectedStructure', `${WHAT} iPAddress: ${octets.length} bytes found, 4 or 16 expected`);
 }
 
-/** The text that inet_ntop writes. An IPv4-mapped IPv6 address stays one: `::ffff:10.0.0.1`. Undefined for no address. */
+/**
+ * The text that inet_ntop writes. An IPv4-mapped IPv6 address stays one: `::ffff:10.0.0.1`. Undefined if it is not an
+ * address.
+ */
 export function addressText(octets: Buffer): string | undefined {
   if (octets.length === 4) return octets.join('.');
   return octets.length === 16 ? canonicalAddress(octets.toString('hex').replace(/.{4}(?!$)/g, '$&:')) : undefined;

@@ -2,20 +2,20 @@ import { X509Certificate } from 'node:crypto';
 import type { Certificate } from './certificate.ts';
 
 /**
- * Signatures that are verified for one handshake; an honest chain takes 2 or 3, and a few more where authorities share a name. The slowest key that is
- * calculated with, P-521, takes up to 2 ms.
+ * Signatures verified for one handshake; an honest chain needs 2 or 3, and a few more if CAs share a name. The slowest
+ * verified key, P-521, takes up to 2 ms.
  */
 export const VERIFICATIONS_A_HANDSHAKE = 24;
 
-/** Signatures verified for one question. Whoever asks decides with it how long an answer may take, whatever was sent. */
+/** Verifies and counts the signatures of one question. Its limit bounds the time of the answer, whatever was sent. */
 export interface Verifications {
-  /** Calculations so far. What was found out once is not calculated again. */
+  /** Signatures verified so far. A repeated one counts once. */
   readonly count: number;
-  /** Whether the key of an authority made the signature of a certificate; undefined where that is not found out. Never throws. */
+  /** Whether the key of a CA made the signature of a certificate; undefined if unknown. Never throws. */
   isSignedBy(certificate: Certificate, authority: Certificate): boolean | undefined;
 }
 
-/** @param most after which nothing more is found out */
+/** @param most signatures; all further answers are unknown */
 export function verifications(most: number = VERIFICATIONS_A_HANDSHAKE): Verifications {
   const known = new Map<string, boolean>();
   return {
@@ -34,14 +34,14 @@ export function verifications(most: number = VERIFICATIONS_A_HANDSHAKE): Verific
   };
 }
 
-/** OpenSSL takes up to some milliseconds to read one, so each is read once. */
+/** OpenSSL takes up to some milliseconds to parse one, so each is parsed once. */
 const parsed = new WeakMap<Certificate, X509Certificate>();
 
 function verify(certificate: Certificate, authority: Certificate): boolean {
   try {
     return opened(certificate).verify(opened(authority).publicKey);
   } catch {
-    // It is one that OpenSSL does not take, and nobody else does.
+    // OpenSSL rejects it, so it counts as not signed.
     return false;
   }
 }
@@ -55,8 +55,8 @@ function opened(certificate: Certificate): X509Certificate {
 }
 
 /**
- * Whether the key of an authority made the signature of a certificate, and the authority is what its issuer is called. Undefined where that is not found out: the
- * key is of a kind that is not calculated with, or enough was calculated. Never throws.
+ * Whether a CA has the name of a certificate's issuer, and its key made the signature. Undefined if unknown: keys of
+ * this kind are not verified, or the limit of `made` is reached. Never throws.
  */
 export function isIssuedBy(
   certificate: Certificate,
@@ -66,12 +66,15 @@ export function isIssuedBy(
   return certificate.issuer === authority.subject && made.isSignedBy(certificate, authority);
 }
 
-/** Whether its own key made the signature of a certificate; undefined where that is not found out. */
+/** Whether its own key made the signature of a certificate; undefined if unknown. */
 export function isSelfSigned(certificate: Certificate, made?: Verifications): boolean | undefined {
   return certificate.selfIssued && isIssuedBy(certificate, certificate, made);
 }
 
-/** Those that may have issued a certificate, by their names; first those whose key it names, as Go does it: the identifiers are hints and may be wrong. */
+/**
+ * The possible issuers of a certificate, by name. Those with the key that it names come first, as in Go: the
+ * identifiers are hints and may be wrong.
+ */
 export function possibleIssuers(certificate: Certificate, among: readonly Certificate[]): readonly Certificate[] {
   const { issuer, authorityKeyId } = certificate;
   const rank = ({ subjectKeyId }: Certificate): number => {
@@ -85,8 +88,9 @@ export function possibleIssuers(certificate: Certificate, among: readonly Certif
 const MAX_DEPTH = 8;
 
 /**
- * Whether one of the authorities signed a certificate, itself or by way of authorities that were sent along. Ends and purposes are not looked at. Undefined where
- * that is not found out, which a server can bring about: it is no reason to trust it. Never throws.
+ * Whether one of the authorities signed a certificate, directly or through CAs that were sent along. Expiry and
+ * purposes are not checked. Undefined if unknown, which a server can cause: that is no reason to trust it. Never
+ * throws.
  */
 export function leadsTo(
   certificate: Certificate,

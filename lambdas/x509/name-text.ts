@@ -7,7 +7,7 @@ const MAX_ATTRIBUTES = 1024;
 /** Characters of one text, and of a whole Name. */
 const MAX_TEXT = 256;
 const MAX_NAME = 512;
-/** Octets that are shown of a value that is no text. */
+/** Octets shown of a value that is not text. */
 const MAX_HEX = 64;
 
 const VISIBLE_STRING = 0x1a;
@@ -39,8 +39,8 @@ export interface NameText {
 }
 
 /**
- * Reads the next value as a Name (RFC 5280 §4.1.2.4) for people: whatever string type, order and attribute type it has. A value that is
- * no text is kept in hexadecimal, as RFC 4514 §2.4 writes it.
+ * Reads the next value as a Name (RFC 5280 §4.1.2.4) for people, with any string type, order and attribute type. A
+ * value that is not text is written in hexadecimal (RFC 4514 §2.4).
  */
 export function readNameText(reader: DerReader, what: string): NameText {
   const start = reader.position;
@@ -79,7 +79,7 @@ function readValue(pair: DerReader, what: string): { readonly encoded: Buffer; r
   return { encoded: pair.bytesSince(start), text: textOf(tag, octets) };
 }
 
-/** Undefined when it is no text, or no text of its type. */
+/** Undefined if it is not text, or not valid for its type. */
 function textOf(tag: number, octets: Buffer): string | undefined {
   switch (tag) {
     case TAG.utf8String:
@@ -89,7 +89,7 @@ function textOf(tag: number, octets: Buffer): string | undefined {
     case TAG.numericString:
     case VISIBLE_STRING:
       return isAscii(octets) ? octets.toString('latin1') : undefined;
-    // T.61 by its name, Latin-1 in practice.
+    // T.61 by name, Latin-1 in practice.
     case TAG.teletexString:
       return octets.toString('latin1');
     case TAG.bmpString:

@@ -1,4 +1,4 @@
-/** The object identifiers that a kubelet's request is made of. */
+/** The object identifiers in a kubelet's request. */
 export const OID = {
   // PKCS #9 (RFC 2985)
   extensionRequest: '1.2.840.113549.1.9.14',
@@ -17,12 +17,12 @@ export const OID = {
 } as const;
 
 export interface SignatureAlgorithm {
-  /** Kind of the key; of ML-DSA its parameter set. */
+  /** Kind of the key; for ML-DSA its parameter set. */
   readonly key: 'ECDSA' | 'RSA' | 'Ed25519' | 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87';
   readonly digest: string | null;
 }
 
-/** Signature algorithms that are verified (RFC 4055, RFC 5758, RFC 8410, RFC 9881). Not so SHA-1, MD5, RSASSA-PSS, Ed448. */
+/** Accepted signature algorithms (RFC 4055, RFC 5758, RFC 8410, RFC 9881). Not SHA-1, MD5, RSASSA-PSS, Ed448. */
 export const SIGNATURE_ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map([
   ['1.2.840.10045.4.3.2', { key: 'ECDSA', digest: 'sha256' }],
   ['1.2.840.10045.4.3.3', { key: 'ECDSA', digest: 'sha384' }],

@@ -44,7 +44,7 @@ function decodeBase64(body: string, lineBreak: string): Buffer {
   });
   const base64 = lines.join('');
   const der = Buffer.from(base64, 'base64');
-  // Buffer.from reads anything; what it writes is the one encoding of the bytes that RFC 4648 §3.5 calls canonical.
+  // Buffer.from accepts anything; the comparison requires the canonical encoding (RFC 4648 §3.5).
   if (der.toString('base64') !== base64) {
     throw notPem('base64 with a foreign character, wrong padding or spare bits');
   }

@@ -21,7 +21,7 @@ const ML_DSA: ReadonlyMap<string, { readonly parameterSet: ParameterSet; readonl
   [OID.mlDsa87, { parameterSet: 'ML-DSA-87', octets: 2592 }],
 ]);
 
-/** Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). A key of a kind not known here is `unknown`. */
+/** Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). An unknown kind of key is `unknown`. */
 export function readPublicKey(reader: DerReader): PublicKey {
   const info = reader.enter(TAG.sequence, WHAT);
   const algorithm = info.enter(TAG.sequence, `${WHAT} algorithm`);
@@ -73,7 +73,7 @@ function readRsaKey(content: DerReader): PublicKey {
   const modulus = readPositive(key, `${WHAT} RSA modulus`);
   const exponent = readPositive(key, `${WHAT} RSA exponent`);
   key.finish(`${WHAT} RSA`);
-  // More cannot be told exactly in a number, and no verifier takes it.
+  // A number cannot hold more exactly, and no verifier accepts more.
   if (exponent.length > 6) {
     throw new Refused('TooLarge', `${WHAT} RSA exponent: ${exponent.length} bytes found, 6 allowed`);
   }

@@ -2,11 +2,11 @@ import { verify } from 'node:crypto';
 import type { CertificateRequest } from './certificate-request.ts';
 import { SIGNATURE_ALGORITHMS } from './object-identifiers.ts';
 
-/** Bounds of the RSA keys that are calculated with at all; the policy's own minimum is higher. Go has the same bounds. */
+/** Bounds of the RSA keys whose signatures are verified; the minimum of a policy is higher. Go has the same bounds. */
 const RSA = { minBits: 1024, maxBits: 8192, minExponent: 3, maxExponent: 2 ** 31 - 1 };
 
 /**
- * Checks that whoever made the request holds the private key: its signature over `toBeSigned` under its own public key.
+ * Checks that the requester holds the private key: its signature over `toBeSigned` under its own public key.
  *
  * @returns `problem` says why it is not valid. Never throws.
  */
@@ -35,7 +35,7 @@ export function verifyRequestSignature(request: CertificateRequest): {
     const valid = verify(algorithm.digest, request.toBeSigned, key, request.signature);
     return valid ? { valid } : invalid('the signature does not match the request');
   } catch (error) {
-    // OpenSSL's reason is a fixed text; nothing of the input is in it.
+    // OpenSSL's reason is a fixed text without any of the input.
     const reason = error instanceof Error ? error.message : 'no reason';
     return invalid(`OpenSSL does not take this public key or signature: ${reason}`);
   }

@@ -18,7 +18,10 @@ const WEAK: ReadonlyMap<string, string> = new Map([
 
 const RSASSA_PSS = '1.2.840.113549.1.1.10';
 
-/** The digest of a signature that somebody could forge; undefined when that is not known. `algorithm` is an AlgorithmIdentifier. */
+/**
+ * The digest of a signature that an attacker could forge; undefined if none is known. `algorithm` is an
+ * AlgorithmIdentifier.
+ */
 export function weakDigest(algorithm: Buffer): string | undefined {
   const what = 'signature algorithm';
   const reader = new DerReader(algorithm).enter(TAG.sequence, what);
