@@ -26,7 +26,7 @@ const OLD_TLS: HandshakeFailure = {
   remedy: 'Let the server speak TLS 1.2 or later: the older ones are broken (RFC 8996).',
 };
 
-/** Why a server that showed no certificate did not. */
+/** Why a server showed no certificate. */
 export function failureOf(target: HandshakeTarget, end: End, transcript: Buffer, timeoutMs: number): HandshakeFailure {
   switch (end.kind) {
     case 'done':
@@ -53,7 +53,7 @@ export function aborted(): HandshakeFailure {
   };
 }
 
-/** @param address that the host is, or leads to */
+/** @param address the host, or what it resolves to */
 export function forbidden(host: string, address = host): HandshakeFailure {
   const found = address === host ? printable(host) : `${printable(host)} leads to ${printable(address)}, which`;
   return {
@@ -110,7 +110,7 @@ function timedOut(
 function spoken(transcript: Buffer): HandshakeFailure {
   const [type, major] = transcript;
   if (major !== 3 || (type !== ALERT && type !== HANDSHAKE)) return notTls(transcript);
-  // A ServerHello of TLS 1.0 or 1.1 has the version behind the headers of record and message.
+  // A ServerHello of TLS 1.0 or 1.1 has the version after the headers of record and message.
   if (type === HANDSHAKE && transcript[9] === 3 && (transcript[10] ?? 3) < 3) return OLD_TLS;
   if (type === ALERT) {
     const description = transcript[6] ?? 0;
@@ -149,7 +149,7 @@ const SPOKEN: readonly (readonly [prefix: string, name: string])[] = [
   ['220-', 'a mail or FTP server'],
 ];
 
-/** Nothing came from there. */
+/** It sent nothing. */
 function unspoken({ host, port }: HandshakeTarget, error: Error | undefined): HandshakeFailure {
   if (error instanceof ForbiddenAddressError) return forbidden(host, error.address);
   const code = error !== undefined && 'code' in error ? String(error.code) : '';

@@ -1,20 +1,20 @@
 import { createDecipheriv, createHmac } from 'node:crypto';
 
-/** What a server sent of its certificates, in DER, the leaf first. */
+/** The certificates that a server sent, in DER, leaf first. */
 export type CertificatesSent =
   | { readonly kind: 'certificates'; readonly certificates: readonly Buffer[] }
   /** Its Certificate message has none. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'too-large'; readonly message: string }
-  /** No whole Certificate message came. */
+  /** No complete Certificate message arrived. */
   | { readonly kind: 'none' };
 
 /** Certificates of one chain. */
 const MAX_CERTIFICATES = 100;
-/** A Certificate message that OpenSSL takes; a longer one ends the handshake. */
+/** The longest Certificate message that OpenSSL accepts; a longer one ends the handshake. */
 const MAX_MESSAGE = 100 * 1024;
 
-/** Records of one handshake; a chain of 100 KiB takes 200 where they are as short as RFC 6066 §4 has them. */
+/** Records of one handshake; a chain of 100 KiB takes 200 of the shortest that RFC 6066 §4 allows. */
 export const MAX_RECORDS = 512;
 /** Messages up to the Certificate; with TLS 1.3 it is the fifth at the latest. */
 const MAX_MESSAGES = 32;
@@ -48,10 +48,11 @@ const TAG_BYTES = 16;
 const NONCE_BYTES = 12;
 
 /**
- * Finds the Certificate message among the bytes that a TLS server sent: in the clear with TLS 1.2 (RFC 5246 §7.4.2), under the handshake traffic secret
- * with TLS 1.3 (RFC 8446 §4.4.2). Never throws; what cannot be read, or comes in more pieces than any server sends, ends the search.
+ * Finds the Certificate message in the bytes that a TLS server sent: in the clear with TLS 1.2 (RFC 5246 §7.4.2), under
+ * the handshake traffic secret with TLS 1.3 (RFC 8446 §4.4.2). Never throws. Unreadable bytes, or more pieces than any
+ * server sends, end the search.
  *
- * @param secret of TLS 1.3: the server's handshake traffic secret
+ * @param secret the server's handshake traffic secret; only with TLS 1.3
  */
 export function certificatesSent(transcript: Buffer, secret: Buffer | undefined): CertificatesSent {
   const clear: Buffer[] = [];
@@ -91,7 +92,7 @@ function* recordsOf(transcript: Buffer): Generator<TlsRecord> {
 
 interface Message {
   readonly type: number;
-  /** As announced; the body may be shorter, when the rest did not come. */
+  /** As announced; the body may be shorter if the rest did not arrive. */
   readonly length: number;
   readonly body: Buffer;
 }
@@ -113,7 +114,10 @@ function suiteOf(body: Buffer): Suite | undefined {
   return at + 2 <= body.length ? SUITES.get(body.readUInt16BE(at)) : undefined;
 }
 
-/** Content of the encrypted records of a handshake, up to the first one that cannot be read: it is under the next secret. */
+/**
+ * Content of the encrypted records of a handshake, up to the first that cannot be decrypted: it is under the next
+ * secret.
+ */
 function decrypted(records: readonly Buffer[], { cipher, keyBytes, digest }: Suite, secret: Buffer): Buffer {
   const key = expandLabel(digest, secret, 'key', keyBytes);
   const iv = expandLabel(digest, secret, 'iv', NONCE_BYTES);

@@ -7,12 +7,12 @@ import { aborted, failureOf, forbidden, noCertificate, tooLarge } from './handsh
 import { certificatesSent } from './handshake-messages.ts';
 import { recordingStream } from './recording-stream.ts';
 
-/** One server to shake hands with. */
+/** One server to connect to. */
 export interface HandshakeTarget {
   /** Name or address; an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Sent as SNI. @default the host, where that is a name */
+  /** Sent as SNI. @default the host, if it is a name */
   readonly serverName?: string;
 }
 
@@ -37,39 +37,40 @@ export interface HandshakeFailure {
   readonly remedy: string;
 }
 
-/** What one server showed. Nothing is trusted, and no byte but those of a handshake is sent. */
+/** What one server showed. Nothing is trusted, and only bytes of a handshake are sent. */
 export type HandshakeResult =
   | {
       readonly ok: true;
-      /** As the server sent it, the leaf first. */
+      /** As the server sent it, leaf first. */
       readonly chain: readonly DecodedCertificate[];
-      /** `TLSv1.3`; absent where the handshake ended before. */
+      /** `TLSv1.3`; absent if the handshake did not finish. */
       readonly protocol?: string;
-      /** The handshake was finished, and so with the private key of the leaf. */
+      /** The handshake finished, which proves that the server has the private key of the leaf. */
       readonly keyProven?: true;
     }
   | { readonly ok: false; readonly failure: HandshakeFailure };
 
 export interface HandshakeOptions {
-  /** For all of it, from the look-up of the name on. @default 5000 */
+  /** For the whole handshake, including the DNS lookup. Milliseconds. @default 5000 */
   readonly timeoutMs?: number;
   readonly signal: AbortSignal;
-  /** Where the server may be. */
+  /** Addresses that may be dialled. */
   readonly addresses: AddressRule;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** Bytes that a server may send before its handshake is done. OpenSSL takes chains of 100 KiB. */
+/** Bytes that a server may send before its handshake is done. OpenSSL accepts chains of 100 KiB. */
 const MAX_BYTES = 1024 * 1024;
-/** Time for the end of a connection, beside that of the handshake. */
+/** Limit for closing a connection, in addition to the handshake. Milliseconds. */
 const HANG_UP_MS = 250;
 
 /**
- * Shows what certificates a server has: a TLS client from 1.2 on, without a certificate of its own, that trusts nothing, verifies nothing and
- * leaves when the handshake is done. A server that demands a client certificate shows its own before it refuses us.
+ * Reads the certificates of a server with a TLS client, 1.2 or later, without a client certificate. It trusts nothing,
+ * verifies nothing, and disconnects after the handshake. A server that demands a client certificate shows its own
+ * before it rejects the client.
  *
- * What was sent is read from the bytes of the handshake itself: Node.js shows only the part of a chain that it can put in order, and nothing of a handshake
- * that failed. Never throws.
+ * The certificates are read from the bytes of the handshake: Node.js exposes only the part of a chain that it can
+ * order, and nothing of a failed handshake. Never throws.
  */
 export async function handshake(target: HandshakeTarget, options: HandshakeOptions): Promise<HandshakeResult> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal, addresses } = options;
@@ -83,7 +84,7 @@ export async function handshake(target: HandshakeTarget, options: HandshakeOptio
     case 'certificates': {
       const chain = sent.certificates.map((der) => decodeCertificate(der));
       const [leaf] = sent.certificates;
-      // What we read of the bytes counts for nothing where OpenSSL read something else.
+      // Not proven if OpenSSL read another leaf from these bytes.
       const keyProven = proven !== undefined && leaf?.equals(proven) ? true : undefined;
       return { ok: true, chain, protocol, keyProven };
     }
@@ -103,12 +104,12 @@ export type End =
   | { readonly kind: 'error'; readonly error: Error };
 
 interface Shaken {
-  /** All that the server sent. */
+  /** All bytes that the server sent. */
   readonly transcript: Buffer;
-  /** Of TLS 1.3: what its encrypted part of the handshake is read with. */
+  /** The server's handshake traffic secret; only with TLS 1.3. */
   readonly secret: Buffer | undefined;
   readonly protocol: string | undefined;
-  /** DER of the certificate whose private key the server has. */
+  /** DER of the certificate whose private key the server has proven to have. */
   readonly proven: Buffer | undefined;
   readonly end: End;
 }
@@ -157,7 +158,7 @@ function shakeHands(
     });
     secure.once('secureConnect', () => finish({ kind: 'done' }));
     secure.once('close', () => finish({ kind: 'closed' }));
-    // More than one may come; none may be without a listener.
+    // Several can occur, and each needs a listener.
     secure.on('error', (error) => finish({ kind: 'error', error }));
     socket.on('error', (error) => finish({ kind: 'error', error }));
     socket.once('close', () => finish({ kind: 'closed' }));
@@ -166,20 +167,20 @@ function shakeHands(
 
 let shared: SecureContext | undefined;
 
-/** One for all: to make one takes longer than most of a handshake. */
+/** Shared: creating one takes longer than most of a handshake. */
 function context(): SecureContext {
   shared ??= createSecureContext({
-    // Nothing is believed of what is shown, so a server whose keys are weak is to show them as well.
+    // Nothing shown is trusted, so servers with weak keys are read too.
     ca: [],
     minVersion: 'TLSv1.2',
     ciphers: 'DEFAULT:@SECLEVEL=0',
-    // Without the shares for quantum computers: nothing secret is said, and a ClientHello of one packet passes everywhere.
+    // No post-quantum key shares: nothing secret is sent, and a ClientHello of one packet passes everywhere.
     ecdhCurve: 'X25519:P-256:P-384:P-521',
   });
   return shared;
 }
 
-/** Lets the last message of the handshake out, so that the server has no broken one in its log. */
+/** Sends the last message of the handshake, so that the server does not log a broken one. */
 function hangUp(secure: TLSSocket, socket: Socket, done: () => void): void {
   const timer = setTimeout(() => socket.destroy(), HANG_UP_MS);
   socket.once('close', () => {

@@ -2,18 +2,18 @@ import { type HandshakeOptions, type HandshakeResult, type HandshakeTarget, hand
 import { aborted } from './handshake-failure.ts';
 
 export interface HandshakesOptions extends HandshakeOptions {
-  /** Connections at a time. @default 64 */
+  /** Concurrent connections. @default 64 */
   readonly concurrency?: number;
-  /** For programs that show how far it is. */
+  /** Called after each handshake, to show progress. */
   readonly onResult?: (index: number, result: HandshakeResult) => void;
 }
 
 const DEFAULT_CONCURRENCY = 64;
 
 /**
- * Shakes hands with many servers.
+ * Runs {@link handshake} for many servers, several at a time.
  *
- * @returns in the order of the targets; those that the signal kept from being started are `aborted`
+ * @returns in the order of the targets; those not started before the signal aborted are `aborted`
  */
 export async function handshakes(
   targets: readonly HandshakeTarget[],

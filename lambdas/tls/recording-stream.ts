@@ -2,17 +2,17 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 export interface Recording {
-  /** Passes everything on, both ways. */
+  /** Forwards everything, both ways. */
   readonly stream: Duplex;
-  /** All that came in. */
+  /** All incoming bytes. */
   received(): Buffer;
 }
 
 /**
- * A socket whose incoming bytes are kept.
+ * Forwards a socket and keeps its incoming bytes.
  *
- * @param maxBytes beyond which nothing is kept or passed on
- * @param onFull once, when more came in
+ * @param maxBytes nothing more is kept or forwarded
+ * @param onFull called once, when more arrives
  */
 export function recordingStream(socket: Socket, maxBytes: number, onFull: () => void): Recording {
   const chunks: Buffer[] = [];
