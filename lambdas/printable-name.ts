@@ -14,3 +14,8 @@ export function printableName(name: string, limit: number): string {
   const hash = createHash('sha256').update(safe).digest('hex').slice(0, DIGITS);
   return `${safe.slice(0, limit - DIGITS - 1).toWellFormed()}~${hash}`;
 }
+
+/** Whether the end of a name is missing, so that it names something else: cut by {@link printableName}, or by {@link printable}. */
+export function isCut(name: string): boolean {
+  return /(?:…|~[0-9a-f]{16})$/.test(name);
+}

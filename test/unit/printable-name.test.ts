@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printableName } from '../../lambdas/printable-name.ts';
+import { isCut, printableName } from '../../lambdas/printable-name.ts';
 
 describe('printableName', () => {
   it.each([
@@ -9,6 +9,7 @@ describe('printableName', () => {
     ['one that is too long', 'x'.repeat(31), `${'x'.repeat(13)}~0f46e4b0802fee6f`],
   ])('makes harmless: %s', (_, name, expected) => {
     expect(printableName(name, 30)).toBe(expected);
+    expect(isCut(expected)).toBe(name.length > 30);
   });
 
   it('is well-formed, printable and within its limit, and keeps two names apart', () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -238,6 +238,16 @@ describe('certmarshal report', () => {
       expect(JSON.parse(stdout).clusters[0]).toMatchObject({ state, readable: true, readableAt: at(minutes) });
       expect(await run({ snapshots: directory })).toBe(0);
       expect(await readFile(file(), 'utf8')).toContain('not known from snapshots');
+    });
+
+    it.each(['a-copy', 'berlin_copy'])('tells of the newer one where %s is of the same cluster', async (name) => {
+      await keep({ ...snapshotOf('berlin'), auditedAt: at(300) });
+      await rename(join(directory, 'berlin.json.gz'), join(directory, `${name}.json.gz`));
+      await keep(snapshotOf('berlin'));
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      const { clusters } = JSON.parse(stdout);
+      expect(clusters).toHaveLength(1);
+      expect(clusters[0].audit.auditedAt).toBe(snapshotOf('berlin').auditedAt);
     });
 
     it('rings nothing of sweeps for a cluster whose requests an earlier audit listed', async () => {
