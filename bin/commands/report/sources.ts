@@ -13,6 +13,7 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../../../l
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import { isAhead } from '../../../lambdas/time.ts';
 import { compare } from '../../../lambdas/words.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
@@ -127,7 +128,7 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
   const read: IndexedCluster[] = [];
   const findings: Finding[] = [];
   for (const file of files) {
-    const snapshot = await readOne(join(directory, file));
+    const snapshot = await readOne(join(directory, file), now);
     if (typeof snapshot === 'string') {
       damaged.push({ id: idOf(file), source, foundAt: at, seenAt: at });
       findings.push({
@@ -233,11 +234,14 @@ async function snapshotFiles(directory: string): Promise<readonly string[]> {
 }
 
 /** Why it cannot be read, where it cannot. */
-async function readOne(path: string): Promise<Snapshot | string> {
+async function readOne(path: string, now: number): Promise<Snapshot | string> {
   try {
     const bytes = await readFile(path);
     if (bytes.length > MAX_SNAPSHOT) return 'it is too large';
-    return (await decodeSnapshot(bytes)) ?? 'it is damaged';
+    const snapshot = await decodeSnapshot(bytes);
+    if (snapshot === undefined) return 'it is damaged';
+    // It would never be old.
+    return isAhead(snapshot.auditedAt, now) ? 'its time is in the future: a clock was wrong' : snapshot;
   } catch (error) {
     return systemErrorWords(error);
   }

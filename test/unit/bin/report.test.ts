@@ -306,6 +306,13 @@ describe('certmarshal report', () => {
       expect(problems).toMatchObject([{ object: 'snapshot oslo.json.gz' }]);
     });
 
+    it('knows nothing of a cluster whose snapshot is of the future', async () => {
+      await keep({ ...snapshotOf('berlin'), auditedAt: at(-24 * 60) });
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(1);
+      expect(stderr).toContain('snapshot berlin.json.gz: its time is in the future: a clock was wrong');
+      expect(JSON.parse(stdout).clusters).toMatchObject([{ id: 'berlin', readable: false, state: 'new' }]);
+    });
+
     it.each([
       ['an empty directory', () => directory, 'There is no snapshot in'],
       ['no directory', () => join(directory, 'none'), 'no such file or directory'],
