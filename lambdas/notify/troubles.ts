@@ -155,7 +155,8 @@ function groupOf({ audit }: ClusterHealth, id: Signal['id']): FindingGroup | und
 }
 
 function partOf(finding: KeptFinding, signal: Signal): string {
-  const object = (): string => ascii(finding.object.replaceAll(' ', '_'));
+  // Blanks become underscores, so an underscore must be something else.
+  const object = (): string => ascii(escaped(finding.object, /_/g).replaceAll(' ', '_'));
   return classPart(finding, signal) ?? (signal.classes === undefined ? object() : 'unknown');
 }
 

@@ -121,6 +121,7 @@ it('tells each certificate with the name of another, also while people know of o
 
 it.each([
   ['letters that are not ASCII', 'ä', 'ö'],
+  ['a blank', 'a b', 'a_b'],
   ['a long name', `${'x'.repeat(260)}1`, `${'x'.repeat(260)}2`],
 ])('tells two requesters apart that differ in %s', (_, a, b) => {
   const keys = keysOf('RequestsWaiting', 'RequestsWaiting', [waiting(a), waiting(b)]);
