@@ -38,7 +38,7 @@ const Level = z.strictObject({
     .exactOptional()
     .meta({
       description:
-        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires. Default: no ceiling.',
+        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires; 1d or more. Default: no ceiling.',
       examples: ['90d'],
     }),
 });
