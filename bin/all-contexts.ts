@@ -104,10 +104,13 @@ export function clustersOf(listed: readonly ListedContext[]): readonly FleetCont
     first === undefined ? [] : { ...first, also: others.map(({ context }) => context) },
   );
   const names = Map.groupBy(clusters, ({ cluster }) => cluster && nameOf({ cluster }));
+  const taken = new Set<string>();
   return clusters.map(({ context, cluster, server, also }) => {
     const name = cluster && nameOf({ cluster });
     const isAlone = names.get(name)?.length === 1;
-    const id = cluster === undefined || name === undefined ? `context ${context}` : isAlone ? name : longName(cluster);
+    let id = cluster === undefined || name === undefined ? `context ${context}` : isAlone ? name : longName(cluster);
+    while (taken.has(id)) id = `${id} (context ${context})`;
+    taken.add(id);
     return { context, id, server, also };
   });
 }

@@ -8,6 +8,11 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  */
 export function printable(text: string, limit = 200): string {
   const cut = (text.length > limit ? text.slice(0, limit) : text).toWellFormed();
-  const safe = cut.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  const safe = escaped(cut, UNPRINTABLE);
   return text.length > limit || safe.length > limit * 2 ? `${safe.slice(0, limit * 2).toWellFormed()}…` : safe;
+}
+
+/** With `\u{…}` in place of each character that a global pattern finds. */
+export function escaped(text: string, pattern: RegExp): string {
+  return text.replaceAll(pattern, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -197,15 +197,18 @@ function byPlace(a: CertificateObservation, b: CertificateObservation): number {
   );
 }
 
-/** The number of valid certificates in each bundle. */
+/** The number of valid certificates in each bundle; one that is not valid yet replaces none. */
 function validPlaces(observations: readonly Observation[], now: number): ReadonlyMap<string, number> {
   const valid = new Map<string, number>();
   for (const observation of observations) {
     if (observation.kind !== 'certificate' || observation.what !== 'ca-bundle') continue;
-    if ((timeOf(observation.notAfter) ?? 0) > now)
-      valid.set(bundleOf(observation), (valid.get(bundleOf(observation)) ?? 0) + 1);
+    if (isValid(observation, now)) valid.set(bundleOf(observation), (valid.get(bundleOf(observation)) ?? 0) + 1);
   }
   return valid;
+}
+
+function isValid({ notBefore, notAfter }: CertificateObservation, now: number): boolean {
+  return (timeOf(notBefore) ?? now) <= now && (timeOf(notAfter) ?? 0) > now;
 }
 
 function bundleOf({ source, where }: CertificateObservation): string {
@@ -217,7 +220,7 @@ function isSpare(
   validInBundle: ReadonlyMap<string, number>,
   now: number,
 ): boolean {
-  const own = (timeOf(observation.notAfter) ?? 0) > now ? 1 : 0;
+  const own = isValid(observation, now) ? 1 : 0;
   return (validInBundle.get(bundleOf(observation)) ?? 0) > own;
 }
 

@@ -1,6 +1,7 @@
 import { type CommandCluster, clusterCommand, isWord, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Provider } from '../identifiers.ts';
+import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
 import { type CertificateClass, isRolled } from '../tables/certificate-classes.ts';
 import type { FindingCode } from '../tables/finding-codes.ts';
@@ -159,7 +160,7 @@ export function commandOf(
   { name, namespace, provider = 'eks-anywhere' }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>>,
 ): string {
   // A truncated object is another object.
-  if (object.endsWith('…')) return audit({ cluster, name, namespace, provider });
+  if (isCut(object)) return audit({ cluster, name, namespace, provider });
   const named = what !== undefined && object.startsWith(`${what} `) ? object.slice(what.length + 1) : object;
   const words = object.split(' ');
   const last = words.at(-1);

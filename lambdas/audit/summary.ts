@@ -3,6 +3,7 @@ import type { KeptFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
+import { printableName } from '../printable-name.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
 import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
@@ -123,7 +124,7 @@ function bounded(finding: KeptFinding): KeptFinding {
   const { object, message, renewedBy, places, placeCount } = finding;
   return {
     ...finding,
-    object: printable(object, SUMMARY_LIMITS.object),
+    object: printableName(object, SUMMARY_LIMITS.object),
     message: printable(message, SUMMARY_LIMITS.message),
     ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, SUMMARY_LIMITS.message) }),
     ...(places === undefined

@@ -107,9 +107,14 @@ const SECRET_FORM =
 const STORE = 'store it with certmarshal credentials create --store secretsmanager:NAME';
 
 /** The value is never printed: a kubeconfig pasted here by mistake must not appear in a log. */
-export const secretArn = z
-  .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}` : notASecret(input)) })
-  .regex(SECRET_ARN, { error: ({ input }) => notASecret(input) });
+export const secretArn = requiredSecretArn('');
+
+/** @param otherwise what to do without a secret, after the text for a missing one */
+export function requiredSecretArn(otherwise: string) {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}${otherwise}` : notASecret(input)) })
+    .regex(SECRET_ARN, { error: ({ input }) => notASecret(input) });
+}
 
 /** Chosen by its shape. */
 function notASecret(value: unknown): string {

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto';
 import { nameInId } from '../audit/commands.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
+import { printableName } from '../printable-name.ts';
 import { runbookPlace } from '../tables/alarms.ts';
 import { dateOf, labelled, unnamedLabel } from './texts.ts';
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmName. Characters. */
 const LONGEST_KEY = 255;
-const HASH = 16;
 
 /** One incident of a cluster or of certmarshal, as pager and chat show it. */
 export interface Incident {
@@ -40,10 +39,7 @@ export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Inc
 
 /** Alarm, cluster and part. A key that is too long ends in a hash of the whole. Pure. */
 export function incidentKey({ alarm, cluster, part }: Pick<AlarmEvent, 'alarm' | 'cluster' | 'part'>): string {
-  const key = [alarm, cluster, part].filter((one) => one !== undefined).join(' ');
-  if (key.length <= LONGEST_KEY) return key;
-  const hash = createHash('sha256').update(key).digest('hex').slice(0, HASH);
-  return `${key.slice(0, LONGEST_KEY - HASH - 1)}~${hash}`;
+  return printableName([alarm, cluster, part].filter((one) => one !== undefined).join(' '), LONGEST_KEY);
 }
 
 function signOf({ state, severity, escalatedTo }: AlarmEvent): string {

@@ -282,11 +282,17 @@ function planEnds(
   const { now } = scene;
   const keys = new Set(ringing.map(({ key }) => key));
   const known = new Map(health.clusters.map((cluster) => [cluster.id, cluster]));
+  const worse = WORSE[alarm];
+  const rings = worse === undefined ? [] : placesOf(worse, health, settings);
+  // Also where its alarm is off, or fires only for more.
+  const worsened = worse === undefined ? [] : placesOf(worse, health, {});
   const isAway = (key: string): boolean => {
     if (key === NOBODY) return ringing.length === 0;
-    const cluster = known.get(readTroubleKey(key).cluster);
+    const place = readTroubleKey(key);
+    const cluster = known.get(place.cluster);
     if (cluster !== undefined && cluster.state !== 'gone' && hasMore(keys, cluster.id)) return false;
-    return !keys.has(key) && (cluster === undefined || isKnown(cluster, alarm));
+    if (keys.has(key) || (cluster !== undefined && !isKnown(cluster, alarm))) return false;
+    return isAmong(rings, place) || !isAmong(worsened, place);
   };
   const fresh = new Set([...news, ...opened].map(({ key }) => key));
   const [over, away]: [[string, OpenAlarm][], (TroubleName & { readonly since?: string })[]] = [[], []];
@@ -298,8 +304,6 @@ function planEnds(
     } else if (awaySince === undefined) away.push({ alarm, key, since: new Date(now).toISOString() });
     else if (isLongAway(awaySince, now) && !(key === NOBODY && fresh.size > 0)) over.push([key, entry]);
   }
-  const worse = WORSE[alarm];
-  const rings = worse === undefined ? [] : troublesOf(worse, health, settings).map(({ key }) => readTroubleKey(key));
   const escalated = over.filter(([key]) => isAmong(rings, readTroubleKey(key)));
   const recovered = over.filter((one) => !escalated.includes(one));
   const messages = [
@@ -310,6 +314,10 @@ function planEnds(
 }
 
 type TroublePlace = ReturnType<typeof readTroubleKey>;
+
+function placesOf(alarm: AlarmId, health: FleetHealth, settings: AlarmSettings): readonly TroublePlace[] {
+  return troublesOf(alarm, health, settings).map(({ key }) => readTroubleKey(key));
+}
 
 /** Whether one incident covers another: the same part, or the whole cluster. */
 function isAmong(places: readonly TroublePlace[], { cluster, part }: TroublePlace): boolean {

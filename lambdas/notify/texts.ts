@@ -3,6 +3,7 @@ import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
+import { printableName } from '../printable-name.ts';
 import {
   ALARMS,
   type AlarmId,
@@ -198,7 +199,7 @@ export function plainEvent(
 export function labelsOf(clusters: readonly Pick<ClusterHealth, 'id' | 'name'>[]): ReadonlyMap<string, string> {
   const named = Map.groupBy(clusters, ({ name }) => name);
   return new Map(
-    clusters.map(({ id, name }) => [id, printable(named.get(name)?.length === 1 ? name : id, LONGEST.name)]),
+    clusters.map(({ id, name }) => [id, printableName(named.get(name)?.length === 1 ? name : id, LONGEST.name)]),
   );
 }
 

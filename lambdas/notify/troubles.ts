@@ -3,10 +3,11 @@ import type { KeptFinding } from '../contracts/finding.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
 import { type FindingGroup, findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import { printable } from '../printable.ts';
+import { escaped, printable } from '../printable.ts';
+import { printableName } from '../printable-name.ts';
 import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../tables/alarms.ts';
-import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
-import type { Signal } from '../tables/signals.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import { SIGNALS, type Signal } from '../tables/signals.ts';
 import { compare } from '../words.ts';
 
 /** Most parts of one cluster with an incident of their own. */
@@ -91,7 +92,7 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
     id,
     value: count?.[1] ?? value,
     story: printable(
-      worst.what === undefined && count === undefined ? worst.message : `${title}: ${worst.message}`,
+      classPart(worst, signal) === undefined && count === undefined ? worst.message : `${title}: ${worst.message}`,
       300,
     ),
     since: worst.since,
@@ -130,10 +131,11 @@ function partsOf(
  * by changing names: those with open incidents first, then the oldest.
  */
 function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: readonly string[]): readonly string[] {
-  const classes = first([...tally, ...shown].flatMap(({ what }) => what ?? []));
-  const others = shown.filter(({ what }) => what === undefined).toSorted((a, b) => compare(a.since, b.since));
+  const isOther = (finding: Pick<KeptFinding, 'what'>): boolean => classPart(finding, signal) === undefined;
+  const classes = first([...tally, ...shown].flatMap((finding) => classPart(finding, signal) ?? []));
+  const others = shown.filter(isOther).toSorted((a, b) => compare(a.since, b.since));
   const { parts, isMore } = fewOf(first(others.map((finding) => partOf(finding, signal))), told);
-  const counted = tally.reduce((sum, { what, count }) => (what === undefined ? sum + count : sum), 0);
+  const counted = tally.reduce((sum, entry) => (isOther(entry) ? sum + entry.count : sum), 0);
   return [...classes, ...parts, ...(isMore || counted > others.length ? [MORE] : [])];
 }
 
@@ -152,8 +154,15 @@ function groupOf({ audit }: ClusterHealth, id: Signal['id']): FindingGroup | und
   return findingGroups(audit).find((group) => group.id === id);
 }
 
-function partOf({ what, object }: KeptFinding, { classes }: Signal): string {
-  return what ?? (classes === undefined ? ascii(object.replaceAll(' ', '_')) : 'unknown');
+function partOf(finding: KeptFinding, signal: Signal): string {
+  // Blanks become underscores, so an underscore must be something else.
+  const object = (): string => ascii(escaped(finding.object, /_/g).replaceAll(' ', '_'));
+  return classPart(finding, signal) ?? (signal.classes === undefined ? object() : 'unknown');
+}
+
+/** Undefined where each finding is told alone. */
+function classPart({ what }: Pick<KeptFinding, 'what'>, { id }: Signal): CertificateClass | undefined {
+  return 'byObject' in SIGNALS[id] ? undefined : what;
 }
 
 function first(parts: readonly string[]): readonly string[] {
@@ -162,5 +171,5 @@ function first(parts: readonly string[]): readonly string[] {
 
 /** A form that can be stored. */
 function ascii(part: string): string {
-  return part.replaceAll(/[^!-~]/g, '?').slice(0, 253) || '?';
+  return printableName(escaped(part, /[^!-~]/gu), 253) || '?';
 }

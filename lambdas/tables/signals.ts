@@ -79,6 +79,7 @@ export const SIGNALS = {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
+    byObject: true,
     deselected: true,
     meaning:
       'Kubelet serving certificates that were issued for a name of another node, of the API server or of a Service.',
@@ -125,6 +126,8 @@ interface SignalEntry {
   readonly knownFrom: 'sweep' | 'audit';
   /** Also published by certificate class, in a dimension `Class`. */
   readonly byClass?: true;
+  /** Each finding is an incident of its own, whatever its class: one certificate hides no other. */
+  readonly byObject?: true;
   /**
    * Also counts during the hour in which a cluster is swept after losing its tags: removing tags must not hide an
    * attack.

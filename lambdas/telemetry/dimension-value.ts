@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { escaped } from '../printable.ts';
+import { printableName } from '../printable-name.ts';
 
 /** Source: CloudWatch API Reference, Dimension. */
 const MAX_VALUE = 1_024;
-const HASH_DIGITS = 16;
 
 /**
  * A text as the value of a CloudWatch dimension: printable ASCII, 1 to 1,024 characters, not blank, no leading colon.
@@ -10,12 +10,6 @@ const HASH_DIGITS = 16;
  * whole, so that different texts stay different. Pure.
  */
 export function dimensionValue(text: string): string {
-  const escaped = text.replaceAll(
-    /[^\x20-\x7e]|^[: ]| $/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
-  if (escaped === '') return String.raw`\u{}`;
-  if (escaped.length <= MAX_VALUE) return escaped;
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS);
-  return `${escaped.slice(0, MAX_VALUE - HASH_DIGITS - 1)}~${hash}`;
+  const value = printableName(escaped(text, /[^\x20-\x7e]|^[: ]| $/gu), MAX_VALUE);
+  return value === '' ? String.raw`\u{}` : value;
 }

@@ -13,6 +13,8 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../../../l
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import { isAhead } from '../../../lambdas/time.ts';
+import { compare } from '../../../lambdas/words.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
@@ -122,13 +124,13 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
     );
   const at = new Date(now).toISOString();
   const source = 'snapshots';
-  const registered: RegisteredCluster[] = [];
-  const indexed: IndexedCluster[] = [];
+  const damaged: RegisteredCluster[] = [];
+  const read: IndexedCluster[] = [];
   const findings: Finding[] = [];
   for (const file of files) {
-    const snapshot = await readOne(join(directory, file));
+    const snapshot = await readOne(join(directory, file), now);
     if (typeof snapshot === 'string') {
-      registered.push({ id: idOf(file), source, foundAt: at, seenAt: at });
+      damaged.push({ id: idOf(file), source, foundAt: at, seenAt: at });
       findings.push({
         kind: STATE_PROBLEM,
         object: `snapshot ${printable(file)}`,
@@ -136,12 +138,11 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
         remedy: 'Audit the cluster again with --snapshots: that writes a new one.',
         since: at,
       });
-    } else {
-      const cluster = clusterOf(snapshot, at);
-      registered.push(registeredOf(cluster, source, at));
-      indexed.push(cluster);
-    }
+    } else read.push(clusterOf(snapshot, at));
   }
+  // Of a snapshot and its older copy the newer one counts: of one id the last.
+  const indexed = read.toSorted((a, b) => compare(a.sweptAt ?? '', b.sweptAt ?? ''));
+  const registered = [...damaged, ...indexed.map((cluster) => registeredOf(cluster, source, at))];
   return {
     registry: {
       version: 1,
@@ -233,11 +234,14 @@ async function snapshotFiles(directory: string): Promise<readonly string[]> {
 }
 
 /** Why it cannot be read, where it cannot. */
-async function readOne(path: string): Promise<Snapshot | string> {
+async function readOne(path: string, now: number): Promise<Snapshot | string> {
   try {
     const bytes = await readFile(path);
     if (bytes.length > MAX_SNAPSHOT) return 'it is too large';
-    return (await decodeSnapshot(bytes)) ?? 'it is damaged';
+    const snapshot = await decodeSnapshot(bytes);
+    if (snapshot === undefined) return 'it is damaged';
+    // It would never be old.
+    return isAhead(snapshot.auditedAt, now) ? 'its time is in the future: a clock was wrong' : snapshot;
   } catch (error) {
     return systemErrorWords(error);
   }

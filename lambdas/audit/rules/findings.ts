@@ -2,6 +2,7 @@ import type { ExpiryFinding, KeptFinding } from '../../contracts/finding.ts';
 import { MAX_FINDINGS } from '../../contracts/snapshot.ts';
 import type { Provider } from '../../identifiers.ts';
 import { printable } from '../../printable.ts';
+import { printableName } from '../../printable-name.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../../tables/certificate-classes.ts';
 import { type FindingCode, runbookOf, SEVERITIES } from '../../tables/finding-codes.ts';
@@ -38,7 +39,7 @@ export function* findingsOf(
   const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: name, provider });
   const found = new Map<string, Draft>();
   yield* eachInSteps(drafts, (given) => {
-    const draft = { ...given, object: printable(given.object, LIMITS.object) };
+    const draft = { ...given, object: printableName(given.object, LIMITS.object) };
     const key = keyOf(draft.code, draft.object);
     const other = found.get(key);
     if (other === undefined || byUrgency(draft, other) < 0) found.set(key, draft);

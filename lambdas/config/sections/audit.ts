@@ -10,6 +10,9 @@ import { repeats, type Written } from '../written.ts';
 const SHORTEST_SECONDS = 5 * 60;
 const MAX_SECONDS = 24 * 60 * 60;
 
+/** Between two audits no certificate passes a ceiling and expires. */
+const LOWEST_CEILING_SECONDS = MAX_SECONDS;
+
 const SHARE_FORM = 'write the share of the lifetime that is left, above 0 and at most 1, for example 0.2';
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
@@ -29,11 +32,13 @@ const Level = z.strictObject({
         'Or when less than this is left, if that is earlier; but never earlier than twice the share, so that a short lifetime does not fire all the time, except for certificates that only people renew. Default: 0s.',
       examples: ['14d'],
     }),
-  ceiling: duration()
+  ceiling: duration((seconds) =>
+    seconds < LOWEST_CEILING_SECONDS ? 'is too late for anyone to act; write 1d or more' : undefined,
+  )
     .exactOptional()
     .meta({
       description:
-        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires. Default: no ceiling.',
+        'But never when more than this is left, so that a certificate of many years is not a finding years before it expires; 1d or more. Default: no ceiling.',
       examples: ['90d'],
     }),
 });

@@ -10,6 +10,7 @@ import {
   laneOfCluster,
   matching,
   name,
+  requiredSecretArn,
   secretArn,
   section,
   serviceCidrs,
@@ -28,7 +29,9 @@ const ClusterEntry = z
       examples: ['berlin-prod-2'],
     }),
     provider: z.enum(PROVIDERS).describe('How the cluster is run.'),
-    kubeconfigSecret: secretArn.meta({
+    kubeconfigSecret: requiredSecretArn(
+      '; an EKS cluster needs none: list its account and Region under discovery instead, its name under include.names',
+    ).meta({
       description: 'Complete ARN of the Secrets Manager secret that holds a kubeconfig of the cluster.',
       examples: ['arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-prod-Ab12Cd'],
     }),

@@ -72,6 +72,13 @@ it('of a finding whose code a later version made is a new audit', () => {
   expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
 });
 
+it.each(['…', '~0123456789abcdef'])('of an object that was cut, at %s, names no half of it', (end) => {
+  const finding = { code: 'CertificateExpired', what: 'tls-secret', cluster: 'berlin' } as const;
+  expect(commandOf({ ...finding, object: `tls-secret Secret a/b${end}` }, {})).toBe(
+    'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin',
+  );
+});
+
 it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
   'of %s explains the certificate of its node',
   (object) => {

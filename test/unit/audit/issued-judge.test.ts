@@ -228,6 +228,11 @@ describe('what is approved and not issued', () => {
       approved(['node-1'], { username: 'mallory', groups: [] }),
       ['critical IssuedNamesAnother mallory,'],
     ],
+    [
+      'asked for by a user who is only called like its node',
+      approved(['node-1'], { username: 'system:node:node-1', groups: [] }),
+      ['critical IssuedNamesAnother system:node:node-1,'],
+    ],
     ['no request at all', { ...approved([]), spec: { ...approved([]).spec, request: 'AAAA' } }, []],
   ])('is judged by its names: %s', async (_, request, expected) => {
     const [now, later] = await audited([0, clusterAnswers(FLEET, [request])], [HOUR, clusterAnswers(FLEET)]);
@@ -247,6 +252,13 @@ it('a requester that is no node has one place, whatever subjects it asks for', a
   const [snapshot] = await audited([0, clusterAnswers(FLEET, requests)]);
   const told = (snapshot?.observations ?? []).filter((one) => one.kind === 'certificate' && one.issued !== undefined);
   expect(told).toHaveLength(16);
+  // Only the certificate says which node it is for.
+  const messages = (snapshot?.findings ?? []).flatMap(({ code, message }) =>
+    code === 'IssuedNamesAnother' ? message : [],
+  );
+  expect(messages).toContainEqual(
+    expect.stringMatching(/^the certificate of mallory, .*, for system:node:n\d+, issued /),
+  );
 });
 
 describe('evidence that stays unread', () => {

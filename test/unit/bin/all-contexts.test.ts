@@ -39,6 +39,21 @@ describe('the clusters of a kubeconfig', () => {
     ]);
   });
 
+  it('are told apart where an entry is called like the long name of another', () => {
+    const eks = (region: string) => ({
+      context: region,
+      cluster: arn(region, 'dublin'),
+      server: `https://${'0'.repeat(32)}.gr7.${region}.eks.amazonaws.com`,
+    });
+    const like = { context: 'c', cluster: '111122223333/eu-west-1/dublin', server: 'https://10.0.0.1:6443' };
+    const ids = clustersOf([eks('eu-west-1'), eks('eu-central-1'), like]).map(({ id }) => id);
+    expect(ids).toEqual([
+      '111122223333/eu-west-1/dublin',
+      '111122223333/eu-central-1/dublin',
+      '111122223333/eu-west-1/dublin (context c)',
+    ]);
+  });
+
   it('are there too where a context leads nowhere', () => {
     expect(
       clustersOf([

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -240,6 +240,16 @@ describe('certmarshal report', () => {
       expect(await readFile(file(), 'utf8')).toContain('not known from snapshots');
     });
 
+    it.each(['a-copy', 'berlin_copy'])('tells of the newer one where %s is of the same cluster', async (name) => {
+      await keep({ ...snapshotOf('berlin'), auditedAt: at(300) });
+      await rename(join(directory, 'berlin.json.gz'), join(directory, `${name}.json.gz`));
+      await keep(snapshotOf('berlin'));
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      const { clusters } = JSON.parse(stdout);
+      expect(clusters).toHaveLength(1);
+      expect(clusters[0].audit.auditedAt).toBe(snapshotOf('berlin').auditedAt);
+    });
+
     it('rings nothing of sweeps for a cluster whose requests an earlier audit listed', async () => {
       const now = snapshotOf('berlin');
       const observations = now.observations.map((observation) =>
@@ -294,6 +304,13 @@ describe('certmarshal report', () => {
       const { clusters, problems } = JSON.parse(stdout);
       expect(clusters.find(({ id }: { id: string }) => id === 'oslo')).toMatchObject({ readable: false });
       expect(problems).toMatchObject([{ object: 'snapshot oslo.json.gz' }]);
+    });
+
+    it('knows nothing of a cluster whose snapshot is of the future', async () => {
+      await keep({ ...snapshotOf('berlin'), auditedAt: at(-24 * 60) });
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(1);
+      expect(stderr).toContain('snapshot berlin.json.gz: its time is in the future: a clock was wrong');
+      expect(JSON.parse(stdout).clusters).toMatchObject([{ id: 'berlin', readable: false, state: 'new' }]);
     });
 
     it.each([

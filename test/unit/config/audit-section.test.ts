@@ -45,6 +45,13 @@ describe('audit in fleet.yaml', () => {
       ],
     ],
     [
+      '{ thresholds: [{ warning: { share: 0.2, ceiling: 90m }, critical: { share: 0.1, ceiling: 0s } }] }',
+      [
+        'audit.thresholds[0].warning.ceiling: 90m is too late for anyone to act; write 1d or more',
+        'audit.thresholds[0].critical.ceiling: 0s is too late for anyone to act; write 1d or more',
+      ],
+    ],
+    [
       '{ thresholds: [{ warning: { share: 0.2, ceiling: 90d }, critical: { share: 0.1 } }] }',
       [
         'audit.thresholds[0].critical: warning has a ceiling, 90d, and critical has none; a long life would be critical before it is a warning, so write a ceiling below that',

@@ -55,7 +55,8 @@ describe('createNotifyHandler', () => {
     const [paged, chatted]: [unknown[], unknown[]] = [[], []];
     const failures = {
       publish: false,
-      pager: false,
+      /** All, or what opens or closes. */
+      pager: false as boolean | 'ALARM' | 'OK',
       chat: false,
       /** What of the chat alone is refused. */
       thread: '',
@@ -69,8 +70,9 @@ describe('createNotifyHandler', () => {
       monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
       publish: async (topic, message) => {
         if (topic === 'pager' || topic === 'chat') {
-          if (failures[topic]) throw awsError('denied', `sns:Publish to ${topic}`);
           const document = JSON.parse(JSON.parse(message.message).https);
+          if (failures[topic] === true || failures[topic] === document.NewStateValue)
+            throw awsError('denied', `sns:Publish to ${topic}`);
           if (document.metadata?.threadId === failures.thread) throw awsError('denied', 'sns:Publish to chat');
           (topic === 'pager' ? paged : chatted).push(document);
           return;
@@ -278,6 +280,25 @@ describe('createNotifyHandler', () => {
       expect(toldIn(state)?.unsent.filter(({ detailType }) => detailType !== 'certmarshal digest')).toEqual([]);
     },
   );
+
+  it('closes no incident that the pager did not open', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    one.failures.pager = true;
+    await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish to pager');
+    state.objects.set('fleet-index.v2.json.gz', { value: index(indexed('paris')), etag: '"i"' });
+    one.pass(5);
+    await one.handle({ look: true });
+    one.failures.pager = 'ALARM';
+    one.pass(20);
+    await expect(one.handle({ look: true })).rejects.toThrow('sns:Publish to pager');
+    expect(one.paged).toEqual([]);
+    one.failures.pager = false;
+    one.pass(5);
+    await one.handle({ look: true });
+    expect(one.paged).toMatchObject([{ NewStateValue: 'ALARM' }, { NewStateValue: 'OK' }]);
+    expect(toldIn(state)?.unsent).toEqual([]);
+  });
 
   it('gives a chat ten messages at once, the last of them about all others, and the pager each', async () => {
     const ids = Array.from({ length: 25 }, (_, number) => `c${number}`);

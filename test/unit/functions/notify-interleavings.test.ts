@@ -247,6 +247,30 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
     expect(one.pages).toEqual(['ALARM', 'OK', 'ALARM'].map((state) => `${state} ClusterUnreadable paris`));
   });
 
+  it('are paged of it at once where that run is done within seconds', async () => {
+    const one = world(async () => new Promise((resolve) => void setImmediate(resolve)));
+    one.ring(['paris']);
+    await one.run(one.said('ALARM'));
+    one.ring([]);
+    for (let turn = 0; turn < 3; turn += 1) {
+      one.pass(5);
+      await one.run(LOOK);
+    }
+    one.pass(5);
+    const release = one.blockPager();
+    const late = one.run(LOOK);
+    await vi.waitFor(() => expect([...one.open]).toEqual([]));
+    one.ring(['paris']);
+    one.pass(1);
+    const add = one.open.add.bind(one.open);
+    one.open.add = (id) => {
+      release();
+      return add(id);
+    };
+    await Promise.all([late, one.run(one.said('ALARM'))]);
+    expect(one.pages).toEqual(['ALARM', 'OK', 'ALARM'].map((state) => `${state} ClusterUnreadable paris`));
+  });
+
   it('hear of an end that could not be read, and of the next beginning', async () => {
     const one = world(async () => undefined);
     one.ring(['paris']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { markNotified, NOBODY, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
-import { planUnknown } from '../../../lambdas/notify/plan.ts';
+import { planLook, planUnknown } from '../../../lambdas/notify/plan.ts';
 import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { away, cluster, ETCD, fleet, largeFleet, message, open, planned, ringing } from './values.ts';
@@ -144,6 +144,18 @@ describe('OK', () => {
     const after = markNotified(told, change);
     expect(Object.keys(after.open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
     expect(recovered({ told: after, health: fleet(berlin, cluster('oslo')) }).messages).toEqual([]);
+  });
+
+  it.each([
+    ['is off', { threshold: 1, severity: 'off' }],
+    ['fires only for more', { threshold: 2, severity: 'critical' }],
+  ] as const)('is not told of what became critical, where the alarm for that %s', (_, critical) => {
+    const told = away(open('CertificateWarning', 'berlin etcd-server', 'berlin kube-apiserver'));
+    const health = fleet(cluster('berlin', [ringing('CertificateCritical', { classes: { 'etcd-server': 1 } })]));
+    const settings = { CertificateCritical: critical };
+    const { messages, change } = planLook({ told, health, settings, now: NOW });
+    expect(messages.flatMap(({ events }) => events)).toMatchObject([{ state: 'closed', part: 'kube-apiserver' }]);
+    expect(change.away).toEqual([{ alarm: 'CertificateWarning', key: 'berlin etcd-server' }]);
   });
 
   it('says why it is over where it is not well', () => {

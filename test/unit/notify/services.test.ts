@@ -67,7 +67,8 @@ function mentionsAndLinks(text: string): readonly string[] {
     .replaceAll(/\\(?=[!-/:-@[-`{-~])/g, '')
     .replaceAll('&period;', '.')
     .replaceAll('&lt;', '<');
-  const names = shownText.match(/[\p{L}\p{M}\p{N}.-]+/gu) ?? [];
+  // A name ends where a label would be empty, or end with a hyphen.
+  const names = shownText.match(/[\p{L}\p{M}\p{N}]+(?:(?:-+|\.)[\p{L}\p{M}\p{N}]+)*/gu) ?? [];
   return [
     ...(shownText.match(/[<>`]|\]\(|:\/\/|@|&\w+;/g) ?? []),
     // A top-level domain has letters first; `internal` and `local` are none.
@@ -226,6 +227,8 @@ describe('what a service gets', () => {
     ['<!channel>', '‹!channel›'],
     ['[x](https:\\/\\/e)', '[x] (https[:]//e)'],
     ['ip-10-0-1-24.eu-west-1.compute.internal', 'ip-10-0-1-24.eu-west-1.compute.internal'],
+    ['evil.com..internal', 'evil[.]com.[.]internal'],
+    ['evil.com-.internal', 'evil[.]com-[.]internal'],
     [`${'x'.repeat(120)} evil.com.internal`, `${'x'.repeat(120)} …`],
   ])('shows as text what would be a mention or a link: %s', (story, shownStory) => {
     const { content } = documentOf(chatPublication({ ...BASE, story }, CONTEXT));

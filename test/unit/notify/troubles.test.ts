@@ -93,6 +93,42 @@ describe('what is told apart in an alarm that is not by class', () => {
   });
 });
 
+it('tells each certificate with the name of another, also while people know of one', () => {
+  const wrong = (node: string) =>
+    keptFinding({
+      code: 'IssuedNamesAnother',
+      severity: 'critical',
+      what: 'kubelet-serving',
+      object: `kubelet-serving ${node} 0123abcd`,
+      message: `the certificate of ${node} is more than its node`,
+    });
+  const told = open('IssuedNamesAnother', 'berlin kubelet-serving_w1_0123abcd');
+  const { messages } = planLook({
+    told,
+    health: healthOf('IssuedNamesAnother', [wrong('w1'), wrong('w2')]),
+    settings: {},
+    now: NOW,
+  });
+  expect(messages.map(({ human }) => human.subject)).toEqual([
+    '[critical] berlin: the certificate of w2 is more than its node',
+  ]);
+  expect(messages[0]?.events).toMatchObject([{ state: 'opened', part: 'kubelet-serving_w2_0123abcd' }]);
+  expect(keysOf('IssuedNamesAnother', 'IssuedNamesAnother', [wrong('w1')], 3)).toEqual([
+    'berlin kubelet-serving_w1_0123abcd',
+    'berlin +more',
+  ]);
+});
+
+it.each([
+  ['letters that are not ASCII', 'ä', 'ö'],
+  ['a blank', 'a b', 'a_b'],
+  ['a long name', `${'x'.repeat(260)}1`, `${'x'.repeat(260)}2`],
+])('tells two requesters apart that differ in %s', (_, a, b) => {
+  const keys = keysOf('RequestsWaiting', 'RequestsWaiting', [waiting(a), waiting(b)]);
+  expect(new Set(keys).size).toBe(2);
+  for (const key of keys) expect(key).toMatch(/^berlin [!-~]{1,253}$/);
+});
+
 it('tells of a cluster that changes the names of its requesters all the time six times at most, and closes all when it is over', () => {
   let told: NotificationState = open('RequestsWaiting', 'berlin a_kubernetes.io/kubelet-serving');
   const texts: string[] = [];

@@ -56,6 +56,19 @@ it('the first of two findings stands that say the same of one object', () => {
   expect(finished(findingsOf(BERLIN, drafts, [], NOW))).toMatchObject([{ renewedBy: 'you' }]);
 });
 
+it.each(['a', '😀', '\u202e'])(
+  'two certificates whose long names of %j differ only at their end are two findings',
+  (character) => {
+    const long = character.repeat(300);
+    const secrets = [1, 2].map((n) => ({ ...secret(n), where: `Secret t/${long}${n}` }));
+    const { findings } = assess([...secrets, read('tls-secrets')]);
+    const expired = findings.filter(({ code }) => code === 'CertificateExpired');
+    expect(expired).toHaveLength(2);
+    expect(new Set(expired.map(({ object }) => object)).size).toBe(2);
+    for (const { object } of expired) expect(object.length).toBeLessThanOrEqual(300);
+  },
+);
+
 describe('mostUrgent', () => {
   const theirs = Array.from({ length: 30 }, (_, n) => of('tls-secret', 'critical', days(n)));
   const own = Array.from({ length: 30 }, (_, n) => of('kube-apiserver', 'warning', days(n)));

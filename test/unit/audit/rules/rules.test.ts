@@ -426,6 +426,7 @@ describe('whose word counts', () => {
       assess(observations).findings.map(({ severity }) => severity);
     expect(severities(ending, other)).toEqual(['warning']);
     expect(severities(ending, { ...other, notAfter: days(0) })).toContain('critical');
+    expect(severities(ending, { ...other, notBefore: days(1) })).toContain('critical');
     expect(severities(ending)).toEqual(['critical']);
     // The same one in another bundle, where it is alone.
     const same = { ...ending, fingerprint: 'a'.repeat(64) };
