@@ -10,9 +10,10 @@ import {
 export function findingsTable(): string {
   const entries = Object.entries<{ severities: readonly Severity[] }>(FINDING_CODES);
   const bySeverity = Map.groupBy(entries, ([, { severities }]) => severities.join(' or '));
-  const worstFirst = [
-    ...SEVERITIES.flatMap((worst, at) => [worst, ...SEVERITIES.slice(at + 1).map((mild) => `${worst} or ${mild}`)]),
-  ];
+  const worstFirst = SEVERITIES.flatMap((worst, at) => [
+    worst,
+    ...SEVERITIES.slice(at + 1).map((mild) => `${worst} or ${mild}`),
+  ]);
   const rows = [...bySeverity]
     .toSorted(([a], [b]) => worstFirst.indexOf(a) - worstFirst.indexOf(b))
     .map(([severity, codes]) => {
