@@ -34,7 +34,7 @@ export const RECOVERY_REASONS = {
   RequesterNotAllowed: {
     verdict: 'leave',
     meaning: 'The requester is neither the node itself nor a bootstrap token.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   GroupsNotExact: {
     verdict: 'leave',
@@ -44,8 +44,8 @@ export const RECOVERY_REASONS = {
   SanNotAllowed: {
     verdict: 'leave',
     meaning:
-      'The request has a subjectAltName or another extension; the request of a kubelet for a client certificate has none.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+      'The request has a subjectAltName or another extension; that of a kubelet for a client certificate has none.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   NotControlPlane: {
     verdict: 'leave',
@@ -124,14 +124,13 @@ export const REASONS = {
   },
   ObjectMalformed: {
     verdict: 'leave',
-    meaning:
-      'The CertificateSigningRequest object lacks a field that every API server sets, or the field has the wrong type.',
+    meaning: 'The object lacks a field that every API server sets, or the field has the wrong type.',
     next: 'Read the object with kubectl get csr NAME -o yaml.',
   },
   JudgeFailed: {
     verdict: 'leave',
     meaning: 'certmarshal itself failed on this request; the other requests are not affected.',
-    next: 'Report it as a bug, with the message and the request; it stays pending until then.',
+    next: 'Report it as a bug, with the message and the request.',
   },
   ClockSkew: {
     verdict: 'leave',
@@ -140,7 +139,7 @@ export const REASONS = {
   },
   RequesterQuarantined: {
     verdict: 'leave',
-    meaning: 'The requester floods: it has more pending requests than a kubelet can have.',
+    meaning: 'The requester has more pending requests than a kubelet can have.',
     next: 'Check the node; delete its pending requests when it stops.',
   },
   NodeNameInvalid: {
@@ -156,7 +155,7 @@ export const REASONS = {
   UsagesNotAllowed: {
     verdict: 'leave',
     meaning: 'The usages are not exactly digital signature and server auth, with or without key encipherment.',
-    next: 'No kubelet sends such a request; find out what does.',
+    next: 'Find out what sends this: no kubelet does.',
   },
   ExpirationTooLong: {
     verdict: 'leave',
@@ -166,12 +165,12 @@ export const REASONS = {
   RequestMalformed: {
     verdict: 'leave',
     meaning: 'The PKCS#10 request is not strict PEM and DER, or has a part that no kubelet sends.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SignatureInvalid: {
     verdict: 'leave',
     meaning: 'The request is not signed by its own key.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   KeyNotAllowed: {
     verdict: 'leave',
@@ -186,17 +185,17 @@ export const REASONS = {
   OrganizationMismatch: {
     verdict: 'leave',
     meaning: 'The organization is not exactly system:nodes, once.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SubjectNotAllowed: {
     verdict: 'leave',
     meaning: 'The subject has other attributes than one CN and one O, or a string type no kubelet uses.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   ExtensionNotAllowed: {
     verdict: 'leave',
     meaning: 'The request has an extension other than subjectAltName.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SanMissing: {
     verdict: 'leave',
@@ -205,18 +204,18 @@ export const REASONS = {
   },
   SanKindNotAllowed: {
     verdict: 'leave',
-    meaning: 'The request has a name that is neither DNS name nor IP address (email, URI, otherName, …).',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    meaning: 'The request has a name that is neither a DNS name nor an IP address.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SanWildcard: {
     verdict: 'leave',
     meaning: 'The request has a wildcard name.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SanMalformed: {
     verdict: 'leave',
     meaning: 'The request has a DNS name that no Node can have.',
-    next: 'No kubelet sends such a request; treat the requester with suspicion.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SanReserved: {
     verdict: 'leave',
@@ -232,17 +231,17 @@ export const REASONS = {
     verdict: 'leave',
     meaning:
       'Another object has the name too: that of another node, or a Machine or instance that is being deleted or has no node yet.',
-    next: 'Find the stale Machine or instance, or the duplicate address, and remove it. If a Machine stays in deletion, check its finalizers, and delete its machine at the provider.',
+    next: 'Remove the stale Machine or instance, or the duplicate address. If a Machine stays in deletion, check its finalizers, and delete its machine at the provider.',
   },
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
-    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs, that its tags name this cluster and no other, and of a hybrid node what EKS asks of it (docs/runbooks/san-not-owned.md).',
+    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses. EKS: check that the instance runs, and that its tags name this cluster and no other. Hybrid nodes: docs/runbooks/san-not-owned.md.',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',
     meaning: 'Several live Machines or instances claim to be the node.',
-    next: 'Find out which of them is the node, and delete or correct the others.',
+    next: 'Find out which is the node, and delete or correct the others.',
   },
   EvidenceUnreadable: {
     verdict: 'leave',

@@ -23,7 +23,8 @@ export const SIGNALS = {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Time since a sweep of a cluster whose requests can be listed could read, judge and write everything.',
+    meaning:
+      'Time since the last sweep that read, judged and wrote everything, of a cluster whose requests can be listed.',
   },
   SweepAge: {
     unit: 'Seconds',
@@ -81,14 +82,13 @@ export const SIGNALS = {
     knownFrom: 'audit',
     byObject: true,
     deselected: true,
-    meaning:
-      'Kubelet serving certificates that were issued for a name of another node, of the API server or of a Service.',
+    meaning: 'Kubelet serving certificates issued for a name of another node, of the API server or of a Service.',
   },
   IssuedUnproven: {
     unit: 'Count',
     fleet: 'sum',
     knownFrom: 'audit',
-    meaning: 'Kubelet serving certificates that were issued with a name that no evidence proves.',
+    meaning: 'Kubelet serving certificates issued with a name that no evidence proves.',
   },
   SloFastBurn: {
     unit: 'None',
@@ -114,7 +114,7 @@ export const SIGNALS = {
     fleet: 'sum',
     knownFrom: 'sweep',
     meaning:
-      'Clusters that are entered although the certificate of their API server has expired, or that have an open recovery window.',
+      'Clusters that are entered although the certificate of their API server has expired, or with an open recovery window.',
   },
 } as const satisfies Record<string, SignalEntry>;
 

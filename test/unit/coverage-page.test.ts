@@ -31,9 +31,9 @@ interface Row {
 }
 
 const rows: readonly Row[] = rowsUnder('Certificates').map(
-  ([certificate = '', what = '', where = '', known = '', renewed = '']) => ({
+  ([certificate = '', where = '', known = '', renewed = '']) => ({
     certificate,
-    what: what.replaceAll('`', ''),
+    what: /: `([^`]+)`$/.exec(certificate)?.[1] ?? '',
     where,
     known,
     renewed,
@@ -88,11 +88,14 @@ describe('docs/coverage.md', () => {
     expect(row?.where).toContain(where);
   });
 
-  it.each(rows)('says of $what how its end is known: by a source, by inference, or not at all', ({ what, known }) => {
-    const says = sourcesIn(known).length > 0 || /\binferred by `/.test(known) || /\bnot visible: \w/.test(known);
-    expect(says || what === 'endpoint').toBe(true);
-    expect(known).not.toBe('');
-  });
+  it.each(rows)(
+    'says of $what how its expiry is known: by a source, by inference, or not at all',
+    ({ what, known }) => {
+      const says = sourcesIn(known).length > 0 || /\binferred by `/.test(known) || /\bnot visible: \w/.test(known);
+      expect(says || what === 'endpoint').toBe(true);
+      expect(known).not.toBe('');
+    },
+  );
 
   it.each(rows)('has what renews $what as the code has it', ({ what, renewed }) => {
     const words = PROVIDERS.flatMap((provider) => renewedBy(what as CertificateClass, provider) ?? []);
@@ -126,7 +129,7 @@ describe('docs/coverage.md', () => {
   });
 
   it('says of every source that reads private keys that it is an opt-in', () => {
-    const optIn = rowsUnder('Sources').filter(([, , takes = '']) => takes.startsWith('opt-in'));
+    const optIn = rowsUnder('Sources').filter(([, read = '']) => read.startsWith('opt-in'));
     expect(optIn.map(([id]) => id)).toEqual(['`tls-secrets`', '`kubelet-metrics`', '`cluster-secrets`']);
   });
 });

@@ -8,20 +8,13 @@ import { ALWAYS_ON, METRIC } from '../../lambdas/telemetry/metric-names.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
 
-/** Cells of the rows of the table under a heading, without its head. */
-function rowsUnder(heading: string): readonly (readonly string[])[] {
+/** Name, unit and meaning of each metric under a heading; the page names no unit that is Count. */
+function metricsUnder(heading: string): readonly (readonly string[])[] {
   const [, section = ''] = page.split(`\n## ${heading}\n`);
   const [body = ''] = section.split('\n## ');
-  return body
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .slice(2)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split('|')
-        .map((cell) => cell.trim()),
-    );
+  return [...body.matchAll(/^\| `(\w+)`(?:, (\w+))? \| (.+) \|$/gm)].map(
+    ([, name = '', unit = 'Count', meaning = '']) => [name, unit, meaning],
+  );
 }
 
 /** Where each metric is published, and in which unit: by `addMetric`, or as an entry of what `count` takes. */
@@ -36,32 +29,32 @@ const published = readdirSync(join(ROOT, 'lambdas'), { recursive: true, encoding
 
 describe('docs/metrics.md', () => {
   it('has every metric of a function once, and no other', () => {
-    const names = rowsUnder('Functions').map(([name = '']) => name);
-    expect(names.toSorted()).toEqual(
-      Object.values(METRIC)
-        .map((name) => `\`${name}\``)
-        .toSorted(),
-    );
+    const names = metricsUnder('Functions').map(([name = '']) => name);
+    expect(names.toSorted()).toEqual(Object.values(METRIC).toSorted());
   });
 
   it.each(Object.entries(METRIC))('says the unit of %s that the code publishes', (key, name) => {
     const units = new Set(published.filter((metric) => metric.key === key).map(({ unit }) => unit));
-    const [, unit] = rowsUnder('Functions').find(([cell]) => cell === `\`${name}\``) ?? [];
+    const [, unit] = metricsUnder('Functions').find(([listed]) => listed === name) ?? [];
     expect([...units].map((one) => MetricUnit[one as keyof typeof MetricUnit])).toEqual([unit]);
   });
 
   it('has every signal as its table has it', () => {
     const expected = (Object.keys(SIGNALS) as SignalId[]).map((id) => {
-      const { unit, fleet, meaning } = SIGNALS[id];
-      const classes = CLASS_SIGNALS.has(id) ? '; `service`, `Cluster`, `Class`' : '';
-      return [`\`${id}\``, unit, fleet, `\`service\`, \`Cluster\`${classes}`, meaning];
+      const { unit, meaning } = SIGNALS[id];
+      return [id, unit, meaning.replace(/\.$/, '')];
     });
-    expect(rowsUnder('Clusters')).toEqual(expected);
+    expect(metricsUnder('Clusters')).toEqual(expected);
+    expect(page).toContain(
+      `${[...CLASS_SIGNALS].map((id) => `\`${id}\``).join(' and ')} have \`Cluster\` and \`Class\``,
+    );
+    const maxima = (Object.keys(SIGNALS) as SignalId[]).filter((id) => SIGNALS[id].fleet === 'maximum');
+    expect(maxima).toEqual((Object.keys(SIGNALS) as SignalId[]).filter((id) => SIGNALS[id].unit !== 'Count'));
   });
 
   it('says of exactly the metrics that are always on that their 0 is published', () => {
-    const always = rowsUnder('Functions').filter(([, , , when]) => when?.startsWith('always'));
-    expect(always.map(([name = '']) => name.replaceAll('`', '')).toSorted()).toEqual([...ALWAYS_ON].toSorted());
+    const [, always = ''] = /^- Always, also as 0: ([^.]+)\.$/m.exec(page) ?? [];
+    expect([...always.matchAll(/`(\w+)`/g)].map(([, name = '']) => name).toSorted()).toEqual([...ALWAYS_ON].toSorted());
   });
 
   it('names no more of them than a small fleet can pay for', () => {

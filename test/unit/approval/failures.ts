@@ -5,7 +5,7 @@ import { octetString } from '../x509/der-writer.ts';
 import { extension, OID } from '../x509/request-factory.ts';
 import { type CsrFields, dns, ips, machine, nodeObject, RSA_USAGES, type Sources } from './fixtures.ts';
 
-/** One way in which a rule fails, with requests that do so. `docs/verdicts.md` shows them in this order. */
+/** One way in which a rule fails, with requests that do so. `docs/verdicts.md` has the reasons, in this order. */
 export interface Failure {
   readonly rule: RuleId;
   readonly when: string;

@@ -1,54 +1,34 @@
-import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { type Judged, RULES } from '../../../lambdas/approval/rules/rules.ts';
-import { REASONS } from '../../../lambdas/tables/reasons.ts';
+import { REASONS, RECOVERY_REASONS } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';
-import { BERLIN, csrObject, signingRequest } from './fixtures.ts';
 
-// A placeholder like <node> would be taken for HTML.
-const line = (...cells: readonly string[]): string => `| ${cells.join(' | ').replaceAll('<', '&lt;')} |`;
+const line = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const code = (text: string): string => `\`${text}\``;
 
-/** The table of reasons in `docs/verdicts.md`. */
+/** The tables of reasons in `docs/verdicts.md`: of what is not approved, with the rules that fail, and of the rest, about which there is little to do. The runbook of a recovery has its own. */
 export function reasonsTable(): string {
+  const entries = Object.entries(REASONS).filter(([reason]) => !(reason in RECOVERY_REASONS));
   return [
-    line('Reason', 'Verdict', 'Meaning', 'What to do'),
-    line('---', '---', '---', '---'),
-    ...Object.entries(REASONS).map(([reason, { verdict, meaning, next }]) =>
-      line(code(reason), verdict, meaning, next === '' ? 'Nothing.' : link(next)),
+    line('Not approved: rule', 'Meaning', 'What to do'),
+    '|---|---|---|',
+    ...entries.flatMap(([reason, { verdict, meaning, next }]) =>
+      verdict === 'leave' ? line(code(reason) + rulesOf(reason), meaning, link(next)) : [],
+    ),
+    '',
+    line('Ignored, approved', 'Meaning'),
+    '|---|---|',
+    ...entries.flatMap(([reason, { verdict, meaning, next }]) =>
+      verdict === 'leave' ? [] : line(code(reason), next === '' ? meaning : `${meaning} ${next}`),
     ),
   ].join('\n');
 }
 
-/** The table of rules in `docs/verdicts.md`: what the built-in policy expects of the kubelet of `<node>`. */
-export function rulesTable(): string {
-  const judged: Judged = {
-    csr: { ...signingRequest(csrObject()), username: 'system:node:<node>' },
-    cluster: BERLIN,
-    policy: DEFAULT_POLICY,
-    node: '<node>',
-    decoded: { ok: false, refusal: { code: 'NotPem', message: '' } },
-    signature: undefined,
-    evidence: indexEvidence([]),
-    now: 0,
-    ownership: undefined,
-    mayBeControlPlane: false,
-  };
-  return [
-    line('Rule', 'Expects', 'Fails when', 'Reason', 'Hostile'),
-    line('---', '---', '---', '---', '---'),
-    ...RULES.flatMap(({ id, expected }) =>
-      FAILURES.filter(({ rule }) => rule === id).map(({ when, reason, hostile }, index) =>
-        line(
-          index === 0 ? code(id) : '',
-          index === 0 ? (typeof expected === 'string' ? expected : expected(judged)) : '',
-          when,
-          code(reason),
-          hostile ? 'yes' : 'no',
-        ),
-      ),
-    ),
-  ].join('\n');
+/** The rules that fail with a reason, and whether no honest kubelet makes them fail. */
+function rulesOf(reason: string): string {
+  const failures = FAILURES.filter((failure) => failure.reason === reason);
+  if (failures.length === 0) return '';
+  const rules = [...new Set(failures.map(({ rule }) => code(rule)))].join(', ');
+  if (failures.every(({ hostile }) => hostile)) return `: ${rules}, hostile`;
+  return failures.some(({ hostile }) => hostile) ? `: ${rules}, can be hostile` : `: ${rules}`;
 }
 
 /** A page of this directory is linked, a sentence stands as it is. */

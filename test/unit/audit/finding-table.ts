@@ -1,26 +1,24 @@
-import { COMMANDS } from '../../../lambdas/audit/commands.ts';
-import { FINDING_CODES, type FindingCode, runbookOf, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import {
+  FINDING_CODES,
+  type FindingCode,
+  runbookOf,
+  SEVERITIES,
+  type Severity,
+} from '../../../lambdas/tables/finding-codes.ts';
 
-const EXAMPLES = {
-  cluster: 'CLUSTER',
-  provider: 'eks-anywhere',
-  where: 'HOST:6443',
-  node: 'NODE',
-  signer: 'kubernetes.io/kubelet-serving',
-  request: 'CSR',
-  nodegroup: 'NODEGROUP',
-  authority: 'ID',
-} as const;
-
-/** The table of `docs/findings.md`. */
+/** The table of `docs/findings.md`: the codes of each severity. */
 export function findingsTable(): string {
-  const rows = Object.entries<{ severities: readonly Severity[]; meaning: string }>(FINDING_CODES).map(
-    ([code, { severities, meaning }]) => {
-      const known = code as FindingCode;
-      const runbook = runbookOf(known).replace('docs/', '');
-      const command = COMMANDS[known](EXAMPLES).replaceAll('|', String.raw`\|`);
-      return `| [${code}](${runbook}) | ${severities.join(', ')} | ${meaning} | \`${command}\` |`;
-    },
-  );
-  return ['| Finding | Severity | Meaning | Begin with |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  const entries = Object.entries<{ severities: readonly Severity[] }>(FINDING_CODES);
+  const bySeverity = Map.groupBy(entries, ([, { severities }]) => severities.join(' or '));
+  const worstFirst = SEVERITIES.flatMap((worst, at) => [
+    worst,
+    ...SEVERITIES.slice(at + 1).map((mild) => `${worst} or ${mild}`),
+  ]);
+  const rows = [...bySeverity]
+    .toSorted(([a], [b]) => worstFirst.indexOf(a) - worstFirst.indexOf(b))
+    .map(([severity, codes]) => {
+      const links = codes.map(([code]) => `[${code}](${runbookOf(code as FindingCode).replace('docs/', '')})`);
+      return `| ${severity} | ${links.join(', ')} |`;
+    });
+  return ['| Severity | Findings |', '|---|---|', ...rows].join('\n');
 }

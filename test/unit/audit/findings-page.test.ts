@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../../lambdas/audit/commands.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { Threshold } from '../../../lambdas/tables/certificate-classes.ts';
-import { FINDING_CODES, runbookOf } from '../../../lambdas/tables/finding-codes.ts';
+import { runbookOf } from '../../../lambdas/tables/finding-codes.ts';
 import { findingsTable } from './finding-table.ts';
 import { DAY } from './fixtures.ts';
 
@@ -26,11 +25,6 @@ describe('docs/findings.md', () => {
     ).toBe(findingsTable());
   });
 
-  it('names the command for what a rollout renews', () => {
-    const context = { cluster: 'CLUSTER', provider: 'eks-anywhere', what: 'kube-apiserver' } as const;
-    expect(page).toContain(`\`${COMMANDS.CertificateExpiring(context)}\``);
-  });
-
   it('names the thresholds that are in force', () => {
     const { default: usual, classes } = DEFAULT_THRESHOLDS;
     const kubelet = classes['kubelet-serving'] ?? usual;
@@ -46,13 +40,8 @@ describe('docs/findings.md', () => {
   });
 });
 
-describe('FINDING_CODES', () => {
-  it('says what each means in a sentence', () => {
-    const entries = Object.entries<{ meaning: string }>(FINDING_CODES);
-    expect(entries.filter(([, { meaning }]) => !/^[A-Z].*\.$/.test(meaning))).toEqual([]);
-  });
-
-  it('gives each a runbook of its own', () => {
+describe('runbookOf', () => {
+  it('gives each code a runbook of its own', () => {
     expect(runbookOf('CertificateNotYetValid')).toBe('docs/runbooks/certificate-not-yet-valid.md');
   });
 });
