@@ -392,7 +392,7 @@ describe('parseFleet', () => {
     [
       'a missing secret',
       'version: 1\nclusters:\n  - { name: a, provider: eks }',
-      `3:5: clusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}`,
+      `3:5: clusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}; an EKS cluster needs none: list its account and Region under discovery instead, its name under include.names`,
     ],
     ['an incomplete ARN', C.replace('-Ab12Cd', ''), `5:23: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`],
     [
