@@ -96,7 +96,7 @@ function lookedAt(
   return { plan, state: markNotified(state, plan.change) };
 }
 
-/** What is shown in docs/notifications.md. */
+/** docs/notifications.md shows the first. */
 export function fiveStories(): readonly Incidents[] {
   const hub = { alarm: 'FunctionErrors', part: 'sweep-default' } as const;
   const errors = {
@@ -163,7 +163,7 @@ export function fiveStories(): readonly Incidents[] {
 }
 
 /** The story as Slack and Teams, PagerDuty and Jira Service Management show it: the same lines, the first of which is the title. */
-export function shown({ title, events }: Incidents): string {
+export function shown({ events }: Incidents): string {
   const blocks = events.map((event) => {
     const { metadata } = documentOf(chatPublication(event, CONTEXT));
     const { AlarmName, NewStateValue, AlarmDescription } = documentOf(pagerPublication(event, CONTEXT));
@@ -173,7 +173,7 @@ export function shown({ title, events }: Incidents): string {
       ...AlarmDescription.split('\n').map((line: string) => `  ${line}`),
     ].join('\n');
   });
-  return `### ${title}\n\n\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``;
+  return `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``;
 }
 
 /** What a service gets over HTTPS. */
