@@ -233,22 +233,14 @@ describe('runbooks', () => {
     for (const id of alarms) expect(headings.join('\n')).toContain(`# ${id}: `);
   });
 
-  it.each(ofAlarms)(
-    '%s says what it means, what to check first, how to decide and when to escalate',
-    (page) => {
-      const parts = [
-        '\n**What it means.** ',
-        '\n## Check first\n',
-        '\n## Decide\n',
-        '\n## When to escalate\n',
-      ];
-      const places = parts.map((part) => textOf(page).indexOf(part));
-      expect(places.filter((place) => place === -1)).toEqual([]);
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(blocksIn(page).length).toBeGreaterThanOrEqual(1);
-      expect(blocksIn(page).length).toBeLessThanOrEqual(4);
-    },
-  );
+  it.each(ofAlarms)('%s says what it means, what to check first, how to decide and when to escalate', (page) => {
+    const parts = ['\n**What it means.** ', '\n## Check first\n', '\n## Decide\n', '\n## When to escalate\n'];
+    const places = parts.map((part) => textOf(page).indexOf(part));
+    expect(places.filter((place) => place === -1)).toEqual([]);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(blocksIn(page).length).toBeGreaterThanOrEqual(1);
+    expect(blocksIn(page).length).toBeLessThanOrEqual(4);
+  });
 
   it('have one page for rollouts, with a section for every check and hold in their order, and no other', () => {
     const [head = '', ...sections] = textOf(ROLLOUTS).split('\n## ');
@@ -503,7 +495,7 @@ describe('runbooks', () => {
     for (const page of ['README.md', 'docs/deploy.md']) {
       const text = readFileSync(`${ROOT}${page}`, 'utf8');
       expect(text).toMatch(
-        /`serverTLSBootstrap: true`[^]*?rolls (?:the|these) nodes[^]*?Bottlerocket[^]*?ntil then there is nothing to approve/,
+        /`serverTLSBootstrap: true`[^]*?(?:rolls|replaces) (?:the|these) nodes[^]*?Bottlerocket[^]*?ntil then there is nothing\s+to approve/,
       );
       expect(text).toMatch(/\((?:docs\/)?runbooks\/certificate-expired\.md\)/);
     }
@@ -544,30 +536,36 @@ describe('runbooks', () => {
   const EKS = ['authority-distribution-failed.md', 'successor-not-trusted.md'];
   const WITHOUT = '# Manages itself: MANAGEMENT=$KUBECONFIG. EKS: without --management-kubeconfig.\n';
 
-  it.each([...ofFindings, ...ofAlarms])('%s asks the management cluster, and says once how EKS does without', (page) => {
-    const lines = blocksIn(page)
-      .flatMap((block) => block.split('\n'))
-      .filter((line) => /^certmarshal (?:audit|sweep|explain) /.test(line));
-    const managed = lines.filter((line) => line.includes(' --management-kubeconfig "$MANAGEMENT"'));
-    const sets = /^MANAGEMENT=/m.test(textOf(page));
-    expect(managed).toEqual(sets && !EKS.includes(page) ? lines : []);
-    const isSaid = managed.length > 0 && !CLUSTER_API.includes(page);
-    expect(textOf(page).split(`${WITHOUT}MANAGEMENT=`).length - 1).toBe(isSaid ? 1 : 0);
-  });
+  it.each([...ofFindings, ...ofAlarms])(
+    '%s asks the management cluster, and says once how EKS does without',
+    (page) => {
+      const lines = blocksIn(page)
+        .flatMap((block) => block.split('\n'))
+        .filter((line) => /^certmarshal (?:audit|sweep|explain) /.test(line));
+      const managed = lines.filter((line) => line.includes(' --management-kubeconfig "$MANAGEMENT"'));
+      const sets = /^MANAGEMENT=/m.test(textOf(page));
+      expect(managed).toEqual(sets && !EKS.includes(page) ? lines : []);
+      const isSaid = managed.length > 0 && !CLUSTER_API.includes(page);
+      expect(textOf(page).split(`${WITHOUT}MANAGEMENT=`).length - 1).toBe(isSaid ? 1 : 0);
+    },
+  );
 
-  it.each(ofAlarms)('%s has commands that name their cluster or bucket, and sets nothing that it does not use', (page) => {
-    const incomplete: string[] = [];
-    const text = blocksIn(page).join('');
-    for (const [, name = ''] of text.matchAll(/^([A-Z_]+)=/gm))
-      if (!text.includes(`$${name}`)) incomplete.push(`${name} is set for nothing`);
-    for (const [tool, first = '', ...words] of commandsIn(text)) {
-      if (tool !== 'certmarshal') continue;
-      const command = GROUPS.has(first) ? `${first} ${words[0]}` : first;
-      for (const option of NEEDED[command] ?? [])
-        if (!words.includes(option)) incomplete.push(`certmarshal ${command} without ${option}`);
-    }
-    expect(incomplete).toEqual([]);
-  });
+  it.each(ofAlarms)(
+    '%s has commands that name their cluster or bucket, and sets nothing that it does not use',
+    (page) => {
+      const incomplete: string[] = [];
+      const text = blocksIn(page).join('');
+      for (const [, name = ''] of text.matchAll(/^([A-Z_]+)=/gm))
+        if (!text.includes(`$${name}`)) incomplete.push(`${name} is set for nothing`);
+      for (const [tool, first = '', ...words] of commandsIn(text)) {
+        if (tool !== 'certmarshal') continue;
+        const command = GROUPS.has(first) ? `${first} ${words[0]}` : first;
+        for (const option of NEEDED[command] ?? [])
+          if (!words.includes(option)) incomplete.push(`certmarshal ${command} without ${option}`);
+      }
+      expect(incomplete).toEqual([]);
+    },
+  );
 
   it('give certmarshal only options that it has', () => {
     const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));

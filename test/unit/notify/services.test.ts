@@ -166,7 +166,11 @@ describe('five stories', () => {
   const docs = readFileSync(new URL('../../../docs/notifications.md', import.meta.url), 'utf8');
 
   it('docs/notifications.md shows the first as each service does', () => {
-    expect(STORIES.slice(0, 1).map(shown).every((text) => docs.includes(text))).toBe(true);
+    expect(
+      STORIES.slice(0, 1)
+        .map(shown)
+        .every((text) => docs.includes(text)),
+    ).toBe(true);
   });
 
   it.each(STORIES)('open and close under one key, and say what to do: $title', ({ events }) => {
