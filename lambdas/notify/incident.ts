@@ -53,7 +53,7 @@ function labelOf({ alarm, part, cluster, name }: AlarmEvent): string | undefined
 
 function overOf({ state, story, escalatedTo, reason }: AlarmEvent): string {
   if (state === 'opened') return story;
-  const over = escalatedTo === undefined ? 'over' : `now ${escalatedTo}`;
+  const over = escalatedTo === undefined ? 'resolved' : `now ${escalatedTo}`;
   return `${over}: ${story}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
@@ -61,10 +61,10 @@ function factsOf(event: AlarmEvent): readonly string[] {
   const { state, at, due, since, cluster } = event;
   const times =
     state === 'closed'
-      ? [`Over ${dateOf(at)}.`, ...(since === undefined ? [] : [`Told ${dateOf(since)}.`])]
+      ? [`Resolved ${dateOf(at)}.`, ...(since === undefined ? [] : [`Opened ${dateOf(since)}.`])]
       : [
           ...(due === undefined ? [] : [`Due ${dateOf(due)}.`]),
-          since === undefined ? `Told ${dateOf(at)}.` : `Since ${dateOf(since)}.`,
+          since === undefined ? `Opened ${dateOf(at)}.` : `Since ${dateOf(since)}.`,
         ];
   return [...times, ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`])];
 }

@@ -121,13 +121,13 @@ export function unknownText(message: AlarmMessage, link: string | undefined): Hu
 export function recoveredText(recovered: readonly Recovered[], scene: Scene, worse?: AlarmId): HumanMessage {
   const { now, fleet } = scene;
   const sign = worse === undefined ? 'recovered' : 'escalated';
-  const over = worse === undefined ? 'over' : `now ${worse}`;
+  const over = worse === undefined ? 'resolved' : `now ${worse}`;
   const lasted = ({ openedAt }: Recovered): string => span(now - (timeOf(openedAt) ?? now));
   const left = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')} left.`];
   const [first] = recovered;
   const reason = ({ because }: Recovered): string => (because === undefined ? '' : ` (${because})`);
   if (first !== undefined && recovered.length === 1) {
-    const facts = [`Over after ${lasted(first)}; people were told at ${dateOf(first.openedAt)}.`, ...left];
+    const facts = [`Resolved after ${lasted(first)}; opened ${dateOf(first.openedAt)}.`, ...left];
     return composed(
       `[${sign}] ${labelled(first.label, over)}: ${story(first.story)}${reason(first)}`,
       [facts.join(' ')],
@@ -137,7 +137,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene, wor
   }
   const lines = recovered
     .slice(0, MAX_LINES)
-    .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, told ${lasted(one)} ago`);
+    .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, opened ${lasted(one)} ago`);
   const more = recovered.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
   const names = firstOf(recovered.map(({ label = 'one that was not named' }) => label));

@@ -41,7 +41,10 @@ describe('a cluster that cannot be reached', () => {
     expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
     expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 19']);
     // It has to stay well for a quarter of an hour.
-    expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`, `31 [recovered] berlin: over: ${UNREADABLE}`]);
+    expect(story.told()).toEqual([
+      `11 [critical] berlin: ${UNREADABLE}`,
+      `31 [recovered] berlin: resolved: ${UNREADABLE}`,
+    ]);
     expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);
   });
 
@@ -70,7 +73,7 @@ describe('an attempt to be another node', () => {
     // Judged last in the fifth minute. CloudWatch looks at two minutes more than it needs.
     expect(story.ended()).toEqual({ 'impersonation-attempt': 32, critical: 32 });
     expect(story.rang()).toEqual({ 'impersonation-attempt': 1, critical: 1 });
-    expect(story.told()).toEqual([`1 [critical] berlin: ${HOSTILE}`, `46 [recovered] berlin: over: ${HOSTILE}`]);
+    expect(story.told()).toEqual([`1 [critical] berlin: ${HOSTILE}`, `46 [recovered] berlin: resolved: ${HOSTILE}`]);
     expect(story.events()).toEqual(['opened ImpersonationAttempt: berlin', 'closed ImpersonationAttempt: berlin']);
   });
 });
@@ -113,7 +116,7 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   expect(story.rang()).toEqual({ 'requests-waiting': 19, warning: 19 });
   expect(story.told()).toEqual([
     `19 [warning] berlin: ${said}, and 99 more`,
-    `41 [recovered] berlin: over: ${said}, and 5 more`,
+    `41 [recovered] berlin: resolved: ${said}, and 5 more`,
   ]);
   // Five requesters, and all the others.
   const each = (line: string) => Array.from({ length: 6 }, () => line);

@@ -24,12 +24,12 @@ const SAYS = {
   snapshots: `certmarshal: ${meaning('SnapshotsUnwritten')}`,
   discovery: `certmarshal: ${meaning('DiscoveryProblems')}`,
   journal: `certmarshal: ${meaning('JournalUnwritten')}`,
-  sweptAgain: `2 clusters: over: zurich, berlin. It was: ${ALARMS.OldestSweep.meaning}`,
+  sweptAgain: `2 clusters: resolved: zurich, berlin. It was: ${ALARMS.OldestSweep.meaning}`,
   unswept: `2 clusters: zurich, berlin. ${ALARMS.OldestSweep.meaning}`,
 } as const;
 
 /** The same thing when it is over. */
-const over = (text: string): string => text.replace(': ', ': over: ');
+const over = (text: string): string => text.replace(': ', ': resolved: ');
 
 // CloudWatch makes up for missing minutes with older ones, two of them here: three missing ones of five ring after the fifth.
 const SILENCE = 5;

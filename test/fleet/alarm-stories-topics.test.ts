@@ -19,7 +19,7 @@ describe('one incident, opened and closed', () => {
     await story.until(() => story.isOver(), 40);
     expect(story.paged()).toEqual([
       `11 ALARM ${KEY}: [critical] berlin: ${UNREADABLE}`,
-      `31 OK ${KEY}: [recovered] berlin: over: ${UNREADABLE}`,
+      `31 OK ${KEY}: [recovered] berlin: resolved: ${UNREADABLE}`,
     ]);
     expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 19']);
     expect(story.events()).toHaveLength(2);

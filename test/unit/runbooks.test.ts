@@ -308,11 +308,21 @@ describe('runbooks', () => {
     expect(REASONS.SanNotOwned.next).toBe('docs/runbooks/san-not-owned.md');
   });
 
-  it('are listed: those of findings on docs/findings.md, all others here', () => {
-    const rows = [...textOf(LIST).matchAll(/^\| \[[^\]]+\]\(([^)]+)\) \| .+ \|$/gm)].map(([, page = '']) => page);
-    expect(rows.toSorted()).toEqual(OTHERS);
-    const findings = readFileSync(`${ROOT}docs/findings.md`, 'utf8');
-    expect(ofFindings.filter((page) => !findings.includes(`](runbooks/${page})`))).toEqual([]);
+  it('are listed by their codes, each with its own heading', () => {
+    const rows = [...textOf(LIST).matchAll(/^\| \[([^\]]+)\]\(([^)]+)\) \| (.+) \|$/gm)].map(
+      ([, name, page, story]) => ({
+        name,
+        page,
+        story,
+      }),
+    );
+    const headings = ofFindings.map((page) => {
+      const [, name, story] = /^# (\w+): (.+)\n/.exec(textOf(page)) ?? [];
+      return { name, page, story };
+    });
+    const listed = rows.filter(({ page = '' }) => !OTHERS.includes(page));
+    expect(listed).toEqual(headings.toSorted((a, b) => ((a.name ?? '') < (b.name ?? '') ? -1 : 1)));
+    expect(rows.flatMap(({ page = '' }) => (OTHERS.includes(page) ? page : [])).toSorted()).toEqual(OTHERS);
   });
 
   const firstCellsOf = (page: string) =>

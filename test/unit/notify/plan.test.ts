@@ -133,8 +133,8 @@ describe('OK', () => {
     const told = away(open('CertificateCritical', 'berlin-prod', 'oslo'));
     const { messages, change } = recovered({ told, health: fleet(berlin, cluster('oslo')) });
     expect(messages[0]?.human.text.split('\n')).toEqual([
-      `[recovered] oslo: over: ${ETCD.story}`,
-      'Over after 60 minutes; people were told at 2026-11-21 09:00 UTC. 1 of 2 clusters left.',
+      `[recovered] oslo: resolved: ${ETCD.story}`,
+      'Resolved after 60 minutes; opened 2026-11-21 09:00 UTC. 1 of 2 clusters left.',
     ]);
     expect(messages[0]).toMatchObject({
       severity: 'critical',

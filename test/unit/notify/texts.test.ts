@@ -81,13 +81,13 @@ describe('the first line', () => {
   });
 
   it.each([
-    ['dublin', '[recovered] dublin: over: its requests cannot be listed'],
-    ['certmarshal (sweep)', '[recovered] certmarshal (sweep): over: its requests cannot be listed'],
-    [undefined, '[recovered] over: its requests cannot be listed'],
+    ['dublin', '[recovered] dublin: resolved: its requests cannot be listed'],
+    ['certmarshal (sweep)', '[recovered] certmarshal (sweep): resolved: its requests cannot be listed'],
+    [undefined, '[recovered] resolved: its requests cannot be listed'],
   ])('does not read like the alarm when it is over: %s', (label, line) => {
     const one = { key: 'dublin', label, openedAt: at(-MINUTE), story: 'its requests cannot be listed' };
     expect(linesOf(recoveredText([one], SCENE))[0]).toBe(line);
     const two = linesOf(recoveredText([one, { ...one, label: 'oslo' }], SCENE));
-    expect(two[0]).toMatch(/^\[recovered\] 2 clusters: over: /);
+    expect(two[0]).toMatch(/^\[recovered\] 2 clusters: resolved: /);
   });
 });
