@@ -45,9 +45,10 @@ export function directoryReader(directory: string): ReadState {
     readOrBefore(key, async (file) => {
       const bytes = await readFile(join(directory, file)).catch((error: unknown) => {
         if (isAbsent(error)) return undefined;
-        throw new UsageError(`${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}.`, {
-          cause: error,
-        });
+        throw new UsageError(
+          `${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}. --state takes a directory with copies of the objects of a hub.`,
+          { cause: error },
+        );
       });
       return bytes && { value: await jsonOf(bytes) };
     });
