@@ -247,9 +247,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       return;
     }
     const told = messages.filter(({ severity }) => !refused.has(severity));
-    const alarms = new Set(told.flatMap(({ events }) => events.map(({ alarm }) => alarm)));
-    await release(changeOfAlarms(change, (alarm) => !alarms.has(alarm)));
-    const ofTold = { ...changeOfAlarms(change, (alarm) => alarms.has(alarm)), changed: undefined };
+    const alarms = new Set(told.flatMap(({ events }) => events.map((event) => event.alarm)));
+    await release(changeOfAlarms(change, (id) => !alarms.has(id)));
+    const ofTold = { ...changeOfAlarms(change, (id) => alarms.has(id)), changed: undefined };
     if (told.length > 0) await record({ messages: told, change: ofTold }, signal);
     throw refusal;
   }
