@@ -64,6 +64,11 @@ export function withAllContexts(command: Command, page: string): Command {
     .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${DEFAULT_PAGE}`);
 }
 
+/** @throws UsageError for what goes with --all-contexts alone */
+export function requireOneCluster({ report }: AllContextsOptions): void {
+  if (report !== undefined) throw new UsageError('--report goes with --all-contexts: add that, or leave it out.');
+}
+
 /**
  * The clusters of a kubeconfig, each once, in the order of its contexts.
  *

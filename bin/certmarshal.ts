@@ -108,11 +108,13 @@ const COMMANDS: Readonly<Record<string, Row>> = {
 };
 
 let status: number = EXIT.done;
+let isInterrupted = false;
 const context: Context = {
   program: programName(process.env, process.argv[1]),
   interruption(means = 'writes under way are finished, no new one begins') {
     const controller = new AbortController();
     process.once('SIGINT', () => {
+      isInterrupted = true;
       process.stderr.write(`\nStopping: ${means}. Ctrl-C again ends at once.\n`);
       controller.abort();
       process.once('SIGINT', () => process.exit(130));
@@ -136,6 +138,8 @@ async function build(asked: readonly string[]): Promise<Command> {
     .showHelpAfterError('Add --help for options and examples.')
     .configureHelp({
       sortSubcommands: false,
+      // Columns of a description, also beside the longest option on a narrow terminal.
+      minWidthToWrap: 20,
       subcommandTerm(command) {
         const row = command.parent === program ? COMMANDS[command.name()] : undefined;
         return row === undefined
@@ -177,12 +181,19 @@ if (directory !== undefined) process.chdir(directory);
 try {
   await (await build(process.argv.slice(2))).parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  else if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n`);
+  if (error instanceof CommanderError) {
+    status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error.code === 'commander.unknownOption' && process.argv[2]?.startsWith('-') === true)
+      process.stderr.write(`Options follow the command: ${context.program} audit --kubeconfig FILE\n`);
+  } else if (error instanceof UsageError) {
+    process.stderr.write(`${pasteable(error.message, context.program)}\n`);
     status = EXIT.usage;
   } else if (error instanceof KubernetesError) {
-    process.stderr.write(`${error.object}: ${error.problem}. ${pasteable(error.remedy, context.program)}\n`);
+    process.stderr.write(
+      isInterrupted && error.kind === 'aborted'
+        ? `Interrupted before it was answered: ${error.object}.\n`
+        : `${error.object}: ${error.problem}. ${pasteable(error.remedy, context.program)}\n`,
+    );
     status = EXIT.incomplete;
   }
   // The output that a command waits for is gone; that is dealt with.

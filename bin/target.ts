@@ -155,7 +155,8 @@ export function openServer(connection: LoadedKubeconfig, expiredServer: ExpiredS
   const { context } = connection;
   const address = addressOf(connection.server);
   if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, context, expiredServer));
-  const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer });
+  // Of a write that Ctrl-C cuts off it is not known whether it was done.
+  const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer }, { finishesWrites: true });
   return {
     client,
     server: { context, address },

@@ -1,4 +1,9 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 import { systemErrorWords } from './system-error.ts';
 
@@ -9,10 +14,39 @@ import { systemErrorWords } from './system-error.ts';
  * @throws UsageError that says in words why it cannot be read
  */
 export async function readTextFile(file: string, option?: string): Promise<string> {
+  let bytes: Buffer;
   try {
-    return await readFile(file, 'utf8');
+    bytes = await readFile(file);
   } catch (error) {
     throw new UsageError(sentence(file, option, error), { cause: error });
+  }
+  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString('utf8');
+  throw new UsageError(`${printable(file)} is not text in UTF-8; name another file, or save it as UTF-8.`);
+}
+
+/**
+ * Replaces a file the user named, at once: what is read there is the file before, or the whole new one, whatever ends the program.
+ *
+ * @throws what the file system says; the file before is still there
+ */
+export function replaceTextFile(file: string, text: string): void {
+  const target = targetOf(file);
+  const written = join(dirname(target), `.${randomUUID()}.tmp`);
+  try {
+    // Nothing else gets a turn, not even Ctrl-C.
+    writeFileSync(written, text, { flag: 'wx', flush: true });
+    renameSync(written, target);
+  } finally {
+    rmSync(written, { force: true });
+  }
+}
+
+/** What a link leads to is replaced, not the link. */
+function targetOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
   }
 }
 
@@ -22,9 +56,21 @@ function sentence(file: string, option: string | undefined, error: unknown): str
     const quoted = file.startsWith('~')
       ? ' The shell leaves ~ as it is in quotes: write $HOME, or leave them out.'
       : '';
-    return `There is no file ${file}${option === undefined ? '' : `, which ${option} names`}.${quoted}`;
+    const where = isAbsolute(file) || quoted !== '' ? '' : workingDirectory();
+    return file === ''
+      ? `${option ?? 'The argument'} names no file: it is empty.`
+      : `There is no file ${file}${where}${option === undefined ? '' : `, which ${option} names`}.${quoted}`;
   }
   if (code === 'EISDIR') return `${file} is a directory; name a file in it.`;
   if (code === 'EACCES' || code === 'EPERM') return `You are not allowed to read ${file}; ls -l shows who is.`;
   return `${file} cannot be read: ${systemErrorWords(error)}.`;
+}
+
+/** Where a relative path starts; nothing to tell where that directory was removed. */
+function workingDirectory(): string {
+  try {
+    return ` in ${process.cwd()}`;
+  } catch {
+    return '';
+  }
 }

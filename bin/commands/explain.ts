@@ -53,10 +53,11 @@ ${EXIT_HELP}`,
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
         const { policies } = fleet;
+        const signal = interruption('nothing is written');
         const explained =
           node === undefined
-            ? explainCommand(target, policies, csr ?? '', output, interruption(), PROCESS)
-            : explainNodeCommand(target, { node, port: kubelet, policies, output }, interruption(), PROCESS);
+            ? explainCommand(target, policies, csr ?? '', output, signal, PROCESS)
+            : explainNodeCommand(target, { node, port: kubelet, policies, output }, signal, PROCESS);
         return explained.finally(() => target.close());
       }),
     );

@@ -5,7 +5,7 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
-import { type AllContextsOptions, withAllContexts } from '../all-contexts.ts';
+import { type AllContextsOptions, requireOneCluster, withAllContexts } from '../all-contexts.ts';
 import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
@@ -61,6 +61,7 @@ Exit status:
           const { sweepAllContexts } = await import('./sweep-contexts.ts');
           return sweepAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
         }
+        requireOneCluster(options);
         const given = { ...options, program: name, repeat: repeatOptions(options) };
         const signal = options.yes === true ? interruption() : interruption('nothing is written');
         return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
@@ -94,6 +95,7 @@ export async function sweepCommand(
     const report = await sweepOnce(target, policies, options, signal, io).finally(() => target.close());
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
+    if (signal.aborted && !report.complete) stderr.write('Interrupted: what was not read by then is not judged.\n');
     if (needsYes(report)) {
       stderr.write('Nothing was written. To approve: add --yes\n');
       if (stdout.isTTY !== true) status = EXIT.incomplete;

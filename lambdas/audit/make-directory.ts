@@ -20,9 +20,14 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Creates a directory, and writes and removes a file in it: permissions alone do not show whether that works. */
+/** Creates a directory and tries it. */
 export async function tryDirectory(directory: string): Promise<void> {
   await makeDirectory(directory);
+  await tryFile(directory);
+}
+
+/** Writes and removes a file in a directory: permissions alone do not show whether that works. */
+export async function tryFile(directory: string): Promise<void> {
   const file = join(directory, `.${randomUUID()}.tmp`);
   try {
     await (await open(file, 'wx', 0o600)).close();

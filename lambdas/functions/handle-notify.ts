@@ -22,12 +22,14 @@ import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
 import { incidentKey } from '../notify/incident.ts';
 import {
+  changeOfAlarms,
   changesNothing,
   claimNotifications,
   isFresh,
   MAX_UNSENT,
   markNotified,
   NOTHING_NOTIFIED,
+  type NotificationChange,
   releaseNotifications,
 } from '../notify/notification-state.ts';
 import type { TopicPlace } from '../notify/pager-message.ts';
@@ -130,10 +132,14 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
 
   return async (event, signal) => {
     const asked = readEvent(event, clock());
-    if (asked === 'digest') await digest(signal);
-    else if (asked === 'look') await look(signal);
-    else for (const message of asked) await alarm(message, signal);
-    await deliverOld(signal);
+    try {
+      if (asked === 'digest') await digest(signal);
+      else if (asked === 'look') await look(signal);
+      else for (const message of asked) await alarm(message, signal);
+    } finally {
+      // Also while a topic for people refuses.
+      await deliverOld(signal);
+    }
   };
 
   async function alarm(message: AlarmMessage, signal: AbortSignal): Promise<void> {
@@ -221,8 +227,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
         if (written !== 'written' && isNeeded) throw new Error('What CloudWatch says could not be remembered.');
         return 0;
       }
-      const release = async (): Promise<void> => {
-        if (written === 'written') await update((told) => releaseNotifications(told, stored.told, change, at), signal);
+      const release = async (untold: NotificationChange): Promise<void> => {
+        if (written === 'written') await update((told) => releaseNotifications(told, stored.told, untold, at), signal);
       };
       await tell(plan, signal, release);
       return messages.length;
@@ -232,14 +238,39 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function tell(
     { messages, change }: Pick<Plan, 'messages' | 'change'>,
     signal: AbortSignal,
-    release?: () => Promise<void>,
+    release: (untold: NotificationChange) => Promise<void> = async () => {},
   ): Promise<void> {
-    try {
-      for (const message of messages) await options.publish(message.severity, publicationOf(message), signal);
-    } catch (error) {
-      await release?.();
-      throw error;
+    const refused = await publishToPeople(messages, signal);
+    const [refusal] = refused.values();
+    if (refusal === undefined) {
+      await record({ messages, change }, signal);
+      return;
     }
+    const told = messages.filter(({ severity }) => !refused.has(severity));
+    const alarms = new Set(told.flatMap(({ events }) => events.map((event) => event.alarm)));
+    await release(changeOfAlarms(change, (id) => !alarms.has(id)));
+    const ofTold = { ...changeOfAlarms(change, (id) => alarms.has(id)), changed: undefined };
+    if (told.length > 0) await record({ messages: told, change: ofTold }, signal);
+    throw refusal;
+  }
+
+  /** A topic that refuses keeps nothing from the other one. @returns why, by topic */
+  async function publishToPeople(
+    messages: readonly Notification[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<AlarmSeverity, Error>> {
+    const refused = new Map<AlarmSeverity, Error>();
+    for (const message of messages)
+      try {
+        if (!refused.has(message.severity)) await options.publish(message.severity, publicationOf(message), signal);
+      } catch (error) {
+        refused.set(message.severity, error instanceof Error ? error : new Error(String(error)));
+      }
+    return refused;
+  }
+
+  /** Remembers what people were told, and tells who gets incidents one by one. */
+  async function record({ messages, change }: Pick<Plan, 'messages' | 'change'>, signal: AbortSignal): Promise<void> {
     count(metrics, { [METRIC.notified]: messages.length });
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;

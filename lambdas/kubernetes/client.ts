@@ -98,6 +98,8 @@ export interface ClientOptions {
   readonly maxResponseBytes?: number;
   /** Connections, and so requests in flight; further ones wait. @default 64 */
   readonly maxSockets?: number;
+  /** Whether a PUT or PATCH that was sent is waited for, up to its deadline, although the signal of the call aborts. @default false */
+  readonly finishesWrites?: boolean;
   /** Milliseconds since the epoch. @default Date.now */
   readonly now?: () => number;
   /** In [0, 1). @default Math.random */
@@ -118,6 +120,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     requestTimeoutMs = 10_000,
     maxResponseBytes = Infinity,
     maxSockets = 64,
+    finishesWrites = false,
     now = Date.now,
     random = Math.random,
     sleep = async (ms, signal) => delay(ms, undefined, signal === undefined ? {} : { signal }),
@@ -204,7 +207,8 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       if (method !== 'GET') stats.writes += 1;
       call.room?.release();
       const sentAt = now();
-      const reply = await exchange(outgoing, body, limits, signals, (count) => {
+      const isFinished = finishesWrites && (method === 'PUT' || method === 'PATCH');
+      const reply = await exchange(outgoing, body, limits, isFinished ? [closing.signal] : signals, (count) => {
         stats.bytes += count;
         return call.room?.take(count) ?? true;
       });

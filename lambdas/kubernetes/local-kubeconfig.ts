@@ -186,6 +186,15 @@ function causeOf(error: unknown): string {
   if (error instanceof SyntaxError || error instanceof TypeError) {
     return 'the exec command did not write an ExecCredential';
   }
+  // Node.js API, Errors, SystemError: `path` of a spawn is the command.
+  if (
+    error instanceof Error &&
+    'path' in error &&
+    'code' in error &&
+    error.code === 'ENOENT' &&
+    error.message.startsWith('spawn ')
+  )
+    return `there is no command ${printable(String(error.path))}`;
   const message = error instanceof Error ? printable(error.message) : '';
   return message === '' ? 'the credentials cannot be loaded' : `the credentials cannot be loaded (${message})`;
 }

@@ -107,6 +107,16 @@ export function releaseNotifications(
   return { ...released, changes: { ...others, ...(former && { [changed.name]: former }) } };
 }
 
+/** The part of a change that is of some alarms. Pure. */
+export function changeOfAlarms(change: NotificationChange, isOf: (alarm: AlarmId) => boolean): NotificationChange {
+  const { opened = [], closed = [] } = change;
+  return {
+    ...change,
+    opened: opened.filter(({ alarm }) => isOf(alarm)),
+    closed: closed.filter(({ alarm }) => isOf(alarm)),
+  };
+}
+
 /** Whether the state already contains the change. Pure. */
 export function changesNothing(told: NotificationState, change: NotificationChange): boolean {
   const { opened = [], closed = [], away = [], changed, lookedAt, digestAt } = change;

@@ -48,8 +48,8 @@ export function failureOf(target: HandshakeTarget, end: End, transcript: Buffer,
 export function aborted(): HandshakeFailure {
   return {
     kind: 'aborted',
-    message: 'not done: the time for all of it was over',
-    remedy: 'It is looked at again the next time.',
+    message: 'not done: canceled, or out of time',
+    remedy: 'It is tried again the next time.',
   };
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,11 +45,11 @@ describe('--all-contexts', () => {
   /** Accepts connections and answers nothing. */
   let silent: Readonly<Record<string, unknown>>;
   let KUBECONFIG: string;
-  let TMPDIR: string;
+  /** Nothing is kept that no one asked for. */
+  const TMPDIR = '/nowhere/tmp';
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-contexts-'));
-    TMPDIR = await mkdtemp(join(directory, 'tmp-'));
     const clock = fastClock(Date.now(), 1);
     clusters = await Promise.all(ALIVE.map((name) => startDemoCluster({ name, provider: 'eks-anywhere', clock })));
     alive = clusters.map(({ name, server }) => {
@@ -104,9 +104,8 @@ describe('--all-contexts', () => {
       expect(stdout).toMatch(/\n\n\S+\.html: 12 clusters, /);
       const html = await readFile(page, 'utf8');
       for (const name of [...ALIVE, 'silent', 'refusing', 'exec']) expect(html).toContain(name);
-      // Neither a command that was not allowed, nor a snapshot that nobody asked to keep.
+      // A command that was not allowed did not run.
       expect(await readdir(directory)).not.toContain('ran');
-      expect(await readdir(TMPDIR)).toEqual([]);
     },
   );
 
@@ -142,6 +141,22 @@ describe('--all-contexts', () => {
     expect(after?.server).toBe(before?.server);
     expect(seen(after)).toBe(seen(before));
     expect(Date.parse(after?.auditedAt ?? '')).toBeGreaterThan(Date.parse(before?.auditedAt ?? ''));
+  });
+
+  it('has a cluster on the page whose snapshot cannot be written, and says so', async () => {
+    const snapshots = join(directory, 'blocked');
+    await mkdir(join(snapshots, 'bern.json.gz'), { recursive: true });
+    await mkdir(join(snapshots, 'refusing.json.gz'));
+    const page = join(directory, 'blocked.html');
+    const args = ['audit', '--all-contexts', '--snapshots', snapshots, '--report', page];
+    const { status, stdout, stderr } = await runCli(args, '', { KUBECONFIG });
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/\n\n\S+\.html: 12 clusters, /);
+    for (const name of ['bern', 'refusing'])
+      expect(stderr).toContain(
+        `The earlier snapshot of ${name} cannot be read: illegal operation on a directory. This audit starts without it, and writes none.\n`,
+      );
+    expect(await readdir(snapshots)).toHaveLength(12);
   });
 
   it('sweep writes to no cluster, although the policy is to', async () => {
@@ -193,6 +208,5 @@ describe('--all-contexts', () => {
     expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);
     expect(stderr).toContain('Stopping: what was read by now is shown. Ctrl-C again ends at once.');
     expect(stderr).toMatch(/Interrupted: \d+ clusters not looked at: hole-\d+, /);
-    expect(await readdir(TMPDIR)).toEqual([]);
   });
 });

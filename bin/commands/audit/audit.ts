@@ -5,7 +5,7 @@ import { tryDirectory } from '../../../lambdas/audit/make-directory.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
-import { type AllContextsOptions, withAllContexts } from '../../all-contexts.ts';
+import { type AllContextsOptions, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
@@ -83,6 +83,7 @@ Exit status:
           const { auditAllContexts } = await import('./all-contexts.ts');
           return auditAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
         }
+        requireOneCluster(options);
         const target = await openAuditTarget(options, fleet);
         const given = { ...options, program: name, ...auditRepeat(options) };
         const signal = interruption('what was read by now is shown');

@@ -51,7 +51,7 @@ export async function auditOnce(
   onLeft: (left: string) => void = () => {},
 ): Promise<Audited> {
   const { stderr } = io;
-  const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
+  const snapshots = snapshotsOf(options);
   const before = await readBefore(snapshots, target.id, stderr, signal);
   refuseAnother(before, target, options.snapshots);
   const given = { previous: before.stored?.snapshot, thresholds, signal };
@@ -68,6 +68,10 @@ export async function auditOnce(
   const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
   const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
   return { report, status: complete && !failed ? EXIT.done : EXIT.incomplete, failed };
+}
+
+export function snapshotsOf({ snapshots }: Pick<AuditOnceOptions, 'snapshots'>): Snapshots | undefined {
+  return snapshots === undefined ? undefined : directorySnapshots(snapshots);
 }
 
 function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
@@ -101,7 +105,8 @@ interface Before {
   readonly readable: boolean;
 }
 
-async function readBefore(
+/** The earlier snapshot of a cluster; says what is the matter with it. */
+export async function readBefore(
   snapshots: Snapshots | undefined,
   id: string,
   stderr: NodeJS.WritableStream,
@@ -111,11 +116,13 @@ async function readBefore(
   try {
     const stored = await snapshots.read(id, signal);
     if (stored !== undefined && stored.snapshot === undefined)
-      stderr.write('The earlier snapshot is damaged; this audit starts without it, and writes a new one.\n');
+      stderr.write(
+        `The earlier snapshot of ${printable(id)} is damaged; this audit starts without it, and writes a new one.\n`,
+      );
     return { stored, readable: true };
   } catch (error) {
     stderr.write(
-      `The earlier snapshot cannot be read: ${systemErrorWords(error)}. This audit starts without it, and writes none.\n`,
+      `The earlier snapshot of ${printable(id)} cannot be read: ${systemErrorWords(error)}. This audit starts without it, and writes none.\n`,
     );
     return { stored: undefined, readable: false };
   }
@@ -153,10 +160,10 @@ function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.Wr
   return true;
 }
 
-/** @returns whether it was written */
-async function writeAfter(
+/** @returns whether it was written; says why not */
+export async function writeAfter(
   snapshots: Snapshots,
-  { snapshot }: AuditReport,
+  { snapshot }: Pick<AuditReport, 'snapshot'>,
   etag: string | undefined,
   stderr: NodeJS.WritableStream,
 ): Promise<boolean> {
@@ -167,7 +174,7 @@ async function writeAfter(
     stderr.write(
       error instanceof AwsError
         ? `${error.message}\n`
-        : `The snapshot cannot be written: ${systemErrorWords(error)}. The next audit knows nothing of this one.\n`,
+        : `The snapshot of ${printable(snapshot.cluster)} cannot be written: ${systemErrorWords(error)}. The next audit knows nothing of this one; fix that, or name another directory with --snapshots.\n`,
     );
     return false;
   }

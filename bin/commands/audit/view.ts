@@ -54,7 +54,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
     offBlock(sources.off),
     next !== undefined && ['', nextLine(next)],
     '',
-    faint(cost(view, sources)),
+    hang('', cost(view, sources), faint),
   ];
 }
 
@@ -139,21 +139,23 @@ function timeline({ groups }: AuditView, now: number): Lines {
   const fixed = 2 + 10 + 2 + Math.max(...titles.map(visibleWidth), 'CLASS'.length) + 2 + 2 + 11 + 2 + 10 + 2;
   return (width) => {
     const narrow = width !== undefined && width < NARROW;
-    const barWidth = Math.max(8, Math.min(44, (width ?? 140) - fixed - (narrow ? 0 : 40)));
+    const barWidth = Math.min(44, (width ?? 140) - fixed - (narrow ? 0 : 40));
+    // There is no room for a bar, and all that has a column beside it is one sentence.
+    const isTight = barWidth < 8;
     const rows = groups.map((group, index) => {
       const { first, renewedBy = 'nothing that is known' } = group;
       const [symbol, paint, word] = standing(group);
       const left = Date.parse(first.notAfter) - now;
+      const due = [left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`), day(first.notAfter)];
+      const notes = [renewedBy, ...asides(group, now)];
       return [
         paint(`${symbol} ${word}`),
         titles[index] ?? '',
-        lifeBar(group, now, barWidth, paint),
-        left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`),
-        day(first.notAfter),
-        joined([renewedBy, ...asides(group, now)], '; '),
+        ...(isTight ? [] : [lifeBar(group, now, barWidth, paint), ...due]),
+        joined(isTight ? [due.join(', '), ...notes] : notes, '; '),
       ];
     });
-    const head = ['CLASS', 'LIFE USED', 'LEFT', 'EXPIRES'].map(faint);
+    const head = ['CLASS', ...(isTight ? [] : ['LIFE USED', 'LEFT', 'EXPIRES'])].map(faint);
     return ['', table([['', ...head, narrow ? '' : faint('RENEWED BY')], ...rows], NARROW)];
   };
 }

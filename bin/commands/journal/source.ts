@@ -39,7 +39,8 @@ async function openDirectory(directory: string): Promise<JournalStore> {
   const store = directoryJournalStore(directory);
   const { signal } = new AbortController();
   try {
-    if (!(await stat(directory)).isDirectory()) throw new UsageError(`${printable(directory)} is not a directory.`);
+    if (!(await stat(directory)).isDirectory())
+      throw new UsageError(`--directory ${printable(directory)} is not a directory.`);
     const folders = await store.folders('', signal);
     if (!folders.includes('journal') && !folders.includes('heads'))
       throw new UsageError(
@@ -47,7 +48,9 @@ async function openDirectory(directory: string): Promise<JournalStore> {
       );
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${printable(directory)} cannot be read: ${systemErrorWords(error)}.`);
+    throw new UsageError(
+      `--directory ${printable(directory)} cannot be read: ${systemErrorWords(error)}. Name a copy of the journal: aws s3 sync s3://BUCKET DIRECTORY`,
+    );
   }
   return store;
 }

@@ -125,14 +125,14 @@ async function readUsage(
 
 async function readAuthorities(file: string, problems: string[]): Promise<readonly Certificate[] | undefined> {
   try {
-    const { certificates, problem } = decodeBundle(await readTextFile(file));
+    const { certificates, problem } = decodeBundle(await readTextFile(file, '--ca'));
     for (const [index, read] of certificates.entries())
       if (!read.ok) problems.push(`--ca ${printable(file)}: certificate ${index + 1}: ${read.problem}.`);
     if (problem !== undefined) problems.push(`--ca ${printable(file)}: ${problem}.`);
     return readable(certificates);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    problems.push(`--ca: ${error.message}`);
+    problems.push(error.message);
     return undefined;
   }
 }

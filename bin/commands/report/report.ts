@@ -1,10 +1,12 @@
-import { open, writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { tryFile } from '../../../lambdas/audit/make-directory.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { counted } from '../../../lambdas/words.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { requireRegion } from '../../aws-region.ts';
+import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import { EXIT_HELP, type Register } from '../../command.ts';
 import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
@@ -12,7 +14,16 @@ import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { joined } from '../../terminal/words.ts';
-import { bucketReader, directoryReader, type FleetState, readSnapshots, readState, STATE_PROBLEM } from './sources.ts';
+import { replaceTextFile } from '../../text-file.ts';
+import {
+  bucketReader,
+  directoryReader,
+  type FleetState,
+  isAbsent,
+  readSnapshots,
+  readState,
+  STATE_PROBLEM,
+} from './sources.ts';
 
 /** Where the state of the fleet is: exactly one of them. */
 export interface ReportSource {
@@ -21,12 +32,16 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface ReportOptions extends ReportSource {
+export interface PageOptions {
   /** A file, `-` for the page on standard output, or `json` for the data it is made of. */
   readonly output: string;
   /** Version of certmarshal. */
   readonly version: string;
+  /** What it is made of. @default the state of a hub, or sweeps */
+  readonly basis?: 'snapshots' | undefined;
 }
+
+export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   command
@@ -55,7 +70,7 @@ Examples:
 ${EXIT_HELP}`,
     )
     .action(
-      run(async ({ policy, ...options }: Omit<ReportOptions, 'version'> & { readonly policy?: string }) => {
+      run(async ({ policy, ...options }: ReportSource & { readonly output: string; readonly policy?: string }) => {
         const { monitoring } = await loadFleet(policy);
         const given = { ...options, version: packageJson.version };
         return reportCommand(given, monitoring, interruption('nothing is written'), PROCESS);
@@ -82,7 +97,8 @@ export async function reportCommand(
     io.stderr.write(`${state}\n`);
     return EXIT.incomplete;
   }
-  return writeReport(state, options, monitoring, io);
+  const basis = options.snapshots === undefined ? undefined : 'snapshots';
+  return writeReport(state, { ...options, basis }, monitoring, io);
 }
 
 /**
@@ -92,13 +108,12 @@ export async function reportCommand(
  */
 export async function writeReport(
   state: FleetState,
-  options: ReportOptions,
+  { output, version, basis }: PageOptions,
   monitoring: Monitoring,
   io: Io,
 ): Promise<number> {
   const { stdout, stderr } = io;
-  const { output, version, snapshots } = options;
-  const health = healthOf(state, options, monitoring, io.clock());
+  const health = healthOf(state, basis, monitoring, io.clock());
   const unread = state.unread ?? [];
   // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
   const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
@@ -110,11 +125,7 @@ export async function writeReport(
     printJson(io, health);
     return told();
   }
-  const page = renderPage(health, {
-    program: version,
-    unread,
-    basis: snapshots === undefined ? undefined : 'snapshots',
-  });
+  const page = renderPage(health, { program: version, unread, basis });
   if (output === '-') {
     stdout.write(page);
     stderr.write(`${story('report', health, page)}\n`);
@@ -126,9 +137,11 @@ export async function writeReport(
     return EXIT.incomplete;
   }
   try {
-    await writeFile(output, page);
+    replaceTextFile(output, page);
   } catch (error) {
-    stderr.write(`${printable(output)} cannot be written: ${systemErrorWords(error)}.\n`);
+    stderr.write(
+      `${printable(output)} cannot be written: ${systemErrorWords(error)}. What was there is unchanged; name a file elsewhere.\n`,
+    );
     return EXIT.incomplete;
   }
   stdout.write(`${story(printable(output), health, page)}\n`);
@@ -138,8 +151,8 @@ export async function writeReport(
 /** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
 const BY_HAND_EVERY = 12 * 60;
 
-function healthOf(state: FleetState, { snapshots }: ReportSource, monitoring: Monitoring, now: number): FleetHealth {
-  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, snapshots === undefined ? 0 : BY_HAND_EVERY);
+function healthOf(state: FleetState, basis: PageOptions['basis'], monitoring: Monitoring, now: number): FleetHealth {
+  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, basis === undefined ? 0 : BY_HAND_EVERY);
   const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
   return { ...health, problems: [...state.problems, ...health.problems] };
 }
@@ -152,7 +165,7 @@ const HEAD_BYTES = 2_000;
  * Whether there may be a page of that name, before anything is read.
  *
  * @returns what is there now
- * @throws UsageError for a name that is none of a page, and for a file that is none
+ * @throws UsageError for a name that is not one of a page, a file that is not one, and a directory in which nothing can be written
  */
 export async function checkedOutput(output: string, option = '--output'): Promise<'a report' | 'nothing'> {
   if (output === '-' || output === 'json') return 'nothing';
@@ -160,19 +173,35 @@ export async function checkedOutput(output: string, option = '--output'): Promis
     throw new UsageError(
       `${option} takes a file that ends in .html${option === '--output' ? ', - for the page on standard output, or json for its data' : ''}; got ${output === '' ? 'nothing' : printable(output)}.`,
     );
-  let head: string;
+  const directory = dirname(output);
   try {
-    await using file = await open(output, 'r');
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    head = buffer.toString('utf8', 0, bytesRead);
-  } catch {
-    // Writing it says what is wrong with it.
-    return 'nothing';
+    await tryFile(directory);
+  } catch (error) {
+    throw new UsageError(
+      `${option} ${printable(output)}: no file can be written in ${directory === '.' ? 'this directory' : printable(directory)}: ${systemErrorWords(error)}. Name a file in another directory.`,
+      { cause: error },
+    );
   }
+  const head = await headOf(output, option);
   if (head === '') return 'nothing';
   if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
     throw new UsageError(`${printable(output)} is there, and is not a report of certmarshal: it is not overwritten.`);
   return 'a report';
+}
+
+/** Empty where there is no file. @throws UsageError */
+async function headOf(output: string, option: string): Promise<string> {
+  try {
+    await using file = await open(output, 'r');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch (error) {
+    if (isAbsent(error)) return '';
+    throw new UsageError(
+      `${option} ${printable(output)} cannot be replaced: ${systemErrorWords(error)}. Name another file.`,
+      { cause: error },
+    );
+  }
 }
 
 /** A sentence says why there is none. */
@@ -188,7 +217,7 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
     import('@aws-sdk/client-s3'),
     import('../../../lambdas/fleet/state-objects.ts'),
   ]);
-  const name = bucket ?? '';
+  const name = requireBucketName(bucket ?? '');
   const client = new S3Client();
   await requireRegion(client);
   try {

@@ -45,9 +45,10 @@ export function directoryReader(directory: string): ReadState {
     readOrBefore(key, async (file) => {
       const bytes = await readFile(join(directory, file)).catch((error: unknown) => {
         if (isAbsent(error)) return undefined;
-        throw new UsageError(`${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}.`, {
-          cause: error,
-        });
+        throw new UsageError(
+          `${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}. --state takes a directory with copies of the objects of a hub.`,
+          { cause: error },
+        );
       });
       return bytes && { value: await jsonOf(bytes) };
     });
@@ -117,31 +118,57 @@ const SUFFIX = '.json.gz';
  * @throws UsageError when the directory cannot be read, or holds no snapshot
  */
 export async function readSnapshots(directory: string, now: number): Promise<FleetState> {
-  const files = await snapshotFiles(directory);
-  if (files.length === 0)
+  const audited = await auditedBefore(directory, now);
+  if (audited.size === 0)
     throw new UsageError(
       `There is no snapshot in ${printable(directory)}. certmarshal audit --snapshots ${printable(directory)} writes one for each cluster.`,
     );
+  return stateOfAudits(audited, now);
+}
+
+/** What an audit saw of a cluster; of a snapshot that cannot be read, its file and why. */
+export type Audited = IndexedCluster | { readonly file: string; readonly problem: string };
+
+/**
+ * What the snapshots of a directory know, by the id of the cluster; those that cannot be read by their file.
+ *
+ * @param now milliseconds since the epoch
+ * @throws UsageError when the directory cannot be read
+ */
+export async function auditedBefore(directory: string, now: number): Promise<ReadonlyMap<string, Audited>> {
+  const audited = new Map<string, Audited>();
+  const read: IndexedCluster[] = [];
+  for (const file of await snapshotFiles(directory)) {
+    const snapshot = await readOne(join(directory, file), now);
+    if (typeof snapshot === 'string') audited.set(file, { file, problem: snapshot });
+    else read.push(auditedOf(snapshot));
+  }
+  // Of a snapshot and its older copy the newer one counts.
+  for (const one of read.toSorted((a, b) => compare(a.sweptAt ?? '', b.sweptAt ?? ''))) audited.set(one.id, one);
+  return audited;
+}
+
+/** Pure. @param now milliseconds since the epoch */
+export function stateOfAudits(audited: ReadonlyMap<string, Audited>, now: number): FleetState {
   const at = new Date(now).toISOString();
   const source = 'snapshots';
   const damaged: RegisteredCluster[] = [];
-  const read: IndexedCluster[] = [];
+  const indexed: IndexedCluster[] = [];
   const findings: Finding[] = [];
-  for (const file of files) {
-    const snapshot = await readOne(join(directory, file), now);
-    if (typeof snapshot === 'string') {
-      damaged.push({ id: idOf(file), source, foundAt: at, seenAt: at });
+  for (const one of audited.values())
+    if ('problem' in one) {
+      damaged.push({ id: idOf(one.file), source, foundAt: at, seenAt: at });
       findings.push({
         kind: STATE_PROBLEM,
-        object: `snapshot ${printable(file)}`,
-        message: snapshot,
+        object: `snapshot ${printable(one.file)}`,
+        message: one.problem,
         remedy: 'Audit the cluster again with --snapshots: that writes a new one.',
         since: at,
       });
-    } else read.push(clusterOf(snapshot, at));
-  }
-  // Of a snapshot and its older copy the newer one counts: of one id the last.
-  const indexed = read.toSorted((a, b) => compare(a.sweptAt ?? '', b.sweptAt ?? ''));
+    }
+    // By now no one was to sweep it.
+    else indexed.push({ ...one, triedAt: at });
+  // Of one id the last counts.
   const registered = [...damaged, ...indexed.map((cluster) => registeredOf(cluster, source, at))];
   return {
     registry: {
@@ -189,12 +216,8 @@ function registeredOf(
   };
 }
 
-/**
- * An audit lists the requests as a sweep does, and so tells whether somebody could.
- *
- * @param now RFC 3339: by then nobody was to sweep it
- */
-function clusterOf(snapshot: Snapshot, now: string): IndexedCluster {
+/** An audit lists the requests as a sweep does, and so tells whether that can be done. Pure. */
+export function auditedOf(snapshot: Snapshot): IndexedCluster {
   const { cluster: id, provider, auditedAt: at, partial, observations } = snapshot;
   const audit = summaryOf(snapshot, { durationMs: 0, partial });
   const readable = audit.sources.read.includes('signing-requests');
@@ -213,7 +236,6 @@ function clusterOf(snapshot: Snapshot, now: string): IndexedCluster {
     readable,
     complete,
     sweptAt: at,
-    triedAt: now,
     readableAt,
     completeAt: complete ? at : undefined,
     findings: [],
@@ -227,6 +249,7 @@ async function snapshotFiles(directory: string): Promise<readonly string[]> {
     const names = await readdir(directory);
     return names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.')).toSorted();
   } catch (error) {
+    if (isAbsent(error)) return [];
     throw new UsageError(`--snapshots ${printable(directory)}: it cannot be read: ${systemErrorWords(error)}.`, {
       cause: error,
     });
@@ -260,6 +283,6 @@ function byId<T extends { readonly id: string }>(all: readonly T[]): Readonly<Re
   return Object.fromEntries(all.map((entry) => [entry.id, entry]));
 }
 
-function isAbsent(error: unknown): boolean {
+export function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

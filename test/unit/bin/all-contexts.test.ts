@@ -95,10 +95,26 @@ describe('--all-contexts', () => {
       ['--report', 'DIR/notes.html'],
       'notes.html is there, and is not a report of certmarshal: it is not overwritten.',
     ],
+    [
+      'audit',
+      ['--report', '/nowhere/fleet.html'],
+      '--report /nowhere/fleet.html: no file can be written in /nowhere: no such file or directory. Name a file in another directory.',
+    ],
     ['audit', ['--kubeconfig', '/nowhere/k'], 'There is no file /nowhere/k, which --kubeconfig names.'],
   ])('%s refuses %j before anything is read', async (command, args, reason) => {
     const given = args.map((arg) => arg.replace('DIR', directory));
     const env = { KUBECONFIG: join(directory, 'k') };
     expect(await runCli([command, '--all-contexts', ...given], '', env)).toEqual(refusal(reason));
+  });
+
+  it.each(['audit', 'sweep'])('%s of one cluster refuses --report', async (command) => {
+    const { status, stdout, stderr } = await runCli([command, '--report', 'fleet.html'], '', {
+      KUBECONFIG: join(directory, 'k'),
+    });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: '--report goes with --all-contexts: add that, or leave it out.\n',
+    });
   });
 });

@@ -201,7 +201,7 @@ describe('certmarshal audit', () => {
       const { status, stderr } = await run([showing(WELL)], { snapshots: directory });
       expect({ status, stderr }).toEqual({
         status: 1,
-        stderr: 'The earlier snapshot is damaged; this audit starts without it, and writes a new one.\n',
+        stderr: 'The earlier snapshot of berlin is damaged; this audit starts without it, and writes a new one.\n',
       });
       expect(await run([showing(WELL)], { snapshots: directory })).toMatchObject({ status: 0, stderr: '' });
     });
@@ -223,7 +223,7 @@ describe('certmarshal audit', () => {
       const { status, stderr, stdout } = await run([showing(WELL)], { snapshots: directory });
       expect(status).toBe(1);
       expect(stderr).toBe(
-        'The earlier snapshot cannot be read: illegal operation on a directory. This audit starts without it, and writes none.\n',
+        'The earlier snapshot of berlin cannot be read: illegal operation on a directory. This audit starts without it, and writes none.\n',
       );
       expect(JSON.parse(stdout).certificates).toEqual([WELL]);
     });

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { listening } from '../../support/loopback.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
-import { refusal, runCli, runShell } from './run-cli.ts';
+import { refusal, runCli, runShell, startCli } from './run-cli.ts';
 
 describe('the command line', () => {
   it.each([
@@ -15,6 +17,23 @@ describe('the command line', () => {
     [['explain', 'csr-1', '--node', 'worker-3']],
   ])('ends with status 2 for %j, says why on stderr and nothing on stdout', async (args) => {
     expect(await runCli(args)).toEqual(refusal(/^error: .+\nAdd --help for options and examples\.\n$/));
+  });
+
+  it('says that options follow the command', async () => {
+    const { status, stderr } = await runCli(['--kubeconfig', 'x', 'audit']);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(
+        /^error: unknown option '--kubeconfig'\nAdd --help .+\nOptions follow the command: certmarshal audit --kubeconfig FILE\n$/,
+      ),
+    });
+  });
+
+  it('shows the next command as the user types it', async () => {
+    const { stderr } = await runCli(['report', '--snapshots', '/nowhere'], '', { npm_lifecycle_event: 'npx' });
+    expect(stderr).toBe(
+      'There is no snapshot in /nowhere. npx certmarshal audit --snapshots /nowhere writes one for each cluster.\n',
+    );
   });
 
   it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'assess', 'probe', 'credentials create'])(
@@ -90,6 +109,36 @@ describe('the command line', () => {
   ])('says in words what is wrong with %j', async (args, expected) => {
     const { status, stdout, stderr } = await runCli(args);
     expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: expected });
+  });
+
+  it.each([
+    [
+      ['explain', 'csr-1'],
+      /^\nStopping: nothing is written\. .+\nInterrupted before it was answered: get certificatesigningrequests\/csr-1 on https:\S+\.\n$/,
+    ],
+    [['sweep'], /^\nStopping: nothing is written\. .+\nInterrupted: what was not read by then is not judged\.\n$/],
+    [
+      ['sweep', '--yes'],
+      /^\nStopping: writes under way are finished, .+\nInterrupted: what was not read by then is not judged\.\n$/,
+    ],
+    [
+      ['audit'],
+      /^\nStopping: what was read by now is shown\. .+\nInterrupted: what was not read by then is listed as not read\.\n$/,
+    ],
+  ])('Ctrl-C ends %j while the API server is silent, with one sentence and status 1', async (args, reason) => {
+    const directory = await mkdtemp(join(tmpdir(), 'certmarshal-cli-'));
+    const silent = createServer();
+    try {
+      const file = join(directory, 'config');
+      await writeFile(file, kubeconfigOf({ server: `https://127.0.0.1:${await listening(silent)}` }));
+      const [command = '', ...rest] = args;
+      const running = startCli([command, ...rest, '--kubeconfig', file]);
+      silent.once('connection', () => running.child.kill('SIGINT'));
+      expect(await running.result).toMatchObject({ status: 1, stderr: expect.stringMatching(reason) });
+    } finally {
+      silent.close();
+      await rm(directory, { recursive: true });
+    }
   });
 
   it('says which kubeconfig it looked for', async () => {

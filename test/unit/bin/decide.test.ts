@@ -231,7 +231,7 @@ describe('certmarshal decide', () => {
     expect(missing).toMatchObject({
       status: 2,
       stdout: '',
-      stderr: 'There is no file no-such.yaml, which --policy names.\n',
+      stderr: `There is no file no-such.yaml in ${process.cwd()}, which --policy names.\n`,
     });
   });
 });

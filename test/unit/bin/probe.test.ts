@@ -109,7 +109,7 @@ test('all that is wrong with the usage at once', async () => {
       'b:0 has no port from 1 to 65535.',
       '--sni takes a DNS name; got 10.0.0.1.',
       '--timeout takes a duration from 1s to 10m, for example 5s; got soon.',
-      '--ca: There is no file /no/such/file.',
+      'There is no file /no/such/file, which --ca names.',
     ].join('\n'),
   );
   await expect(probe([])).rejects.toThrow('Name at least one HOST:PORT');

@@ -48,8 +48,11 @@ describe('how the program was started', () => {
     expect(pasteable('Update certmarshal.', 'x')).toBe('Update certmarshal.');
   });
 
-  it.each(['kubectl certmarshal', 'npm run -s certmarshal --', 'certmarshal'])('puts %s there once', (program) => {
-    const remedy = pasteable('certmarshal rbac | kubectl apply -f -', program);
-    expect(pasteable(remedy, program)).toBe(remedy);
-  });
+  it.each(['kubectl certmarshal', 'npx certmarshal', 'npm run -s certmarshal --', 'certmarshal'])(
+    'puts %s there once',
+    (program) => {
+      const remedy = pasteable('certmarshal rbac | kubectl apply -f -', program);
+      expect(pasteable(remedy, program)).toBe(remedy);
+    },
+  );
 });

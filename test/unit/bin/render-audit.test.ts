@@ -213,7 +213,7 @@ describe('the table of an audit', () => {
 });
 
 describe('the table of an audit on a terminal', () => {
-  it.each([200, 120, 110, 109, 80, 72])('fits into %i columns', (width) => {
+  it.each([200, 120, 110, 109, 80, 72, 60])('fits into %i columns', (width) => {
     const lines = render({}, { colours: true, width }).split('\n').map(stripVTControlCharacters);
     const command = /^ +→ |^ {2}Next /;
     expect(lines.filter((line) => Array.from(line).length > width && !command.test(line))).toEqual([]);

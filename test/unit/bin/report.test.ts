@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ReportOptions, reportCommand } from '../../../bin/commands/report/report.ts';
+import { type ReportOptions, reportCommand, writeReport } from '../../../bin/commands/report/report.ts';
 import { bucketReader, readState } from '../../../bin/commands/report/sources.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
@@ -178,6 +178,9 @@ describe('certmarshal report', () => {
     vi.stubEnv('AWS_CONFIG_FILE', join(directory, 'none'));
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(directory, 'none'));
     await expect(run({ bucket: 'state' })).rejects.toThrow('No Region is named.');
+    await expect(run({ bucket: 's3://state' })).rejects.toThrow(
+      '--bucket takes the name of an S3 bucket; got s3://state.',
+    );
     vi.unstubAllEnvs();
   });
 
@@ -196,8 +199,22 @@ describe('certmarshal report', () => {
 
   it('says why the page cannot be written', async () => {
     await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
-    expect(await run({ state: directory, output: join(directory, 'no', 'such', 'place.html') })).toBe(1);
-    expect(stderr).toContain('cannot be written: no such file or directory.');
+    const place = join(directory, 'no', 'such', 'place.html');
+    // Before anything is read.
+    await expect(run({ state: '/nowhere', output: place })).rejects.toThrow(
+      `--output ${place}: no file can be written in ${dirname(place)}: no such file or directory. Name a file in another directory.`,
+    );
+    await mkdir(file());
+    await expect(run({ state: '/nowhere' })).rejects.toThrow(
+      `--output ${file()} cannot be replaced: illegal operation on a directory. Name another file.`,
+    );
+    // What comes only when it is written: a full disk.
+    const io = recordedIo({ now: NOW });
+    const state = { registry: REGISTRY, index: INDEX, problems: [] };
+    expect(await writeReport(state, { output: place, version: '0.1.0' }, DEFAULT_MONITORING, io)).toBe(1);
+    expect(io.stderr.text()).toBe(
+      `${place} cannot be written: no such file or directory. What was there is unchanged; name a file elsewhere.\n`,
+    );
   });
 
   it('reads a bucket by the keys of the state', async () => {
@@ -315,7 +332,8 @@ describe('certmarshal report', () => {
 
     it.each([
       ['an empty directory', () => directory, 'There is no snapshot in'],
-      ['no directory', () => join(directory, 'none'), 'no such file or directory'],
+      ['no directory', () => join(directory, 'none'), 'certmarshal audit --snapshots'],
+      ['a file', () => import.meta.filename, 'it cannot be read: not a directory'],
     ])('refuses %s', async (_name, where, words) => {
       await expect(run({ snapshots: where() })).rejects.toThrow(words);
     });

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 
@@ -15,6 +15,14 @@ export function runCli(args: readonly string[], input = '', env: NodeJS.ProcessE
   return run(process.execPath, [ENTRY, ...args], input, env);
 }
 
+/** The same, while it runs. */
+export function startCli(args: readonly string[]): {
+  readonly child: ChildProcess;
+  readonly result: Promise<CliResult>;
+} {
+  return start(process.execPath, [ENTRY, ...args], '', {});
+}
+
 /** What the command line does with arguments that it refuses: exit status 2, the reason on standard error and nothing on standard output. */
 export function refusal(reason: string | RegExp) {
   const stderr: unknown = typeof reason === 'string' ? expect.stringContaining(reason) : expect.stringMatching(reason);
@@ -28,9 +36,13 @@ export function runShell(line: string, input = ''): Promise<CliResult> {
 }
 
 function run(file: string, args: readonly string[], input: string, env: NodeJS.ProcessEnv): Promise<CliResult> {
-  return new Promise((resolve, reject) => {
-    // Whatever npm script runs the tests is none of the program's business.
-    const child = spawn(file, args, { env: { ...process.env, npm_lifecycle_event: '', ...env } });
+  return start(file, args, input, env).result;
+}
+
+function start(file: string, args: readonly string[], input: string, env: NodeJS.ProcessEnv) {
+  // The npm script that runs the tests does not start the program.
+  const child = spawn(file, args, { env: { ...process.env, npm_lifecycle_event: '', ...env } });
+  const result = new Promise<CliResult>((resolve, reject) => {
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -45,4 +57,5 @@ function run(file: string, args: readonly string[], input: string, env: NodeJS.P
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });
+  return { child, result };
 }

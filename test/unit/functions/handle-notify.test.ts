@@ -55,6 +55,8 @@ describe('createNotifyHandler', () => {
     const [paged, chatted]: [unknown[], unknown[]] = [[], []];
     const failures = {
       publish: false,
+      critical: false,
+      warning: false,
       /** All, or what opens or closes. */
       pager: false as boolean | 'ALARM' | 'OK',
       chat: false,
@@ -77,7 +79,7 @@ describe('createNotifyHandler', () => {
           (topic === 'pager' ? paged : chatted).push(document);
           return;
         }
-        if (failures.publish) throw awsError('unavailable', 'sns:Publish');
+        if (failures.publish || failures[topic]) throw awsError('unavailable', `sns:Publish to ${topic}`);
         sent.push({ severity: topic, ...message });
       },
       place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
@@ -189,6 +191,65 @@ describe('createNotifyHandler', () => {
     one.failures.publish = false;
     await one.handle(UNREADABLE);
     expect(one.subjects()).toEqual(OPEN);
+  });
+
+  it.each(['critical', 'warning'] as const)(
+    'tells one topic what is its own while the topic %s refuses, and that one later, each once',
+    async (topic) => {
+      const state = stateOf(true);
+      const put = (...classes: readonly string[]) => {
+        const findings = classes.flatMap((what) =>
+          (['critical', 'warning'] as const).map((severity) =>
+            expiryFinding({ severity, what: what as never, message: `${severity} ${what}` }),
+          ),
+        );
+        const audit = auditSummary({
+          auditedAt: at(),
+          findings,
+          findingCount: findings.length,
+          tally: undefined,
+          ends: [],
+        });
+        state.objects.set('fleet-index.v2.json.gz', { value: index(indexed('paris', { audit })), etag: '"i"' });
+      };
+      put('user-kubeconfig');
+      const one = notifier(state);
+      await one.handle(alarmed('certificate-critical', 'ALARM'));
+      await one.handle(alarmed('certificate-warning', 'ALARM'));
+      expect(one.sent).toHaveLength(2);
+      put('user-kubeconfig', 'etcd-ca');
+      one.failures[topic] = true;
+      for (let turn = 0; turn < 2; turn += 1) {
+        one.pass(5);
+        await expect(one.handle({ look: true })).rejects.toThrow(`sns:Publish to ${topic}`);
+      }
+      expect(one.sent.slice(2).map(({ severity }) => severity)).toEqual([
+        topic === 'critical' ? 'warning' : 'critical',
+      ]);
+      one.failures[topic] = false;
+      one.pass(5);
+      await one.handle({ look: true });
+      await one.handle({ look: true });
+      expect(
+        one.sent
+          .slice(2)
+          .map(({ severity }) => severity)
+          .toSorted(),
+      ).toEqual(['critical', 'warning']);
+      expect(one.events).toHaveLength(4);
+    },
+  );
+
+  it('sends the pager what it refused before, also while the topic for people refuses', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    one.failures.pager = true;
+    await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish to pager');
+    one.failures.pager = false;
+    one.failures.warning = true;
+    one.pass(5);
+    await expect(one.handle({ digest: true })).rejects.toThrow('sns:Publish to warning');
+    expect(one.paged).toHaveLength(1);
   });
 
   it('keeps what another writer remembered meanwhile', async () => {

@@ -360,6 +360,33 @@ describe('time', () => {
     expect(server.received).toHaveLength(1);
   });
 
+  test.each(['PUT', 'PATCH'] as const)(
+    'finishes a %s that was sent, for who asks for that, and begins none',
+    async (method) => {
+      const stop = new AbortController();
+      const server = await startTlsServer((_, response) => {
+        stop.abort();
+        answer(response, 200, { done: true });
+      });
+      const { client } = connect(server.connection, { finishesWrites: true });
+      const call = { ...WRITE, method, signal: stop.signal };
+      expect(await client.request(call)).toEqual({ done: true });
+      expect((await failure(client.request(call))).kind).toBe('aborted');
+      expect(server.received).toHaveLength(1);
+    },
+  );
+
+  test('finishes no write beyond its deadline, and no read', async () => {
+    const stop = new AbortController();
+    const server = await startTlsServer(() => stop.abort());
+    const { client } = connect(server.connection, { finishesWrites: true, requestTimeoutMs: 30 });
+    expect((await failure(client.request({ ...WRITE, signal: stop.signal }))).kind).toBe('aborted');
+    const again = new AbortController();
+    const silent = await startTlsServer(() => again.abort());
+    const reader = connect(silent.connection, { finishesWrites: true }).client;
+    expect((await failure(reader.request({ ...LIST, signal: again.signal }))).kind).toBe('aborted');
+  });
+
   test('the signal ends the wait between two tries', async () => {
     const stop = new AbortController();
     const server = await startTlsServer((_, response) => answer(response, 429, '{}', { 'retry-after': '20' }));

@@ -157,8 +157,8 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     ['too long', () => ' '.repeat(300_000), ['kubeconfig']],
     ['text', () => TOKEN, ['kubeconfig']],
     ['empty', () => '', ['kubeconfig']],
-    ['another kind of object', () => 'kind: Secret', ['contexts', 'clusters', 'users']],
-    ['empty users', () => kubeconfig({}, {}, { users: [] }), ['users']],
+    ['another kind of object', () => 'kind: Secret', ['kubeconfig']],
+    ['empty users', () => kubeconfig({}, {}, { users: [] }), ['kubeconfig']],
     ['a user without a name', () => kubeconfig({}, {}, { users: [{ user: {} }] }), ['users[0]']],
     [
       'the same name twice',
@@ -406,7 +406,11 @@ describe('from a file', () => {
     ['prints a token that is no JSON', () => command(`console.log("${TOKEN}")`), /did not write an ExecCredential/],
     ['prints another object', () => command(`console.log('{"token":"${TOKEN}"}')`), /did not write an ExecCredential/],
     ['gives nothing', () => prints({}), /has no credentials/],
-    ['is missing', () => ({ exec: { command: 'no-such-command-here' } }), /ENOENT/],
+    [
+      'is missing',
+      () => ({ exec: { command: 'no-such-command-here' } }),
+      /: there is no command no-such-command-here\. /,
+    ],
     ['names none', () => ({ exec: {} }), /No command/],
   ])('exec: the command %s', async (_name, user, says) => {
     const text = kubeconfig({}, user());
@@ -460,6 +464,19 @@ describe('from several files', () => {
     });
   });
 
+  test('of a laptop that knows 300 clusters, each with its certificates', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `c${index}`);
+    const data = 'A'.repeat(1_600);
+    const text = stringify({
+      clusters: names.map((name) => cluster(name, `https://${name}.example`)),
+      users: [...names.map((name) => ({ name, user: { 'client-certificate-data': data } })), user('me', 't')],
+      contexts: [context('x', 'c299', 'me')],
+    });
+    expect(text.length).toBeGreaterThan(500_000);
+    expect(await loadLocalKubeconfig(text, { context: 'x' })).toMatchObject({ server: 'https://c299.example' });
+    await expect(loadLocalKubeconfig('a'.repeat(8 * 1024 * 1024 + 1))).rejects.toThrow('it is longer than 8388608');
+  });
+
   test('lists may be spread over them, and one of them may be empty', async () => {
     const parts = (['clusters', 'users', 'contexts'] as const).map((list) =>
       file(`${list}.yaml`, {
@@ -475,7 +492,7 @@ describe('from several files', () => {
       server: 'https://c.example',
     });
     await expect(loadLocalKubeconfig(parts.slice(1), { context: 'x' })).rejects.toThrow(
-      'clusters: the list is missing or empty',
+      'kubeconfig: it has no clusters. Give a complete one',
     );
   });
 
