@@ -107,7 +107,7 @@ lanes:
     subnetIds: [subnet-0a1b2c3d4e5f60718]
     securityGroupIds: [sg-0a1b2c3d]
     handshakes: false
-hub: { kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, hints: true, webhook: true }
+hub: { account: '999988887777', region: eu-central-1, kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, hints: true, webhook: true }
 clusters:
   - name: berlin-prod
     id: berlin-prod-2
@@ -208,7 +208,15 @@ policies:
           handshakes: false,
         },
       ],
-      hub: { kmsKeyArn: KEY, reservedConcurrency: 20, architecture: 'x86_64', hints: true, webhook: true },
+      hub: {
+        account: '999988887777',
+        region: 'eu-central-1',
+        kmsKeyArn: KEY,
+        reservedConcurrency: 20,
+        architecture: 'x86_64',
+        hints: true,
+        webhook: true,
+      },
       clusters: [
         {
           name: 'berlin-prod',
