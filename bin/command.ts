@@ -69,7 +69,7 @@ export function withTolerance(command: Command): Command {
   return command
     .option(
       '--tolerate-expired <pin>',
-      'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',
+      'connect although the certificate of the API server has expired, if authority: a CA of the kubeconfig issued it; or sha256:…: it is this one',
     )
     .option(
       '--expired-at-most <time>',

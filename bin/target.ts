@@ -242,7 +242,7 @@ function ageOf(given: string): number {
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
-      ? `an authority of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
+      ? `a CA of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
       : `it is the one with the SHA-256 ${expired.sha256}`;
   return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
 }

@@ -170,7 +170,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const alone = await run(
       `rollout plan --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`,
     );
-    expect(alone.stdout).toContain('✖ authority-outlives: the authority of the cluster was not seen');
+    expect(alone.stdout).toContain('✖ authority-outlives: the CA of the cluster was not seen');
     expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
   });
 

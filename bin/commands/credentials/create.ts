@@ -72,7 +72,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
       .option(
         '--hints',
-        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be looked at',
+        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be swept',
       ),
     'table or json',
   )

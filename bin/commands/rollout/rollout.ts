@@ -37,7 +37,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
       'after',
       `
 --kubeconfig is that of the cluster; alone, of one that manages itself. Else add --management-kubeconfig and --cluster: from
---kubeconfig it is known when the authority of the cluster expires, without which nothing begins. docs/rollouts.md
+--kubeconfig it is known when the CA of the cluster expires, without which nothing begins. docs/rollouts.md
 
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml

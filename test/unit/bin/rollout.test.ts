@@ -506,7 +506,7 @@ describe('without a fleet.yaml', () => {
 
   it('what only a deployed certmarshal knows is not said to have passed', async () => {
     const { stdout } = await plan([notAgreed], true);
-    expect(stdout).toContain('·  fleet-budget  not looked at');
+    expect(stdout).toContain('·  fleet-budget  not read');
     expect(stdout).not.toContain('0 of 1 at once');
   });
 });

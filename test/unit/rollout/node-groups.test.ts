@@ -298,7 +298,7 @@ describe('what is due', () => {
   ])('of two authorities of the same time the one in use, listed %s, is no successor', (_, authorities) => {
     const step = plan({ observed: observed({ authorities }) });
     expect(step.checks.find(({ id }) => id === 'successor-distributed')?.found).toBe(
-      'the authority ca-2 is distributed',
+      'the CA ca-2 is distributed',
     );
   });
 
