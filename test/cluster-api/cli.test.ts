@@ -297,10 +297,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(aborted.status).toBe(0);
     expect(aborted.stdout).toMatch(/^✔ paris: aborted the rollout that began .* ago: \d of 3 control plane machines/);
     expect((await paris.controlPlane()).spec.rollout?.after).toBeUndefined();
-    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive ${ofParis}\n`);
+    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive --yes ${ofParis}\n`);
     // Others wait until Cluster API has removed what is one too many.
     const drivenHolder = async () => {
-      await run(`rollout drive ${ofParis}`);
+      await run(`rollout drive --yes ${ofParis}`);
       return holder();
     };
     await expect.poll(drivenHolder, { interval: 2_000 }).toBe('');

@@ -33,6 +33,8 @@ export interface CredentialsOptions {
   readonly namespace: string;
   readonly name: string;
   readonly store: string;
+  /** Writes; without it only what would be written is shown. */
+  readonly yes?: boolean;
   readonly output: 'table' | 'json';
   /** What of an audit is granted, as by `certmarshal rbac`. */
   readonly audit?: boolean;
@@ -69,6 +71,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
       .option('-n, --namespace <namespace>', 'of the ServiceAccount', 'kube-system')
       .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+      .option('--yes', 'write; without it only what would be written is shown')
       .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
       .option(
         '--hints',
@@ -82,9 +85,9 @@ export const register: Register = (command, { program: name, interruption, run }
 Running it again repairs what was changed, and deletes nothing. AWS credentials and Region come from the environment, as for the AWS CLI.
 
 Examples:
-  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
-  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
-  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
+  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout --yes > certmarshal.yaml
+  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt --yes
+  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin --yes
   ${name} credentials create --hints --cluster mgmt/eksa-system/berlin --policy fleet.yaml | kubectl apply -f -
 ${EXIT_HELP}`,
     )
@@ -121,6 +124,7 @@ const NOT_WITH_HINTS = [
   ['management', '--management'],
   ['workloadOf', '--workload-of'],
   ['store', '--store'],
+  ['yes', '--yes'],
 ] as const satisfies readonly (readonly [keyof Given, string])[];
 
 /** @throws UsageError */
@@ -137,7 +141,8 @@ const PATIENCE_MS = 30_000;
 const PAUSE_MS = 200;
 
 /**
- * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not end, tries it, and stores a kubeconfig of it.
+ * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not expire, tries it, and stores a kubeconfig of it; without `yes` only says
+ * what would be made.
  * Running it again changes nothing that is as it should be. Nothing is deleted. The token is written to the store and nowhere else.
  *
  * @returns the exit status
@@ -153,7 +158,7 @@ export async function createCredentialsCommand(
   // Progress, for people; never anything of the token.
   const say = (line: string): void => void stderr.write(`${line}\n`);
   const store = parseStore(options.store);
-  const { namespace, name, management = false, workloadOf } = options;
+  const { namespace, name, management = false, workloadOf, yes = false } = options;
   requireOnePlace(options);
   // Checks both names before anything is written.
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
@@ -169,8 +174,16 @@ export async function createCredentialsCommand(
   let token: string;
   try {
     await asAdministrator(async () => {
-      for (const manifest of manifests) say(`${describe(manifest)} ${await ensureObject(client, manifest, signal)}`);
+      for (const manifest of manifests) {
+        const ensured = await ensureObject(client, manifest, signal, !yes);
+        say(`${describe(manifest)} ${yes || ensured === 'unchanged' ? ensured : `would be ${ensured}`}`);
+      }
     });
+    if (!yes) {
+      const to = store.kind === 'stdout' ? '' : `, and stores the kubeconfig in secret ${store.name}`;
+      say(`Nothing was written: --yes does it${to}.`);
+      return EXIT.incomplete;
+    }
     token = await readToken(client, tokenSecret(namespace, name), signal, io);
   } finally {
     client.close();

@@ -100,20 +100,21 @@ Exit status:
 
   command('drive')
     .description('Continues a running rollout from your terminal; never starts one.')
+    .option('--yes', 'write; without it one look is shown and nothing is written')
     .addHelpText(
       'after',
       `
-Every 15 s it does what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
+With --yes it does, every 15 s, what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
 Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
 With external etcd everything is checked once more before etcd begins: --kubeconfig shows when the CA expires.
 
 Examples:
-  ${name} rollout drive --kubeconfig berlin.yaml
-  ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml
+  ${name} rollout drive --kubeconfig berlin.yaml --yes
+  ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml --yes
 
 Exit status:
   0  done: every new certificate was seen; or no rollout runs
-  1  it is held or aborted, it was stopped, or something could not be read or written
+  1  it is held or aborted, it was stopped, --yes is missing, or something could not be read or written
   2  wrong usage or configuration; nothing was done`,
     )
     .action(does(rolloutDriveCommand, FINISHED));

@@ -57,8 +57,10 @@ describe('a token', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
 
   /** A cluster whose token Secret holds a token of this user. */
-  async function create(username: string) {
+  async function create(username: string, yes = true) {
+    const writes: string[] = [];
     const server = await startTlsServer(({ method, url }, response) => {
+      if (method !== 'GET') writes.push(`${method} ${url}`);
       if (url.endsWith('/selfsubjectreviews')) answer(response, 201, { status: { userInfo: { username } } });
       else if (url.endsWith('/selfsubjectaccessreviews')) answer(response, 201, { status: { allowed: true } });
       else if (url.endsWith('/secrets/certmarshal-token'))
@@ -75,6 +77,7 @@ describe('a token', () => {
     const { server: url, caPem } = server.connection;
     await writeFile(file, kubeconfigOf({ server: url, caPem }));
     const store = vi.fn<StoreSecret>(async () => ({ arn: 'an ARN', created: true }));
+    const io = recordedIo({ now: Date.now() });
     const status = createCredentialsCommand(
       {
         kubeconfig: file,
@@ -82,13 +85,25 @@ describe('a token', () => {
         name: 'certmarshal',
         store: 'secretsmanager:certmarshal/berlin',
         output: 'table',
+        yes,
       },
       [DEFAULT_POLICY],
       new AbortController().signal,
-      { ...recordedIo({ now: Date.now() }), storeSecret: store },
+      { ...io, storeSecret: store },
     );
-    return { status, store };
+    return { status, store, writes, io };
   }
+
+  it('is not made without --yes: what would be made is shown', async () => {
+    const { status, store, writes, io } = await create(ACCOUNT, false);
+    expect(await status).toBe(1);
+    expect(writes).toEqual([]);
+    expect(store).not.toHaveBeenCalled();
+    expect(io.stdout.text()).toBe('');
+    expect(io.stderr.text()).toMatch(
+      /^ServiceAccount kube-system\/certmarshal would be created\n[^]*\nSecret kube-system\/certmarshal-token would be changed\nNothing was written: --yes does it, and stores the kubeconfig in secret certmarshal\/berlin\.\n$/,
+    );
+  });
 
   it('of the account that was made is stored', async () => {
     const { status, store } = await create(ACCOUNT);

@@ -432,7 +432,7 @@ clusters:
     });
   });
 
-  const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME}`;
+  const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME} --yes`;
 
   it.each([
     [
