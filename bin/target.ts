@@ -30,6 +30,7 @@ import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { createReadExec } from './eks-token.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
+import type { Io } from './io.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
@@ -46,7 +47,7 @@ export interface TargetOptions {
   readonly allowExec?: boolean;
   /** `authority` or `sha256:…`: connects to the cluster although the certificate of its API server has expired. */
   readonly tolerateExpired?: string;
-  /** How long ago it may have ended, with `authority`. @default 90d */
+  /** How long ago it may have expired, with `authority`. @default 90d */
   readonly expiredAtMost?: string;
 }
 
@@ -151,16 +152,20 @@ export async function openCluster(
 }
 
 /** A connection as a kubeconfig describes it. What is tolerated is said before, and what was tolerated after. */
-export function openServer(connection: LoadedKubeconfig, expiredServer: ExpiredServer | undefined) {
+export function openServer(
+  connection: LoadedKubeconfig,
+  expiredServer: ExpiredServer | undefined,
+  stderr: Io['stderr'] = process.stderr,
+) {
   const { context } = connection;
   const address = addressOf(connection.server);
-  if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, context, expiredServer));
+  if (expiredServer !== undefined) stderr.write(toleranceNotice(address, context, expiredServer));
   const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer });
   return {
     client,
     server: { context, address },
     close: () => {
-      process.stderr.write(toleratedNotice(client));
+      stderr.write(toleratedNotice(client));
       client.close();
     },
   };
@@ -238,7 +243,7 @@ function ageOf(given: string): number {
   );
 }
 
-/** What is tolerated, in front of everything else: nobody shall do it without knowing. */
+/** What is tolerated, in front of everything else: no one does it without knowing. */
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
@@ -346,7 +351,7 @@ function requireServiceCidrs(cluster: ClusterContext, policies: readonly Approva
     );
 }
 
-/** An EKS Anywhere cluster that names no management cluster manages itself. */
+/** An EKS Anywhere cluster that names no management cluster manages itself. The certificate of one that is named has to be valid. */
 async function openManagement(
   options: TargetOptions,
   provider: Provider,
@@ -357,6 +362,7 @@ async function openManagement(
     return createKubernetesClient({
       ...(await load([options.managementKubeconfig], { ...rest, option: '--management-kubeconfig' })),
       addresses: 'local',
+      expiredServer: 'never',
     });
   }
   return provider === 'eks-anywhere' ? workload : undefined;

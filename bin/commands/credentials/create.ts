@@ -10,22 +10,30 @@ import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig-do
 import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
-import { ALLOW_EXEC_OPTION, EXIT_HELP, type Register, withOutput } from '../../command.ts';
+import { ALLOW_EXEC_OPTION, EXIT_HELP, type Register, withOutput, withTolerance } from '../../command.ts';
 import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
-import { kubeconfigFiles, load, nameOf, providerOf } from '../../target.ts';
+import {
+  expiredServerOf,
+  kubeconfigFiles,
+  load,
+  nameOf,
+  openServer,
+  providerOf,
+  type TargetOptions,
+} from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
 
-export interface CredentialsOptions {
-  /** Of an administrator. */
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly allowExec?: boolean;
-  readonly cluster?: string;
+/** `kubeconfig` is that of an administrator. */
+export interface CredentialsOptions
+  extends Pick<
+    TargetOptions,
+    'kubeconfig' | 'context' | 'allowExec' | 'cluster' | 'tolerateExpired' | 'expiredAtMost'
+  > {
   /** Grant the reading of Machines and Clusters too. */
   readonly management?: boolean;
   /** Name of the management cluster, for a workload cluster. */
@@ -48,7 +56,7 @@ export interface CredentialsIo extends Io {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withOutput(
+  const create = withTolerance(
     command
       .addHelpText('after', EXIT_HELP)
       .command('create')
@@ -77,8 +85,9 @@ export const register: Register = (command, { program: name, interruption, run }
         '--hints',
         'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be swept',
       ),
-    'table or json',
-  )
+    'the API server',
+  );
+  withOutput(create, 'table or json')
     .addHelpText(
       'after',
       `
@@ -125,6 +134,8 @@ const NOT_WITH_HINTS = [
   ['workloadOf', '--workload-of'],
   ['store', '--store'],
   ['yes', '--yes'],
+  ['tolerateExpired', '--tolerate-expired'],
+  ['expiredAtMost', '--expired-at-most'],
 ] as const satisfies readonly (readonly [keyof Given, string])[];
 
 /** @throws UsageError */
@@ -163,14 +174,12 @@ export async function createCredentialsCommand(
   // Checks both names before anything is written.
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
-  const admin = {
-    ...(await load(kubeconfigFiles(options, env), options)),
-    addresses: 'local' as const,
-  };
+  const expiredServer = expiredServerOf(options);
+  const admin = await load(kubeconfigFiles(options, env), options);
   const cluster = options.cluster ?? nameOf(admin);
   if (!CLUSTER_NAME.test(cluster))
     throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
-  const client = createKubernetesClient(admin);
+  const { client, close } = openServer(admin, expiredServer, stderr);
   let token: string;
   try {
     await asAdministrator(async () => {
@@ -186,9 +195,10 @@ export async function createCredentialsCommand(
     }
     token = await readToken(client, tokenSecret(namespace, name), signal, io);
   } finally {
-    client.close();
+    close();
   }
-  const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
+  const credentials = { kind: 'token', token } as const;
+  const connection: Connection = { ...admin, addresses: 'local', expiredServer, credentials };
   const rights = roles.flatMap((role) => rightsOf(role, policies, granted(options, role)));
   await tryToken(connection, `system:serviceaccount:${namespace}:${name}`, rights, signal, io);
   say(`tried: ${rights.length} rights are granted`);

@@ -12,7 +12,7 @@ const FINISHED = 'a write under way is finished, no new one begins';
 export const register: Register = (rollout, { program: name, interruption, run }) => {
   const command = (verb: string): Command =>
     withOutput(
-      withCluster(rollout.command(verb))
+      withCluster(rollout.command(verb), 'the API server that it reads and writes')
         .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
         .option(
           '--accept <list>',

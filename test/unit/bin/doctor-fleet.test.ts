@@ -466,6 +466,17 @@ clusters:
     expect(fix?.text).toContain('write the ARN that it prints into fleet.yaml');
   });
 
+  it('enters a cluster with an expired certificate where recovery of the file lets a sweep in', async () => {
+    await cluster.serveUntil(new Date(Date.now() - 86_400_000));
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const entry = `recovery:\n  - { cluster: berlin-prod, until: '${until}', pin: authority }`;
+    expect(found(await examine({ hub: entry }), 'berlin-prod', 'certificate')).toMatchObject({
+      status: 'warning',
+      found: expect.stringContaining('and tolerated'),
+    });
+    expect(found(await examine(), 'berlin-prod', 'certificate').status).toBe('failed');
+  });
+
   it('finds that there are no AWS credentials, and tries nothing else', async () => {
     const parsed = parseFleet('version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n', 'fleet.yaml');
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
