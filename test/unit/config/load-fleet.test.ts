@@ -406,7 +406,7 @@ describe('parseFleet', () => {
     [
       'a kubeconfig in place of its secret',
       C.replace(SECRET, '{ token: hunter2 }'),
-      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; anyone who sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME',
+      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; anyone who sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME --yes',
     ],
     [
       'a token in place of its secret',
