@@ -169,7 +169,7 @@ export async function eachCluster(
   }
   if (waiting.length > 0)
     io.stderr.write(
-      `Interrupted: ${counted(waiting.length, 'cluster')} not looked at: ${printable(firstOf(waiting.map(({ id }) => id)))}.\n`,
+      `Interrupted: ${counted(waiting.length, 'cluster')} not read: ${printable(firstOf(waiting.map(({ id }) => id)))}.\n`,
     );
   return waiting.length > 0 ? Math.max(status, EXIT.incomplete) : status;
 }

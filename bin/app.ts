@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Fleet } from '../lambdas/config/fleet.ts';
-import { FleetConfigError, parseDeployableFleet } from '../lambdas/config/load-fleet.ts';
+import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
 import { deployWarnings } from '../lib/deploy-checks.ts';
-import { TooManyResourcesError } from '../lib/exact-policies.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
 /** `cdk deploy -c fleet=FILE` */
@@ -22,11 +21,6 @@ try {
     Object.keys(workloadClusters.kubeconfigSecrets),
   );
   const clusters = fleet.clusters.length + fleet.managementClusters.length + workloads.length;
-  if (clusters + fleet.discovery.length === 0)
-    Annotations.of(hub).addWarningV2(
-      'certmarshal:no-clusters',
-      `${file} lists no clusters and discovers none: nothing will be swept.`,
-    );
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
   const accounts = new Set(fleet.discovery.flatMap((entry) => entry.accounts)).size;
@@ -37,9 +31,7 @@ try {
       `${count(spokes.length, 'spoke')}; policies: ${policies}. Templates are in ${app.outdir}.\n`,
   );
 } catch (error) {
-  const ofTheUser =
-    error instanceof UsageError || error instanceof FleetConfigError || error instanceof TooManyResourcesError;
-  if (!ofTheUser) throw error;
+  if (!(error instanceof UsageError || error instanceof FleetConfigError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = EXIT.usage;
 }
@@ -49,7 +41,7 @@ function count(number: number, what: string): string {
 }
 
 function readFleet(file: string): Fleet {
-  const parsed = parseDeployableFleet(readText(file), file);
+  const parsed = parseFleet(readText(file), file);
   if (!parsed.ok) throw new FleetConfigError(parsed.problems);
   return parsed.fleet;
 }

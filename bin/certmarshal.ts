@@ -72,7 +72,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   validate: {
     takes: '[options] [file]',
-    does: 'Finds every problem of a fleet.yaml before it is deployed, with line and column; connects to nothing.',
+    does: 'Finds every problem of a fleet.yaml before it is deployed, with line and column, and warns of what is probably not meant; connects to nothing.',
     load: () => import('./commands/validate.ts'),
   },
   report: {

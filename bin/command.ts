@@ -51,8 +51,12 @@ export function providerOption(description: string): Option {
   return new Option('--provider <provider>', description).choices(['eks', 'eks-anywhere']);
 }
 
-/** Which cluster. */
-export function withCluster(command: Command): Command {
+/** What is read of a management cluster proves names in another one, and an expired certificate may be that of an impostor. */
+export const OF_KUBECONFIG =
+  'the API server of --kubeconfig (never of --management-kubeconfig, which proves names for another cluster)';
+
+/** Which cluster. @param tolerated whose certificate may have expired */
+export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Command {
   const named = command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
@@ -61,15 +65,15 @@ export function withCluster(command: Command): Command {
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
     .option(...ALLOW_EXEC_OPTION);
-  return withTolerance(named);
+  return withTolerance(named, tolerated);
 }
 
-/** Whether a server with an expired certificate is entered. */
-export function withTolerance(command: Command): Command {
+/** Whether a server with an expired certificate is entered. @param server which one, for people */
+export function withTolerance(command: Command, server: string): Command {
   return command
     .option(
       '--tolerate-expired <pin>',
-      'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',
+      `connect although the certificate of ${server} has expired, if authority: a CA of the kubeconfig issued it; or sha256:…: it is this one`,
     )
     .option(
       '--expired-at-most <time>',

@@ -52,7 +52,7 @@ export async function knownToEks(
   throw new AwsError({
     kind: 'invalid',
     object: `eks:DescribeCluster of ${name} in ${scope.region}`,
-    problem: `EKS names another ${isSameHost ? 'certificate authority' : 'server'} than the kubeconfig does`,
+    problem: `EKS names another ${isSameHost ? 'CA' : 'server'} than the kubeconfig does`,
     remedy:
       'Write the kubeconfig anew with the credentials of the account that has the cluster: aws eks update-kubeconfig.',
   });

@@ -30,6 +30,7 @@ import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { createReadExec } from './eks-token.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
+import type { Io } from './io.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
@@ -46,7 +47,7 @@ export interface TargetOptions {
   readonly allowExec?: boolean;
   /** `authority` or `sha256:…`: connects to the cluster although the certificate of its API server has expired. */
   readonly tolerateExpired?: string;
-  /** How long ago it may have ended, with `authority`. @default 90d */
+  /** How long ago it may have expired, with `authority`. @default 90d */
   readonly expiredAtMost?: string;
 }
 
@@ -151,17 +152,21 @@ export async function openCluster(
 }
 
 /** A connection as a kubeconfig describes it. What is tolerated is said before, and what was tolerated after. */
-export function openServer(connection: LoadedKubeconfig, expiredServer: ExpiredServer | undefined) {
+export function openServer(
+  connection: LoadedKubeconfig,
+  expiredServer: ExpiredServer | undefined,
+  stderr: Io['stderr'] = process.stderr,
+) {
   const { context } = connection;
   const address = addressOf(connection.server);
-  if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, context, expiredServer));
+  if (expiredServer !== undefined) stderr.write(toleranceNotice(address, context, expiredServer));
   // Of a write that Ctrl-C cuts off it is not known whether it was done.
   const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer }, { finishesWrites: true });
   return {
     client,
     server: { context, address },
     close: () => {
-      process.stderr.write(toleratedNotice(client));
+      stderr.write(toleratedNotice(client));
       client.close();
     },
   };
@@ -239,11 +244,11 @@ function ageOf(given: string): number {
   );
 }
 
-/** What is tolerated, in front of everything else: nobody shall do it without knowing. */
+/** What is tolerated, in front of everything else: no one does it without knowing. */
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
-      ? `an authority of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
+      ? `a CA of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
       : `it is the one with the SHA-256 ${expired.sha256}`;
   return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
 }
@@ -347,7 +352,7 @@ function requireServiceCidrs(cluster: ClusterContext, policies: readonly Approva
     );
 }
 
-/** An EKS Anywhere cluster that names no management cluster manages itself. */
+/** An EKS Anywhere cluster that names no management cluster manages itself. The certificate of one that is named has to be valid. */
 async function openManagement(
   options: TargetOptions,
   provider: Provider,
@@ -358,6 +363,7 @@ async function openManagement(
     return createKubernetesClient({
       ...(await load([options.managementKubeconfig], { ...rest, option: '--management-kubeconfig' })),
       addresses: 'local',
+      expiredServer: 'never',
     });
   }
   return provider === 'eks-anywhere' ? workload : undefined;

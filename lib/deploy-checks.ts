@@ -1,6 +1,6 @@
-import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
+import { REGIONS } from '../lambdas/config/regions.ts';
 import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 import { matchesId } from '../lambdas/rollout/policy-of.ts';
@@ -14,6 +14,7 @@ import { DAY_MS } from '../lambdas/time.ts';
  */
 export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
   return [
+    ...empty(fleet),
     ...unselected(fleet),
     ...unusedPolicies(fleet),
     ...unusedLanes(fleet),
@@ -41,6 +42,12 @@ function listed({ clusters, managementClusters }: Fleet): readonly Selected[] {
     ...Object.keys(workloadClusters.kubeconfigSecrets),
   ]);
   return [...clusters, ...names.map((name): Selected => ({ id: name, name, provider: 'eks-anywhere' }))];
+}
+
+function empty(fleet: Fleet): readonly string[] {
+  return listed(fleet).length + fleet.discovery.length === 0
+    ? ['it lists no clusters and discovers none: nothing will be swept']
+    : [];
 }
 
 function unselected(fleet: Fleet): readonly string[] {
@@ -74,11 +81,10 @@ function unusedLanes({ lanes, clusters, managementClusters, discovery }: Fleet):
 }
 
 function unknownRegions({ discovery }: Fleet): readonly string[] {
-  const known = new Set(RegionInfo.regions.map(({ name }) => name));
   const regions = new Set(discovery.flatMap((entry) => entry.regions).filter((region) => region !== SELF));
   return [...regions]
-    .filter((region) => !known.has(region))
-    .map((region) => `Region ${region} is not among those that this version of the CDK knows; is it misspelled?`);
+    .filter((region) => !REGIONS.has(region))
+    .map((region) => `Region ${region} is not among those that this version of certmarshal knows; is it misspelled?`);
 }
 
 /** Everything else needs the heartbeats: without measurements no other alarm fires. */

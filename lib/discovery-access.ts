@@ -1,35 +1,20 @@
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { ArnFormat, Aws, Stack, Token } from 'aws-cdk-lib/core';
 import type { IConstruct } from 'constructs';
+import { spokeRoles } from '../lambdas/config/exact-resources.ts';
 import { type EksDiscovery, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
-import { allowExactly, POLICIES_OF_A_ROLE } from './exact-policies.ts';
+import { allowExactly } from './exact-policies.ts';
 import type { HubPlace } from './spokes-of.ts';
 
-/**
- * Allows roles of the hub to assume the role of each spoke account, by complete ARN.
- *
- * @returns the number of managed policies needed
- * @throws TooManyResourcesError
- */
-export function allowSpokes(
-  stack: Stack,
-  roles: readonly IRole[],
-  discovery: readonly EksDiscovery[],
-  { account: own }: HubPlace,
-): number {
-  const arns = discovery.flatMap(({ accounts, role }) =>
-    accounts
-      .filter((account) => account !== SELF && account !== own)
-      .map((account) => stack.formatArn({ service: 'iam', region: '', account, resource: 'role', resourceName: role })),
-  );
-  const tagged = discovery.some(({ sessionTags }) => Object.keys(sessionTags).length > 0);
-  return allowExactly(stack, 'SpokeAccess', {
+/** Allows roles of the hub to assume the role of each spoke account, by complete ARN. */
+export function allowSpokes(stack: Stack, roles: readonly IRole[], fleet: Pick<Fleet, 'discovery' | 'hub'>): void {
+  const tagged = fleet.discovery.some(({ sessionTags }) => Object.keys(sessionTags).length > 0);
+  allowExactly(stack, 'SpokeAccess', {
     roles,
     actions: ['sts:AssumeRole', ...(tagged ? ['sts:TagSession'] : [])],
-    resources: arns,
+    resources: spokeRoles(fleet),
     what: 'roles of spoke accounts',
-    room: POLICIES_OF_A_ROLE,
   });
 }
 

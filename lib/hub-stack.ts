@@ -25,7 +25,6 @@ import { Notify } from './constructs/notify.ts';
 import { onlyBy } from './constructs/only-by.ts';
 import { OutcomesReport } from './constructs/outcomes-report.ts';
 import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters, mayUpdateNodeGroups } from './discovery-access.ts';
-import { POLICIES_OF_A_ROLE } from './exact-policies.ts';
 import { allowReadingKubeconfigs } from './kubeconfig-access.ts';
 import { fleetAlarms } from './monitoring/alarms.ts';
 import { pagingAlarms } from './monitoring/composite.ts';
@@ -90,8 +89,8 @@ export class HubStack extends Stack {
     journal.allow(sweepRole);
     if (fleet.rollouts.clusters.length > 0) state.allow(sweepRole, { read: ['rollouts'], write: ['rollouts'] });
     if (fleet.lanes.length > 0) allowAttachingToVpcs(sweepRole);
-    const spokePolicies = allowSpokes(this, [dispatchRole, sweepRole], discovery, place);
-    allowReadingKubeconfigs(this, sweepRole, fleet, POLICIES_OF_A_ROLE - spokePolicies);
+    allowSpokes(this, [dispatchRole, sweepRole], fleet);
+    allowReadingKubeconfigs(this, sweepRole, fleet);
     allowTheOwnClusters(this, {
       discovery,
       place,

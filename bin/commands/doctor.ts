@@ -2,6 +2,7 @@ import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import {
   ALLOW_EXEC_OPTION,
   NAMESPACE_OPTION,
+  OF_KUBECONFIG,
   providerOption,
   type Register,
   withOutput,
@@ -39,6 +40,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .addOption(providerOption('default: by the endpoint'))
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
       .option(...ALLOW_EXEC_OPTION),
+    OF_KUBECONFIG,
   );
   withOutput(named, 'table or json')
     .addHelpText(

@@ -239,7 +239,7 @@ async function shake(
     problem: { kind, object: `kubelet of ${node}${where}`, message, remedy },
   });
   if (handshake === undefined)
-    return unseen('', 'unreachable', 'it was not looked at', 'Run this where port 10250 of the nodes is reached.');
+    return unseen('', 'unreachable', 'it was not read', 'Run this where port 10250 of the nodes is reached.');
   let failed = unseen(
     '',
     'unreachable',

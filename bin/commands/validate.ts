@@ -1,7 +1,8 @@
-import { parseDeployableFleet } from '../../lambdas/config/load-fleet.ts';
+import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
+import { deployWarnings } from '../../lib/deploy-checks.ts';
 import { EXIT_HELP, type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, printJson } from '../io.ts';
@@ -17,7 +18,7 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Connects to nothing. Each problem has its line and column, and what to write instead.
+Connects to nothing. Each problem has its line and column, and what to write instead. A warning is of what is probably not meant.
 
 Examples:
   ${name} validate
@@ -31,15 +32,16 @@ ${EXIT_HELP}`,
 };
 
 /**
- * Checks a fleet.yaml as a deployment does.
+ * Checks a fleet.yaml as a deployment does, and warns as it does.
  *
  * @returns the exit status: `usage` where a problem keeps it from being deployed
  * @throws UsageError when the file cannot be read
  */
 export async function validateCommand(file: string, output: 'table' | 'json', io: Io): Promise<number> {
-  const parsed = parseDeployableFleet(await readTextFile(file), printable(file));
+  const parsed = parseFleet(await readTextFile(file), printable(file));
   const problems = parsed.ok ? [] : parsed.problems;
-  if (output === 'json') printJson(io, { version: 1, file, valid: parsed.ok, problems });
+  const warnings = parsed.ok ? deployWarnings(parsed.fleet, io.clock()) : [];
+  if (output === 'json') printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
   else if (!parsed.ok) io.stderr.write(`${formatProblems(problems)}\n`);
   else {
     const { clusters, managementClusters, discovery, policies } = parsed.fleet;
@@ -51,5 +53,6 @@ export async function validateCommand(file: string, output: 'table' | 'json', io
       `${printable(file)} is valid: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'entry', 'entries')} of discovery, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
     );
   }
+  if (output === 'table') for (const warning of warnings) io.stderr.write(`${printable(file)}: warning: ${warning}\n`);
   return parsed.ok ? EXIT.done : EXIT.usage;
 }

@@ -7,10 +7,12 @@ import { type Fleet, SELF } from '../../lambdas/config/fleet.ts';
 import type { EksAccess, KubeconfigAccess, Target } from '../../lambdas/contracts/target.ts';
 import { isWanted } from '../../lambdas/fleet/cluster-selection.ts';
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
+import { expiredServerOf } from '../../lambdas/fleet/expired-server.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
 import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { DEFAULT_NAMESPACE } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../lambdas/printable.ts';
@@ -167,7 +169,7 @@ function workloadClusters({ managementClusters }: Fleet): FoundCluster[] {
 
 function groupsOf(
   found: FoundCluster,
-  { lanes, managementClusters }: Fleet,
+  { lanes, managementClusters, recovery }: Fleet,
   callers: Callers,
   options: FleetOptions,
 ): readonly CheckGroup[] {
@@ -210,11 +212,14 @@ function groupsOf(
       workload:
         target.access.kind === 'eks'
           ? eksDoor(target, target.access, callers, options)
-          : secretDoor(target, target.access, managesItself, callers, options),
+          : secretDoor(target, target.access, managesItself, callers, {
+              ...options,
+              expiredServer: expiredServerOf(recovery, hintedId(found), undefined, options.now()),
+            }),
       management:
         target.management?.access === undefined
           ? undefined
-          : secretDoor(target, target.management.access, true, callers, options),
+          : secretDoor(target, target.management.access, true, callers, { ...options, expiredServer: 'never' }),
     },
     options,
   );
@@ -269,7 +274,13 @@ function secretDoor(
   access: Target['access'] & { kind: 'kubeconfig' | 'cluster-api' },
   management: boolean,
   { aws, roles }: Callers,
-  { program, policyFile, addresses, isEksEndpoint }: FleetOptions,
+  {
+    program,
+    policyFile,
+    addresses,
+    isEksEndpoint,
+    expiredServer,
+  }: FleetOptions & { readonly expiredServer: Connection['expiredServer'] },
 ): Door {
   if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached so');
   // arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME-6RANDOM
@@ -306,9 +317,13 @@ function secretDoor(
       },
       kubeconfigCheck(server, { object: name, needs: ['secret'], renew }, () => {
         const { authenticatorId } = access;
-        if (authenticatorId === undefined) return { ...loadSecretKubeconfig(text), addresses };
+        if (authenticatorId === undefined) return { ...loadSecretKubeconfig(text), addresses, expiredServer };
         const token = () => aws.signToken(authenticatorId, regionOf(access.secret));
-        const connection = { ...loadSecretKubeconfig(text, { credentials: { kind: 'token', token } }), addresses };
+        const connection = {
+          ...loadSecretKubeconfig(text, { credentials: { kind: 'token', token } }),
+          addresses,
+          expiredServer,
+        };
         const foreign = whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
         if (foreign === undefined) return connection;
         return failed(foreign.message, { text: foreign.remedy });

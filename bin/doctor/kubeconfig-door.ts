@@ -59,11 +59,11 @@ export function renewFix(
   return store === undefined
     ? {
         text: `Make new credentials with a kubeconfig of an administrator, ADMIN.yaml, then use --kubeconfig certmarshal.yaml:`,
-        command: `${create} --store stdout > certmarshal.yaml`,
+        command: `${create} --store stdout --yes > certmarshal.yaml`,
       }
     : {
         text: 'Make new credentials with a kubeconfig of an administrator, ADMIN.yaml:',
-        command: `${create} --store secretsmanager:${store}`,
+        command: `${create} --store secretsmanager:${store} --yes`,
       };
 }
 

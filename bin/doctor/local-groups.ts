@@ -1,6 +1,5 @@
 import { delimiter } from 'node:path';
-import type { ExpiredServer } from '../../lambdas/contracts/order.ts';
-import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
+import { type Connection, parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
 import {
   FILE_LIMITS,
   KubeconfigError,
@@ -58,7 +57,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       management:
         managementKubeconfig === undefined
           ? undefined
-          : door(managementKubeconfig, await tryToLoad([managementKubeconfig], ofManagement), renew(true)),
+          : door(managementKubeconfig, await tryToLoad([managementKubeconfig], ofManagement), renew(true), 'never'),
     },
     group,
   );
@@ -91,14 +90,14 @@ async function clusterIn(
   }
 }
 
-function door(file: string, loaded: Loaded, renew: Fix, expiredServer?: ExpiredServer): Door {
+function door(file: string, loaded: Loaded, renew: Fix, expiredServer: Connection['expiredServer']): Door {
   return {
     object: loaded instanceof KubeconfigError ? file : new URL(loaded.server).host,
     renew,
     opening: (server) => [
       kubeconfigCheck(server, { object: file, renew }, () => {
         if (loaded instanceof KubeconfigError) throw loaded;
-        return { ...loaded, addresses: 'local', ...(expiredServer === undefined ? {} : { expiredServer }) };
+        return { ...loaded, addresses: 'local', expiredServer };
       }),
     ],
   };

@@ -54,7 +54,7 @@ export async function probeServer(
   };
   const serverName = tlsServerName ?? hostname;
   const recovery =
-    expired === undefined
+    expired === undefined || expired === 'never'
       ? undefined
       : new RecoveryAgent(options, { expired, serverName, authorities: bundle ?? [], timeoutMs: DEADLINE_MS, now });
   const agent = recovery ?? new Agent(options);
@@ -85,7 +85,7 @@ export async function probeServer(
   } catch (error) {
     if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
     if (error.failure === 'timeout') return { answered: false, timedOut: true };
-    const context = { object: `get /version on ${server}`, serverName, bundle, now: now() };
+    const context = { object: `get /version on ${server}`, serverName, bundle, expiredServer: expired, now: now() };
     return { answered: false, timedOut: false, error: connectionError(error, context) };
   } finally {
     agent.destroy();

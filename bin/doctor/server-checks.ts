@@ -183,7 +183,7 @@ function connectAnswer(probe: Probe, renew: Fix): Answer {
 }
 
 function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answer {
-  if (caPem === undefined) return passed('none given: public authorities are trusted');
+  if (caPem === undefined) return passed('none given: public CAs are trusted');
   const ends = parseCaBundle(caPem).map(({ validToDate }) => validToDate.getTime());
   const last = Math.max(...ends);
   if (last <= now) return failed(`expired on ${dayOf(last)}`, renew);

@@ -34,7 +34,7 @@ export interface IssuedClaim {
 }
 
 export interface IssuedFault {
-  /** For people: `it is an authority`. */
+  /** For people: `it is a CA: …`. */
   readonly why: string;
   /** Its holder can pose as more than its own node. */
   readonly isAnother: boolean;
@@ -165,7 +165,7 @@ function faultOf(certificate: Certificate, node: string): IssuedFault | undefine
   const isClient = usages.some((usage) => usage === CLIENT_AUTH || usage === ANY_USAGE);
   const subject = (why: string): IssuedFault =>
     isClient ? another(`${why}, and for client authentication`) : strange(why);
-  if (certificate.isAuthority) return another('it is an authority: its holder can sign for any name');
+  if (certificate.isAuthority) return another('it is a CA: its holder can sign for any name');
   const named = nodeOfCertificate(certificate);
   if (named !== undefined && named !== node) return another(`it is for ${enumerate([`${NODE_PREFIX}${named}`])}`);
   const wild = dnsNames.filter((name) => name.includes('*'));

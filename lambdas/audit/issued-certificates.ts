@@ -356,7 +356,7 @@ function tooMany(left: number, { now }: AuditContext): UnreadObservation {
     observedAt: new Date(now()).toISOString(),
     where: 'certificates issued by request',
     problem: 'too-large',
-    message: `${left} more than an audit keeps were issued within the hour and not looked at`,
+    message: `${left} more than an audit keeps were issued within the hour and not checked`,
     remedy: 'Find out who asks for so many: kubectl get csr shows the requesters.',
   };
 }

@@ -75,7 +75,7 @@ export function createEksAuditReader(
             remedies: LIST_AUTHORITIES_REMEDIES,
             max: MAX_AUTHORITIES,
             id: AUTHORITY_ID,
-            idWords: 'id of a certificate authority',
+            idWords: 'id of a CA',
             page: (nextToken) => async (client, sending) => {
               const command = new ListCertificateAuthoritiesCommand({ clusterName, maxResults: PAGE, nextToken });
               const { certificateAuthorities: found, nextToken: next } = await client.send(command, sending);

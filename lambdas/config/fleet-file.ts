@@ -4,7 +4,7 @@ import { DEFAULT_LANE } from './fleet.ts';
 import { Audit, auditRules } from './sections/audit.ts';
 import { Clusters, clusterRules } from './sections/clusters.ts';
 import { Discovery, discoveryRules } from './sections/discovery.ts';
-import { Hub } from './sections/hub.ts';
+import { Hub, hubRules } from './sections/hub.ts';
 import { Journal } from './sections/journal.ts';
 import { Lanes, laneRule, laneRules, namesOf } from './sections/lanes.ts';
 import { ManagementClusters, managementClusterRules } from './sections/management-clusters.ts';
@@ -69,6 +69,7 @@ export function brokenRules(value: unknown): readonly RuleProblem[] {
   for (const entry of discovery.entries) laneRule(entry.at('lane'), named);
   for (const entry of managementClusters.entries) laneRule(entry.at('lane'), [...named, DEFAULT_LANE]);
   for (const entry of clusters.entries) laneRule(entry.at('lane'), [...named, DEFAULT_LANE]);
+  hubRules(file.at('hub'), discovery);
   auditRules(file.at('audit'));
   monitoringRules(file.at('monitoring'));
   rolloutRules(file.at('rollouts'));

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { printable } from '../printable.ts';
-import { deployProblems } from './deploy-rules.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
+import { resourceProblems } from './exact-resources.ts';
 import type { Fleet } from './fleet.ts';
 import { brokenRules, FleetFile } from './fleet-file.ts';
 import type { ConfigProblem } from './problems.ts';
-import { placeOf, type RuleProblem } from './written.ts';
+import { placeOf } from './written.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
 
@@ -17,20 +17,12 @@ export type ParsedFleet =
 
 /**
  * Reads the text of a `fleet.yaml`. Pure, with a result for every text: the fleet with all defaults, or every problem
- * of the file in the order of its lines. If the text is not YAML, only that is reported.
+ * of the file in the order of its lines, including those that prevent a deployment. If the text is not YAML, only that is
+ * reported.
  *
  * @param fileName name of the file in problems
  */
 export function parseFleet(text: string, fileName: string): ParsedFleet {
-  return parsed(text, fileName, () => []);
-}
-
-/** The same, plus the rules for a deployment, which `cdk synth` uses. */
-export function parseDeployableFleet(text: string, fileName: string): ParsedFleet {
-  return parsed(text, fileName, deployProblems);
-}
-
-function parsed(text: string, fileName: string, rules: (fleet: Fleet) => readonly RuleProblem[]): ParsedFleet {
   const yaml = readYaml(text);
   if (!yaml.ok) return { ok: false, problems: sorted(yaml.problems, fileName) };
   const read = FleetFile.safeParse(yaml.value, { error: describeIssue });
@@ -39,7 +31,7 @@ function parsed(text: string, fileName: string, rules: (fleet: Fleet) => readonl
     ...(read.success
       ? []
       : withoutEchoes(read.error.issues.flatMap(ofItsKind)).flatMap((issue) => located(issue, yaml))),
-    ...[...brokenRules(yaml.value), ...(read.success ? rules(read.data) : [])].map(({ path, message }) =>
+    ...[...brokenRules(yaml.value), ...(read.success ? resourceProblems(read.data) : [])].map(({ path, message }) =>
       at(yaml, path, message),
     ),
   ];

@@ -104,7 +104,7 @@ export const clusterId = matching('an id of the cluster', CLUSTER_NAME, `cannot 
 const SECRET_FORM =
   'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
 
-const STORE = 'store it with certmarshal credentials create --store secretsmanager:NAME';
+const STORE = 'store it with certmarshal credentials create --store secretsmanager:NAME --yes';
 
 /** The value is never printed: a kubeconfig pasted here by mistake must not appear in a log. */
 export const secretArn = requiredSecretArn('');

@@ -229,7 +229,7 @@ function withoutCredentials(id: string, management: ManagementCluster, { name }:
     kind: 'credentials',
     object: `cluster ${id}`,
     message: 'fleet.yaml says nothing about how to enter it',
-    remedy: `Run certmarshal credentials create --kubeconfig KUBECONFIG_OF_${name} --workload-of ${management.name} --store secretsmanager:certmarshal/${name}, write the line it prints (workloadClusters.kubeconfigSecrets.${name}) into fleet.yaml, and deploy; or write kubeconfigsFromManagementCluster: true there.`,
+    remedy: `Run certmarshal credentials create --kubeconfig KUBECONFIG_OF_${name} --workload-of ${management.name} --store secretsmanager:certmarshal/${name} --yes, write the line it prints (workloadClusters.kubeconfigSecrets.${name}) into fleet.yaml, and deploy; or write kubeconfigsFromManagementCluster: true there.`,
   };
 }
 

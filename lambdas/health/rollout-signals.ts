@@ -55,7 +55,7 @@ export function isOfRecovery(kind: string): boolean {
  */
 function unseen({ auditEveryMinutes }: KnownCluster, { at }: IndexedRollout, now: number): string {
   const age = now - Date.parse(at);
-  return age > 2 * auditEveryMinutes * 60_000 ? `; not looked at for ${span(age)}` : '';
+  return age > 2 * auditEveryMinutes * 60_000 ? `; not checked for ${span(age)}` : '';
 }
 
 /** An EKS cluster has node groups only, which EKS replaces: `certmarshal rollout` does not apply. */

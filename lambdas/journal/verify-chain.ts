@@ -126,7 +126,7 @@ export function createChainVerifier(
       if (met.get(seq) === hash) continue;
       const message = met.has(seq)
         ? `line ${seq} is not the one that was noted down`
-        : `line ${seq} was noted down, and ${first !== undefined && seq < first ? 'it is before the first line that was looked at' : 'it is gone'}`;
+        : `line ${seq} was noted down, and ${first !== undefined && seq < first ? 'it is before the first line that was read' : 'it is gone'}`;
       report(`chain of ${cluster}`, message, NOTED);
     }
     const last = end === undefined || end.seq === 0 ? undefined : { seq: end.seq, hash: end.hash };

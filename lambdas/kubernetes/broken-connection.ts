@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { ForbiddenAddressError } from '../allowed-addresses.ts';
 import { DAY_MS } from '../time.ts';
+import type { Connection } from './connection.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
 import type { ExchangeFailure } from './exchange.ts';
 import { OldCertificateError, OTHER_CERTIFICATE } from './expired-server.ts';
@@ -13,6 +14,7 @@ interface TrustContext {
   readonly serverName: string;
   /** The pinned bundle; undefined for Node's built-in roots. */
   readonly bundle: readonly X509Certificate[] | undefined;
+  readonly expiredServer?: Connection['expiredServer'];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -66,7 +68,13 @@ function oldCertificate({ object, now }: TrustContext, error: OldCertificateErro
   });
 }
 
-function explain(code: string, { serverName, bundle, now }: TrustContext): Explanation {
+const UNTIL_THEN =
+  'Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.';
+/** An impostor with the key of an old backup would have its Machines prove names in a cluster that is genuine. */
+const NEVER_TOLERATED =
+  'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig: docs/runbooks/recovery.md.';
+
+function explain(code: string, { serverName, bundle, expiredServer, now }: TrustContext): Explanation {
   switch (code) {
     case 'CERT_HAS_EXPIRED':
       return bundle?.every((authority) => authority.validToDate.getTime() <= now)
@@ -78,8 +86,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
         : {
             kind: 'certificate',
             problem: 'the certificate of the endpoint, or its CA, has expired',
-            remedy:
-              "Renew the API server's serving certificate; the CA bundle is not the cause. Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.",
+            remedy: `Renew the API server's serving certificate; the CA bundle is not the cause. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:
       return {

@@ -155,7 +155,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   };
   const { expiredServer: expired } = connection;
   const recovery =
-    expired === undefined
+    expired === undefined || expired === 'never'
       ? undefined
       : new RecoveryAgent(agentOptions, {
           expired,
@@ -229,7 +229,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       // The first cause counts: the deadline of a try may pass at the same moment.
       if (error.failure === 'aborted' || closing.signal.aborted || signal?.aborted) throw aborted(object, signal);
       if (error.failure === 'connection') {
-        throw connectionError(error, { object, serverName, bundle, now: now() });
+        throw connectionError(error, { object, serverName, bundle, expiredServer: expired, now: now() });
       }
       throw new KubernetesError({
         kind: 'timeout',

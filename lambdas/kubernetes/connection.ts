@@ -13,8 +13,11 @@ export interface Connection {
   readonly tlsServerName?: string;
   /** Addresses it may connect to. */
   readonly addresses: AddressRule;
-  /** Tolerates an expired serving certificate, and no other fault. @default none is tolerated */
-  readonly expiredServer?: ExpiredServer;
+  /**
+   * Tolerates an expired serving certificate, and no other fault; `never` where what this server says proves names in
+   * another cluster. @default none is tolerated
+   */
+  readonly expiredServer?: ExpiredServer | 'never' | undefined;
   readonly credentials: Credentials;
 }
 

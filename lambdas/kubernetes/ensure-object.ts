@@ -31,16 +31,18 @@ export function objectPath(manifest: Manifest): string {
  * Creates an object, or writes the fields of its manifest to the existing one. Other fields stay, and nothing is
  * deleted. The write is bound to the object that was read.
  *
+ * @param dryRun only reads, and says what would become of it
  * @throws KubernetesError
  */
 export async function ensureObject(
   client: KubernetesClient,
   manifest: Manifest,
   signal: AbortSignal,
+  dryRun = false,
 ): Promise<Ensured> {
   const found = await find(client, objectPath(manifest), signal);
   if (found === undefined) {
-    await client.request({ method: 'POST', path: collectionPath(manifest), body: manifest, signal });
+    if (!dryRun) await client.request({ method: 'POST', path: collectionPath(manifest), body: manifest, signal });
     return 'created';
   }
   const { metadata: wanted, ...fields } = manifest;
@@ -52,7 +54,7 @@ export async function ensureObject(
     metadata: { ...metadata, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) },
   };
   if (isDeepStrictEqual(next, found)) return 'unchanged';
-  await client.request({ method: 'PUT', path: objectPath(manifest), body: next, signal });
+  if (!dryRun) await client.request({ method: 'PUT', path: objectPath(manifest), body: next, signal });
   return 'changed';
 }
 

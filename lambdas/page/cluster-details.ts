@@ -1,9 +1,16 @@
 import { commandOf } from '../audit/commands.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
+import type { Provider } from '../identifiers.ts';
 import { FATES } from '../slo/fates.ts';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
-import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import {
+  CERTIFICATE_CLASSES,
+  type CertificateClass,
+  renewedBy,
+  renewedOnceExpired,
+} from '../tables/certificate-classes.ts';
+import { keysOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
 import { urgencyByClass } from './ends.ts';
 import { WORST_LAST } from './proven-bar.ts';
@@ -15,17 +22,22 @@ export type Depth = 'full' | 'short';
 const SHORT = { signals: 3, findings: 2, verdicts: 2, problems: 1, certificates: 4 } as const;
 const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificates: 40 } as const;
 
-const CLASSES: readonly string[] = Object.keys(CERTIFICATE_CLASSES);
+const CLASSES = keysOf(CERTIFICATE_CLASSES);
 
 /** What is the same for every cluster: the details name its entries by their index. */
 export const VOCABULARY = {
-  classes: Object.values(CERTIFICATE_CLASSES).map(({ title, renewedBy }): readonly [string, string, string] => [
-    title,
-    'eks' in renewedBy ? renewedBy.eks : '',
-    'eks-anywhere' in renewedBy ? renewedBy['eks-anywhere'] : '',
-  ]),
+  classes: CLASSES.map((what) => ({
+    title: CERTIFICATE_CLASSES[what].title,
+    renewal: { eks: renewal(what, 'eks'), 'eks-anywhere': renewal(what, 'eks-anywhere') },
+  })),
   sources: SOURCE_IDS,
 } as const;
+
+/** What renews a certificate; the second, where it is another, once it has expired. */
+function renewal(what: CertificateClass, provider: Provider): readonly (string | undefined)[] {
+  const once = renewedOnceExpired(what, provider);
+  return [renewedBy(what, provider), ...(once === undefined ? [] : [once])];
+}
 
 export type ClusterDetails = ReturnType<typeof clusterDetails>;
 

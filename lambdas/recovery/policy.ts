@@ -158,7 +158,7 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
         if (credentials === undefined) return fail('ObjectMalformed', 'spec.extra is not lists of strings');
         if (credentials.some((credential) => credential.startsWith(CERTIFICATE)))
           return fail('StillValid', 'it asked with a certificate');
-        return liveness.get(node) ?? fail('NodeUnreadable', 'the Node was not looked at');
+        return liveness.get(node) ?? fail('NodeUnreadable', 'the Node was not read');
       },
     },
     {

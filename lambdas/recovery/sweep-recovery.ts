@@ -55,6 +55,8 @@ export interface RecoverySweepOptions {
    * @default from the cluster
    */
   readonly given?: Map<string, number>;
+  /** Decides and writes nothing: what would be approved is `observed`. @default false */
+  readonly dryRun?: boolean;
   /** Called with every row as soon as its result is known: the journal has it even if the sweep is interrupted. */
   readonly onRow?: (row: RecoveryRow) => void;
 }
@@ -68,7 +70,7 @@ export interface RecoverySweepOptions {
 export async function sweepRecovery(
   target: RecoveryTarget,
   window: RecoveryWindow,
-  { clock, signal, given = new Map(), onRow }: RecoverySweepOptions,
+  { clock, signal, given = new Map(), dryRun = false, onRow }: RecoverySweepOptions,
 ): Promise<RecoveryReport> {
   const startedAt = clock();
   const rows: RecoveryRow[] = [];
@@ -85,7 +87,7 @@ export async function sweepRecovery(
   const left = () => AbortSignal.timeout((instant(window.until) ?? 0) - startedAt);
   const { ignored, problems } =
     closed === undefined
-      ? await sweepOpen(target, window, { clock, signal: AbortSignal.any([signal, left()]), given, onActed })
+      ? await sweepOpen(target, window, { clock, signal: AbortSignal.any([signal, left()]), given, dryRun, onActed })
       : NOTHING;
   const { recovering } = target.workload;
   return {
@@ -104,7 +106,7 @@ export async function sweepRecovery(
   };
 }
 
-interface Sweeping extends Required<Pick<RecoverySweepOptions, 'clock' | 'signal' | 'given'>> {
+interface Sweeping extends Required<Pick<RecoverySweepOptions, 'clock' | 'signal' | 'given' | 'dryRun'>> {
   readonly onActed: (acted: Acted) => void;
 }
 
@@ -118,7 +120,7 @@ const NOTHING: SweptWindow = { ignored: new Map(), problems: [] };
 async function sweepOpen(
   target: RecoveryTarget,
   window: RecoveryWindow,
-  { clock, signal, given, onActed }: Sweeping,
+  { clock, signal, given, dryRun, onActed }: Sweeping,
 ): Promise<SweptWindow> {
   const { cluster, clusterId, workload: client } = target;
   try {
@@ -147,6 +149,7 @@ async function sweepOpen(
       // Sequential: each is counted first, in one Lease.
       atOnce: 1,
       async instead({ csr }) {
+        if (dryRun) return { kind: 'observed' };
         const node = nodeOfRequest(csr) ?? '';
         const refused = await reserve(client, window, node, given.get(node) ?? 0, clock, signal);
         if (refused !== undefined) return refused;

@@ -165,7 +165,7 @@ function overdue({ object }: RolloutWrite, { server }: KubernetesClient): Proble
     kind: 'aborted',
     object: `patch ${object.namespace}/${object.name} on ${server}`,
     message: 'not sent: the time for all of it was over',
-    remedy: 'It is looked at again the next time; if it happens again, look at the load of the API server.',
+    remedy: 'It is read again the next time; if it happens again, check the load of the API server.',
   };
 }
 

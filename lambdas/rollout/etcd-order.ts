@@ -170,7 +170,7 @@ function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd)
         holdReason(
           'etcd-not-begun',
           `EtcdadmCluster ${etcd.namespace}/${etcd.name}`,
-          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, whose answers count at the keyboard only: `certmarshal rollout drive`' : ''}`,
+          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, whose answers count at the keyboard only: `certmarshal rollout drive --yes`' : ''}`,
         ),
         ...reasons,
       ],

@@ -97,7 +97,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
 
   'everything-read': ({ observed: { unread } }) => {
     const [first] = unread;
-    if (first === undefined) return passed('cluster, authorities, node groups, updates and Nodes were read');
+    if (first === undefined) return passed('cluster, CAs, node groups, updates and Nodes were read');
     const more = unread.length - 1;
     return failed(
       `${printable(first.object)}: ${printable(first.message)}${more === 0 ? '' : ` (and ${more} more)`}`,
@@ -107,11 +107,11 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
 
   'successor-distributed': ({ successor: { id, distributionStatus } }) => {
     const shown = printable(id, 60);
-    if (distributionStatus === 'COMPLETE') return passed(`the authority ${shown} is distributed`);
+    if (distributionStatus === 'COMPLETE') return passed(`the CA ${shown} is distributed`);
     return distributionStatus === 'IN_PROGRESS'
-      ? passing(`EKS distributes the authority ${shown}`, 'Wait: nodes that are made now may not know it yet.')
+      ? passing(`EKS distributes the CA ${shown}`, 'Wait: nodes that are made now may not know it yet.')
       : failed(
-          `the distribution of the authority ${shown} is ${distributionStatus}`,
+          `the distribution of the CA ${shown} is ${distributionStatus}`,
           'Find out with aws eks describe-certificate-authority, or open a case with AWS Support.',
         );
   },

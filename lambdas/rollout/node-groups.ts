@@ -140,7 +140,7 @@ export function planNodeGroups(
   if (successor === undefined) {
     const [first] = unread;
     if (first === undefined)
-      return { ...base, kind: 'nothing', state: 'idle', message: 'the authority of the cluster has no successor' };
+      return { ...base, kind: 'nothing', state: 'idle', message: 'the CA of the cluster has no successor' };
     const { object, message, remedy } = first;
     const reason = { id: 'everything-read', object, message, remedy };
     return { ...base, kind: 'hold', state: 'refused', message: `not all could be read: ${message}`, reasons: [reason] };
@@ -417,7 +417,7 @@ const OWNERS: Readonly<
 > = {
   'self-managed': (nodes, { cluster }) => ({
     object: `${counted(nodes.length, 'self-managed Node')} (${namesOf(nodes)})`,
-    message: 'give their launch template both authorities in its user data, then refresh their Auto Scaling group',
+    message: 'give their launch template both CAs in its user data, then refresh their Auto Scaling group',
     command: `aws autoscaling start-instance-refresh --auto-scaling-group-name AUTO_SCALING_GROUP --region ${word(cluster.region, 'REGION')}`,
   }),
   karpenter: (nodes) => ({

@@ -363,9 +363,9 @@ async function givenAuthorities(
   if (wrong !== undefined)
     reader.unread.push({
       kind: 'malformed',
-      object: 'the authorities of the cluster',
+      object: 'the CAs of the cluster',
       message: printable(wrong),
-      remedy: 'Look at what a client of the cluster is told to trust: certificate-authority-data of its kubeconfig.',
+      remedy: 'Check what a client of the cluster is told to trust: certificate-authority-data of its kubeconfig.',
     });
   return readable(certificates);
 }

@@ -114,12 +114,12 @@ function servedOf(
 function unknownIssuer({ issuer }: Certificate, trusted: readonly Certificate[] | undefined): [string, string] {
   if (trusted?.length === 0)
     return [
-      'no authority of the cluster could be read, so it is not known whether the machine answers there',
-      'See what is told of the authorities of the cluster, and fix that first.',
+      'no CA of the cluster could be read, so it is not known whether the machine answers there',
+      'See what is told of the CAs of the cluster, and fix that first.',
     ];
   return [
-    `its certificate is not issued by an authority of the cluster; it says ${printable(issuer, 200)} issued it`,
-    'Find out who answers at this address: another machine may have it. If it is the machine, give the kubeconfig of the cluster that has its own authority as certificate-authority-data.',
+    `its certificate is not issued by a CA of the cluster; it says ${printable(issuer, 200)} issued it`,
+    'Find out who answers at this address: another machine may have it. If it is the machine, give the kubeconfig of the cluster that has its own CA as certificate-authority-data.',
   ];
 }
 
@@ -127,9 +127,9 @@ function disagreeing(address: string): Served {
   return {
     kind: 'failed',
     address,
-    problem: 'the machines show certificates of several authorities, so one of them may not be the machine',
+    problem: 'the machines show certificates of several CAs, so one of them may not be the machine',
     remedy:
-      'Find out who answers at the address of each machine. Where the authority of the cluster is known, it decides: give its kubeconfig too.',
+      'Find out who answers at the address of each machine. Where the CA of the cluster is known, it decides: give its kubeconfig too.',
   };
 }
 
@@ -142,6 +142,6 @@ function unaddressed({ addresses }: ObservedMachine): Served {
   return {
     kind: 'failed',
     problem: addresses.length === 0 ? 'the Machine has no address' : 'not asked',
-    remedy: 'It is looked at again the next time; without an address see what its infrastructure provider says.',
+    remedy: 'It is checked again the next time; without an address see what its infrastructure provider says.',
   };
 }

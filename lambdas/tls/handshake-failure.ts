@@ -49,7 +49,7 @@ export function aborted(): HandshakeFailure {
   return {
     kind: 'aborted',
     message: 'not done: canceled, or out of time',
-    remedy: 'It is tried again the next time.',
+    remedy: 'It is checked again the next time.',
   };
 }
 
@@ -76,7 +76,7 @@ export function tooLarge(message: string): HandshakeFailure {
   return {
     kind: 'too-large',
     message,
-    remedy: 'Let the server send its certificate and the authorities between it and the root, and nothing else.',
+    remedy: 'Let the server send its certificate and the CAs between it and the root, and nothing else.',
   };
 }
 

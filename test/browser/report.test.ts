@@ -19,6 +19,7 @@ import {
   rollingCluster,
   three,
   threeClusters,
+  unreadableCluster,
   warningCluster,
   wellCluster,
 } from '../unit/page/fleets.ts';
@@ -238,6 +239,19 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
       await page.context().close();
     },
   );
+
+  it('says what an expired certificate needs, and what renews the others', async () => {
+    const { page, incidents } = await open(healthOf([unreadableCluster(0)]));
+    await visibleRows(page).locator('th button').first().click();
+    const row = (title: string) => page.locator('tr.detail .classes tr').filter({ hasText: title });
+    expect(await row('kube-apiserver').first().locator('td').nth(1).textContent()).toContain('expired');
+    expect(await row('kube-apiserver').first().locator('td').nth(2).textContent()).toBe(
+      'not automatic once it has expired: renew by hand, in place',
+    );
+    expect(await row('etcd server').locator('td').nth(2).textContent()).toBe('a rollout of the etcd machines');
+    expect(incidents).toEqual([]);
+    await page.context().close();
+  });
 
   it('shows the rollout of a cluster: state, reasons with their pages, machines with their certificates', async () => {
     const { page, incidents } = await open(

@@ -170,7 +170,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const alone = await run(
       `rollout plan --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`,
     );
-    expect(alone.stdout).toContain('✖ authority-outlives: the authority of the cluster was not seen');
+    expect(alone.stdout).toContain('✖ authority-outlives: the CA of the cluster was not seen');
     expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
   });
 
@@ -297,10 +297,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(aborted.status).toBe(0);
     expect(aborted.stdout).toMatch(/^✔ paris: aborted the rollout that began .* ago: \d of 3 control plane machines/);
     expect((await paris.controlPlane()).spec.rollout?.after).toBeUndefined();
-    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive ${ofParis}\n`);
+    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive --yes ${ofParis}\n`);
     // Others wait until Cluster API has removed what is one too many.
     const drivenHolder = async () => {
-      await run(`rollout drive ${ofParis}`);
+      await run(`rollout drive --yes ${ofParis}`);
       return holder();
     };
     await expect.poll(drivenHolder, { interval: 2_000 }).toBe('');

@@ -53,9 +53,17 @@ describe.skipIf(real.missing)('certmarshal credentials create on a real control 
   });
 
   const create = (options: string, env = {}) =>
-    home.shell(`certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod ${options}`, env);
+    home.shell(`certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --yes ${options}`, env);
   const token = async () =>
     Buffer.from((await admin.get<KubeObject & { data: { token: string } }>(SECRET)).data.token, 'base64').toString();
+
+  it('shows what it would make, and makes nothing without --yes', async () => {
+    const shown = await home.shell('certmarshal credentials create --kubeconfig ADMIN.yaml --store stdout');
+    expect(shown).toMatchObject({ status: 1, stdout: '' });
+    expect(shown.stderr.match(/ would be created\n/g)).toHaveLength(8);
+    expect(shown.stderr).toMatch(/\nNothing was written: --yes does it\.\n$/);
+    await expect(admin.get(SECRET)).rejects.toMatchObject({ status: 404 });
+  });
 
   it('prints a kubeconfig that works, and nothing else', async () => {
     const { status, stdout, stderr } = await create('--store stdout');
@@ -178,7 +186,9 @@ tried: 13 rights are granted
   });
 
   it('says that it takes an administrator', async () => {
-    expect(await home.shell('certmarshal credentials create --kubeconfig nobody.yaml --store stdout')).toMatchObject({
+    expect(
+      await home.shell('certmarshal credentials create --kubeconfig nobody.yaml --store stdout --yes'),
+    ).toMatchObject({
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(

@@ -47,7 +47,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
   let admin: Admin;
   let home: UserHome;
   const create =
-    'certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy node.yaml --store stdout > certmarshal.yaml';
+    'certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy node.yaml --store stdout --yes > certmarshal.yaml';
   const doctor = (options = '') =>
     home.shell(`certmarshal doctor --kubeconfig certmarshal.yaml --policy node.yaml ${options}`);
   /** The same without a process of its own. */

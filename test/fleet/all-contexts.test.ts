@@ -180,7 +180,7 @@ describe('--all-contexts', () => {
     expect(requests()[0]?.status?.conditions ?? []).toEqual([]);
   });
 
-  it('Ctrl-C shows what was read by now, and names what was not looked at', async () => {
+  it('Ctrl-C shows what was read by now, and names what was not read', async () => {
     const file = join(directory, 'slow.yaml');
     const user = { token: 'not-a-secret' };
     // Not one API server: each is asked by itself.
@@ -207,6 +207,6 @@ describe('--all-contexts', () => {
     expect(stdout).toMatch(/^! berlin · EKS Anywhere · /);
     expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);
     expect(stderr).toContain('Stopping: what was read by now is shown. Ctrl-C again ends at once.');
-    expect(stderr).toMatch(/Interrupted: \d+ clusters not looked at: hole-\d+, /);
+    expect(stderr).toMatch(/Interrupted: \d+ clusters not read: hole-\d+, /);
   });
 });

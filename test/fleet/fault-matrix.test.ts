@@ -5,7 +5,7 @@ import { BAD_INPUT, type BadInput } from './hub/bad-input.ts';
 import { approvedIn } from './hub/clusters.ts';
 import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { findingsOf } from './hub/hub.ts';
-import { SPOKE } from './hub/places.ts';
+import { HUB, SPOKE } from './hub/places.ts';
 import { IDS, type World, type WorldClusterName } from './hub/world.ts';
 
 const NAMES = Object.keys(IDS) as WorldClusterName[];
@@ -106,7 +106,10 @@ describe('bad input', () => {
     ['an account in two entries', `discovery:\n  - accounts: ['${SPOKE}']\n  - accounts: ['${SPOKE}']`, 'discovery[1]'],
     ['a cluster', `clusters:\n${listed('berlin', 'a')}\n${listed('berlin', 'b')}`, 'clusters[1]'],
   ])('%s that fleet.yaml lists twice is refused before it is deployed', (_, text, path) => {
-    const parsed = parseFleet(`version: 1\n${text}\n`, 'fleet.yaml');
+    const parsed = parseFleet(
+      `version: 1\n${text}\nhub: { account: '${HUB.account}', region: ${HUB.region} }\n`,
+      'fleet.yaml',
+    );
     if (parsed.ok) throw new Error('it is taken');
     expect(parsed.problems).toMatchObject([{ message: expect.stringContaining(path) }]);
   });

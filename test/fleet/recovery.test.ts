@@ -53,7 +53,7 @@ ${recovery}`);
   let windows = 0;
   const run = async (command: typeof recoveryCloseInBucket | 'open', nodes = 'cp-1,cp-3,worker') => {
     const io = { ...recordedIo(), clock: () => clock.now() };
-    const options = { output: 'table', program: 'certmarshal' } as const;
+    const options = { output: 'table', program: 'certmarshal', yes: true } as const;
     windows += 1;
     const id = `w-${windows}`;
     const windowBy = (by: string, now: number) =>

@@ -52,7 +52,7 @@ function families(report: AuditReport): readonly Family[] {
     },
     {
       name: 'certmarshal_source_up',
-      help: 'Whether the source could be read; absent where it is not looked at.',
+      help: 'Whether the source could be read; absent where it is switched off.',
       samples: [
         ...read.map(({ source }) => ({ labels: { cluster, source }, value: 1 })),
         ...unread.map(({ source }) => ({ labels: { cluster, source }, value: 0 })),

@@ -253,7 +253,7 @@ function offBlock(off: readonly OffObservation[]): Lines {
   return (
     off.length > 0 && [
       '',
-      `  ${strong(`${off.length} not looked at`)}`,
+      `  ${strong(`${off.length} not checked`)}`,
       [...Map.groupBy(off, reason)].map(([why, sources]) =>
         hang('  · ', `${sources.map(({ source }) => source).join(', ')}: ${why}`),
       ),

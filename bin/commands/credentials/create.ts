@@ -10,22 +10,30 @@ import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig-do
 import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
-import { ALLOW_EXEC_OPTION, EXIT_HELP, type Register, withOutput } from '../../command.ts';
+import { ALLOW_EXEC_OPTION, EXIT_HELP, type Register, withOutput, withTolerance } from '../../command.ts';
 import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
-import { kubeconfigFiles, load, nameOf, providerOf } from '../../target.ts';
+import {
+  expiredServerOf,
+  kubeconfigFiles,
+  load,
+  nameOf,
+  openServer,
+  providerOf,
+  type TargetOptions,
+} from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
 
-export interface CredentialsOptions {
-  /** Of an administrator. */
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly allowExec?: boolean;
-  readonly cluster?: string;
+/** `kubeconfig` is that of an administrator. */
+export interface CredentialsOptions
+  extends Pick<
+    TargetOptions,
+    'kubeconfig' | 'context' | 'allowExec' | 'cluster' | 'tolerateExpired' | 'expiredAtMost'
+  > {
   /** Grant the reading of Machines and Clusters too. */
   readonly management?: boolean;
   /** Name of the management cluster, for a workload cluster. */
@@ -33,6 +41,8 @@ export interface CredentialsOptions {
   readonly namespace: string;
   readonly name: string;
   readonly store: string;
+  /** Writes; without it only what would be written is shown. */
+  readonly yes?: boolean;
   readonly output: 'table' | 'json';
   /** What of an audit is granted, as by `certmarshal rbac`. */
   readonly audit?: boolean;
@@ -46,7 +56,7 @@ export interface CredentialsIo extends Io {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withOutput(
+  const create = withTolerance(
     command
       .addHelpText('after', EXIT_HELP)
       .command('create')
@@ -69,22 +79,24 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
       .option('-n, --namespace <namespace>', 'of the ServiceAccount', 'kube-system')
       .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+      .option('--yes', 'write; without it only what would be written is shown')
       .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
       .option(
         '--hints',
-        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be looked at',
+        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be swept',
       ),
-    'table or json',
-  )
+    'the API server',
+  );
+  withOutput(create, 'table or json')
     .addHelpText(
       'after',
       `
 Running it again repairs what was changed, and deletes nothing. AWS credentials and Region come from the environment, as for the AWS CLI.
 
 Examples:
-  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
-  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
-  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
+  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout --yes > certmarshal.yaml
+  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt --yes
+  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin --yes
   ${name} credentials create --hints --cluster mgmt/eksa-system/berlin --policy fleet.yaml | kubectl apply -f -
 ${EXIT_HELP}`,
     )
@@ -121,6 +133,9 @@ const NOT_WITH_HINTS = [
   ['management', '--management'],
   ['workloadOf', '--workload-of'],
   ['store', '--store'],
+  ['yes', '--yes'],
+  ['tolerateExpired', '--tolerate-expired'],
+  ['expiredAtMost', '--expired-at-most'],
 ] as const satisfies readonly (readonly [keyof Given, string])[];
 
 /** @throws UsageError */
@@ -137,7 +152,8 @@ const PATIENCE_MS = 30_000;
 const PAUSE_MS = 200;
 
 /**
- * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not end, tries it, and stores a kubeconfig of it.
+ * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not expire, tries it, and stores a kubeconfig of it; without `yes` only says
+ * what would be made.
  * Running it again changes nothing that is as it should be. Nothing is deleted. The token is written to the store and nowhere else.
  *
  * @returns the exit status
@@ -153,29 +169,36 @@ export async function createCredentialsCommand(
   // Progress, for people; never anything of the token.
   const say = (line: string): void => void stderr.write(`${line}\n`);
   const store = parseStore(options.store);
-  const { namespace, name, management = false, workloadOf } = options;
+  const { namespace, name, management = false, workloadOf, yes = false } = options;
   requireOnePlace(options);
   // Checks both names before anything is written.
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
-  const admin = {
-    ...(await load(kubeconfigFiles(options, env), options)),
-    addresses: 'local' as const,
-  };
+  const expiredServer = expiredServerOf(options);
+  const admin = await load(kubeconfigFiles(options, env), options);
   const cluster = options.cluster ?? nameOf(admin);
   if (!CLUSTER_NAME.test(cluster))
     throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
-  const client = createKubernetesClient(admin);
+  const { client, close } = openServer(admin, expiredServer, stderr);
   let token: string;
   try {
     await asAdministrator(async () => {
-      for (const manifest of manifests) say(`${describe(manifest)} ${await ensureObject(client, manifest, signal)}`);
+      for (const manifest of manifests) {
+        const ensured = await ensureObject(client, manifest, signal, !yes);
+        say(`${describe(manifest)} ${yes || ensured === 'unchanged' ? ensured : `would be ${ensured}`}`);
+      }
     });
+    if (!yes) {
+      const to = store.kind === 'stdout' ? '' : `, and stores the kubeconfig in secret ${store.name}`;
+      say(`Nothing was written: --yes does it${to}.`);
+      return EXIT.incomplete;
+    }
     token = await readToken(client, tokenSecret(namespace, name), signal, io);
   } finally {
-    client.close();
+    close();
   }
-  const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
+  const credentials = { kind: 'token', token } as const;
+  const connection: Connection = { ...admin, addresses: 'local', expiredServer, credentials };
   const rights = roles.flatMap((role) => rightsOf(role, policies, granted(options, role)));
   await tryToken(connection, `system:serviceaccount:${namespace}:${name}`, rights, signal, io);
   say(`tried: ${rights.length} rights are granted`);

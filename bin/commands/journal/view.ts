@@ -36,7 +36,7 @@ export function verificationLines({ chains, strays, strayCount }: Verification, 
   return [
     hang(isFine ? '✔ ' : '✖ ', headline(chains, broken, strayCount), isFine ? good : bad),
     what.since !== undefined &&
-      hang('  ', `Looked at from ${what.since} on. What was before is taken as it is; without --since everything is.`),
+      hang('  ', `Verified from ${what.since} on. What was before is taken as it is; without --since everything is.`),
     broken.map((chain) => ['', brokenLines(chain)]),
     strayCount > 0 && [
       '',
@@ -126,7 +126,7 @@ export function searchLines(
   program: string,
 ): Lines {
   return [
-    hang('', `${numbered(found, 'decision')} ${what} (${numbered(searched, 'line')} looked at)`, strong),
+    hang('', `${numbered(found, 'decision')} ${what} (${numbered(searched, 'line')} read)`, strong),
     unreadable > 0 &&
       hang(
         '✖ ',

@@ -37,7 +37,7 @@ export const registerPerson =
     withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
       .requiredOption('--because <words>', 'why, 10 to 500 characters: written into the condition')
       .option('--yes', 'write; without it the request is shown and nothing is written')
-      .option('--uid <uid>', 'only the request that you looked at before: its metadata.uid')
+      .option('--uid <uid>', 'only the request that you saw: its metadata.uid')
       .option('--journal <directory>', 'keep the decision there, in lines that prove that none was changed');
     if (decision === 'approve')
       command.option(

@@ -114,8 +114,8 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   VeryLongLived: 'Write down who renews it and how, or let something renew it every year.',
   WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
   WeakSignature: 'Issue it again, signed with SHA-256 or better.',
-  OutlivesIssuer: 'Renew the authority first, then what it signed.',
-  IssuerUnknown: 'Find out who answers there; if it is the right server, give --ca its authorities.',
+  OutlivesIssuer: 'Renew the CA first, then what it signed.',
+  IssuerUnknown: 'Find out who answers there; if it is the right server, give --ca its CAs.',
   NameMismatch: 'Ask for a name that it has with --sni, or issue it again with this name.',
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
@@ -151,8 +151,8 @@ function unknownIssuer(
   if (known === true) return [];
   const message =
     known === false
-      ? `none of the authorities in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`
-      : `it was not found out whether an authority in the --ca file signed the certificate at ${where}: to verify what it sent would take long`;
+      ? `none of the CAs in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`
+      : `it was not found out whether a CA in the --ca file signed the certificate at ${where}: to verify what it sent would take long`;
   return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
 }
 

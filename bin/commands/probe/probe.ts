@@ -32,7 +32,7 @@ export const register: Register = (command, { program: name, interruption, run }
   withOutput(
     command
       .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
-      .option('--ca <file>', 'PEM file of the authorities that may have signed them; without it no issuer is checked')
+      .option('--ca <file>', 'PEM file of the CAs that may have signed them; without it no issuer is checked')
       .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
       .option('--timeout <duration>', 'for each endpoint; default: 5s'),
     'table for people, json for programs: one line an endpoint',

@@ -34,6 +34,8 @@ export interface RecoveryBucket {
 export interface BucketCommandOptions {
   readonly output: 'table' | 'json';
   readonly program: string;
+  /** Writes; without it only what would be written is shown. */
+  readonly yes?: boolean | undefined;
 }
 
 /** Two people at once conflict once. */
@@ -51,7 +53,7 @@ const BY_THEN = 'within 2 minutes';
 export function recoveryOpenInBucket(
   bucket: RecoveryBucket,
   windowBy: (by: string, now: number) => RecoveryWindow,
-  { output, program }: BucketCommandOptions,
+  { output, program, yes = false }: BucketCommandOptions,
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
@@ -60,7 +62,7 @@ export function recoveryOpenInBucket(
     const [by, state] = await Promise.all([bucket.caller(signal), readFleet(bucket, clock(), signal)]);
     const { cluster } = windowBy(by, clock());
     const doubt = requireSweepable(cluster, state, program);
-    const { window } = await change(bucket, signal, (windows) => {
+    const { window } = await change(bucket, yes, signal, (windows) => {
       const now = clock();
       const changed = withOpened(windows, windowBy(by, now), now);
       if (changed === 'full')
@@ -71,8 +73,10 @@ export function recoveryOpenInBucket(
       return changed;
     });
     if (doubt !== undefined) io.stderr.write(`! ${doubt}\n`);
-    if (output === 'json') printJson(io, { version: 1, kind: 'opened', bucket: bucket.name, window });
-    else io.stdout.write(opened(window, bucket, program, clock()));
+    if (output === 'json')
+      printJson(io, { version: 1, kind: yes ? 'opened' : 'would-open', bucket: bucket.name, window });
+    else io.stdout.write(yes ? opened(window, bucket, program, clock()) : wouldBeOpened(window, clock()));
+    return yes ? EXIT.done : unwritten(io, '--yes opens the window');
   });
 }
 
@@ -85,13 +89,13 @@ export function recoveryOpenInBucket(
 export function recoveryCloseInBucket(
   bucket: RecoveryBucket,
   cluster: string,
-  { output }: BucketCommandOptions,
+  { output, yes = false }: BucketCommandOptions,
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
   return told(io, async () => {
     const by = await bucket.caller(signal);
-    const { window } = await change(bucket, signal, (windows) => {
+    const { window } = await change(bucket, yes, signal, (windows) => {
       const now = io.clock();
       const changed = withClosed(windows, cluster, now, by);
       if (changed !== undefined) return changed;
@@ -100,11 +104,13 @@ export function recoveryCloseInBucket(
         `No recovery window of ${printable(cluster, 310)} is open in ${place(bucket)}. ${open.length === 0 ? 'None is open at all.' : `Open are those of: ${printable(open.join(', '), 1_000)}.`}`,
       );
     });
-    if (output === 'json') printJson(io, { version: 1, kind: 'closed', bucket: bucket.name, window });
+    if (output === 'json')
+      printJson(io, { version: 1, kind: yes ? 'closed' : 'would-close', bucket: bucket.name, window });
     else
       io.stdout.write(
-        `Recovery window ${window.id} of ${window.cluster} is closed, by ${printable(by, 2_048)}. No sweep gets it any more; one that has it already ends ${BY_THEN}.\n`,
+        `Recovery window ${window.id} of ${window.cluster} ${yes ? 'is' : 'would be'} closed, by ${printable(by, 2_048)}. ${yes ? `No sweep gets it any more; one that has it already ends ${BY_THEN}.` : `It is open until ${window.until}.`}\n`,
       );
+    return yes ? EXIT.done : unwritten(io, '--yes closes it');
   });
 }
 
@@ -127,6 +133,7 @@ export function recoveryListInBucket(
       );
     if (output === 'json') printJson(io, { version: 1, kind: 'windows', bucket: bucket.name, windows: shown });
     else print(io, windowLines(shown, bucket, now));
+    return EXIT.done;
   });
 }
 
@@ -182,7 +189,16 @@ function alreadyOpen(
 }
 
 function closeCommand({ name }: RecoveryBucket, cluster: string, program: string): string {
-  return `${program} recovery close --bucket ${quote(name)} --cluster ${quote(cluster)}`;
+  return `${program} recovery close --bucket ${quote(name)} --cluster ${quote(cluster)} --yes`;
+}
+
+function wouldBeOpened({ cluster, nodes, approvals, until, by }: RecoveryWindow, now: number): string {
+  return `A recovery window of ${cluster} would be open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}, for client certificates of ${nodes.join(', ')}: ${approvals} each.\n`;
+}
+
+function unwritten({ stderr }: Io, how: string): number {
+  stderr.write(`Nothing was written: ${how}.\n`);
+  return EXIT.incomplete;
 }
 
 function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string, now: number): string {
@@ -269,15 +285,17 @@ class DamagedError extends Error {
   }
 }
 
-/** @throws AwsError, DamagedError, and whatever `decide` throws */
+/** @throws AwsError, DamagedError, and what `decide` throws */
 async function change(
   bucket: RecoveryBucket,
+  yes: boolean,
   signal: AbortSignal,
   decide: (windows: readonly StoredWindow[]) => ChangedWindows,
 ): Promise<ChangedWindows> {
   for (let tries = 1; ; tries += 1) {
     const { windows, etag } = await readWindows(bucket, signal);
     const changed = decide(windows);
+    if (!yes) return changed;
     try {
       await bucket.objects.write(STATE_KEYS.recovery, { version: 1, windows: changed.windows }, etag, signal);
       return changed;
@@ -288,10 +306,9 @@ async function change(
 }
 
 /** What AWS does not let us do is one sentence. @returns the exit status */
-async function told({ stderr }: Io, work: () => Promise<void>): Promise<number> {
+async function told({ stderr }: Io, work: () => Promise<number>): Promise<number> {
   try {
-    await work();
-    return EXIT.done;
+    return await work();
   } catch (error) {
     stderr.write(`${error instanceof DamagedError ? error.message : awsErrorWords(error)}\n`);
     return EXIT.incomplete;

@@ -18,13 +18,15 @@ import { during } from '../../terminal/progress.ts';
 import { span } from '../../terminal/words.ts';
 
 export interface RecoveryOptions {
+  /** Opens the window; without it only what it would do is shown. */
+  readonly yes?: boolean;
   readonly output: 'table' | 'json';
   readonly program: string;
   /** Version of certmarshal, for the journal. */
   readonly version: string;
   /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
   readonly journal?: KeyboardJournal;
-  /** The command again, without its output. */
+  /** The command again, with `--yes` and without its output. */
   readonly repeat: string;
 }
 
@@ -52,7 +54,7 @@ interface NodeOutcome {
 
 /**
  * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
- * another one may begin at once. Where a journal is to be kept and cannot be, or the first look does not reach the cluster, it closes too: a person who waits is told what comes first. As JSON the window, one document a sweep, and what became of each node.
+ * another one may begin at once. Without `yes` it reads and decides once, and writes nothing. Where a journal is to be kept and cannot be, or the first look does not reach the cluster, it closes too: a person who waits is told what comes first. As JSON the window, one document a sweep, and what became of each node.
  *
  * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
  */
@@ -69,7 +71,8 @@ export async function recoveryOpenCommand(
   const rows = new Map<string, RecoveryRow>();
   const given = new Map<string, number>();
   const left = () => Date.parse(window.until) - clock();
-  stderr.write(opening(target, window, clock()));
+  if (options.yes !== true) return wouldOpen(target, window, options, signal, ports);
+  stderr.write(opening(target, window, clock(), 'is'));
   stderr.write(recordNotice(window, options));
   if (isJson) printJson(ports, { version: 1, kind: 'window', window });
   let unkept: string | undefined;
@@ -100,6 +103,28 @@ export async function recoveryOpenCommand(
     );
   else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** What an open window would do now. */
+async function wouldOpen(
+  target: Parameters<typeof recoveryOpenCommand>[0],
+  window: RecoveryWindow,
+  { output, program, repeat }: RecoveryOptions,
+  signal: AbortSignal,
+  ports: RecoveryPorts,
+): Promise<number> {
+  const { stderr, clock, sweep } = ports;
+  stderr.write(opening(target, window, clock(), 'would be'));
+  const report = await during(ports, `${target.cluster.name}: reading requests and evidence`, () =>
+    sweep(target, window, { clock, signal, dryRun: true }),
+  );
+  if (output === 'json') {
+    printJson(ports, { version: 1, kind: 'would-open', window });
+    printJson(ports, { kind: 'sweep', ...report });
+  } else print(ports, newsOf(report, new Set(), program));
+  if (report.complete && report.rows.length === 0) stderr.write('No request is pending there now.\n');
+  stderr.write(`Nothing was written: --yes opens the window. ${repeat}\n`);
+  return EXIT.incomplete;
 }
 
 /** The API server did not answer at all. A later look that does not is no reason to end: it may be restarting. */
@@ -151,17 +176,17 @@ function recordNotice(window: RecoveryWindow, { journal, output, program, repeat
     : `${nothing} To keep one, with --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
-/** Loud: nobody shall open one without knowing. */
+/** Loud: no one opens one without knowing. */
 function opening(
   { cluster, server }: Parameters<typeof recoveryOpenCommand>[0],
   window: RecoveryWindow,
   now: number,
+  verb: 'is' | 'would be',
 ): string {
   const { nodes, approvals, until, by, id } = window;
-  return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) is open for ${span(Date.parse(until) - now)}, until ${until}, by ${by}.
-! Client certificates of kubelets are approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has expired.
-! Ctrl-C closes it.
-`;
+  return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) ${verb} open for ${span(Date.parse(until) - now)}, until ${until}, by ${by}.
+! Client certificates of kubelets ${verb === 'is' ? 'are' : verb} approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has expired.
+${verb === 'is' ? '! Ctrl-C closes it.\n' : ''}`;
 }
 
 /** What was not told before. */
@@ -174,7 +199,7 @@ function newsOf(report: RecoveryReport, told: Set<string>, program: string): rea
       ? [
           hang(
             `${warn('!')} `,
-            `tolerated: the certificate of the API server ended ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
+            `tolerated: the certificate of the API server expired ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
           ),
         ]
       : []),
@@ -192,11 +217,17 @@ function newsOf(report: RecoveryReport, told: Set<string>, program: string): rea
 function symbolOf({ verdict, outcome, hostile }: RecoveryRow): string {
   if (hostile) return bad('✖');
   if (verdict !== 'approve') return warn('◌');
+  if (outcome === 'observed') return warn('◇');
   return outcome === 'written' ? good('✔') : bad('✖');
 }
 
+const APPROVED: Readonly<Partial<Record<RecoveryRow['outcome'], string>>> = {
+  written: 'approved',
+  observed: 'would be approved',
+};
+
 function rowWords({ csr, node, verdict, outcome, reason, message, requester }: RecoveryRow): string {
-  const what = verdict === 'approve' ? (outcome === 'written' ? 'approved' : `approve: ${outcome}`) : 'left';
+  const what = verdict === 'approve' ? (APPROVED[outcome] ?? `approve: ${outcome}`) : 'not approved';
   return printable(`${csr}  ${node ?? 'no node'}  ${what}  ${message} (${reason}; asked by ${requester})`, 900);
 }
 

@@ -14,6 +14,7 @@ import { type RecoveryWindowOptions, recoveryWindow } from './window.ts';
 type OpenOptions = TargetOptions &
   Omit<RecoveryWindowOptions, 'by'> & {
     readonly bucket?: string;
+    readonly yes?: boolean;
     readonly by?: string;
     readonly fleet?: string;
     readonly journal?: string;
@@ -23,6 +24,7 @@ type OpenOptions = TargetOptions &
 interface BucketOptions {
   readonly bucket?: string;
   readonly cluster?: string;
+  readonly yes?: boolean;
   readonly output: 'table' | 'json';
 }
 
@@ -54,6 +56,7 @@ export const register: Register = (recovery, { program, interruption, run }) => 
       .description(
         'Approves client certificates for named control plane kubelets whose certificates have expired, for a while.',
       )
+      .option('--yes', 'open it; without it one look shows what it would approve, and nothing is written')
       .option('--bucket <name>', 'state bucket of a hub, whose sweep then does it; needs AWS credentials only')
       .option('--nodes <list>', 'names of the control plane Nodes, with commas; at most 9')
       .option('--for <duration>', 'how long the window is open, at most 1h', '30m')
@@ -71,26 +74,26 @@ export const register: Register = (recovery, { program, interruption, run }) => 
     .addHelpText(
       'after',
       `
-Without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
+With --yes and without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
 kube-apiserver has to answer, with --tolerate-expired also when its certificate has expired. Rights: ${program} rbac --recovery --user YOU
-With --bucket the sweep that is deployed does it, within 2 minutes; the user it connects as needs the same rights:
+With --yes and --bucket the sweep that is deployed does it, within 2 minutes; the user it connects as needs the same rights:
 ${program} rbac --recovery --service-account kube-system/certmarshal
 Where the certificate of the API server has expired, recovery in fleet.yaml lets it in.
 
 Examples:
-  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m
-  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1 --tolerate-expired authority --journal journal
-  ${program} recovery open --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --nodes berlin-cp-1 --by ada@example.com
-  ${program} recovery open --bucket certmarshal-state --cluster berlin-prod --nodes berlin-cp-1,berlin-cp-2 --for 30m
+  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m --yes
+  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1 --tolerate-expired authority --journal journal --yes
+  ${program} recovery open --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --nodes berlin-cp-1 --by ada@example.com --yes
+  ${program} recovery open --bucket certmarshal-state --cluster berlin-prod --nodes berlin-cp-1,berlin-cp-2 --for 30m --yes
 
 Exit status:
   0  done: every Node of the window was approved, or has a valid certificate; with --bucket: the window is open
-  1  a Node was not, something could not be read or written, or the first look did not reach the cluster; the output says what
+  1  a Node was not, --yes is missing, something could not be read or written, or the first look did not reach the cluster; the output says what
   2  wrong usage or configuration, or a window is open already; nothing was done`,
     )
     .action(run((options: OpenOptions) => (options.bucket === undefined ? openHere(options) : openDeployed(options))));
 
-  async function openDeployed({ bucket, output, ...options }: OpenOptions): Promise<number> {
+  async function openDeployed({ bucket, output, yes, ...options }: OpenOptions): Promise<number> {
     const useless = KEYBOARD_OPTIONS.filter(([key]) => options[key] !== undefined).map(([, flag]) => flag);
     if (useless.length > 0)
       throw new UsageError(
@@ -102,7 +105,7 @@ Exit status:
     // Before anything is connected to: all that is wrong with the options.
     windowBy('you', Date.now());
     const opened = await connect(bucket);
-    return recoveryOpenInBucket(opened, windowBy, { output, program }, interruption(SEE_LIST), PROCESS);
+    return recoveryOpenInBucket(opened, windowBy, { output, program, yes }, interruption(SEE_LIST), PROCESS);
   }
 
   async function openHere(options: OpenOptions): Promise<number> {
@@ -118,12 +121,13 @@ Exit status:
     });
     try {
       const window = recoveryWindow(given, { ...opening, cluster: id, now: Date.now() });
-      const signal = interruption('the window is closed');
+      const signal = interruption(options.yes === true ? 'the window is closed' : 'nothing is written');
       const command = {
+        yes: options.yes,
         output: options.output,
         program,
         version: packageJson.version,
-        repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)}`,
+        repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)} --yes`,
         journal,
       };
       return await recoveryOpenCommand({ ...target, clusterId: id }, window, command, signal, RECOVERY_PORTS);
@@ -136,6 +140,7 @@ Exit status:
     recovery
       .command('close')
       .description('Closes the recovery window of a cluster of a deployed certmarshal before its end.')
+      .option('--yes', 'close it; without it the window is shown, and nothing is written')
       .option(...BUCKET_OPTION)
       .option('--cluster <id>', 'id of the cluster in the fleet'),
     JSON_OF('the window'),
@@ -146,18 +151,18 @@ Exit status:
 No sweep gets the window any more; one that has it already ends within 2 minutes. A window at the keyboard is closed with Ctrl-C.
 
 Example:
-  ${program} recovery close --bucket certmarshal-state --cluster berlin-prod
+  ${program} recovery close --bucket certmarshal-state --cluster berlin-prod --yes
 
 Exit status:
   0  done
-  1  the bucket could not be read or written; the output says why
+  1  --yes is missing, or the bucket could not be read or written; the output says why
   2  wrong usage, or no window of the cluster is open; nothing was done`,
     )
     .action(
-      run(async ({ bucket, cluster, output }: BucketOptions) => {
+      run(async ({ bucket, cluster, yes, output }: BucketOptions) => {
         const id = requireCluster(cluster);
         const opened = await connect(bucket);
-        return recoveryCloseInBucket(opened, id, { output, program }, interruption(SEE_LIST), PROCESS);
+        return recoveryCloseInBucket(opened, id, { output, program, yes }, interruption(SEE_LIST), PROCESS);
       }),
     );
 

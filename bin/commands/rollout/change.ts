@@ -24,7 +24,7 @@ const MEANS: Readonly<Record<Change, string>> = {
 };
 
 /** What sees it through. */
-const AFTER: Readonly<Record<Change, string>> = { abort: 'drive', resume: 'status' };
+const AFTER: Readonly<Record<Change, string>> = { abort: 'drive --yes', resume: 'status' };
 
 interface Changed {
   readonly observed: ObservedRollout;

@@ -60,14 +60,14 @@ export function rolloutPlanLines(view: RolloutPlanView): Lines {
   ];
 }
 
-/** Without a fleet.yaml nobody knows of a schedule, and who asks is the one who may begin: the owner's agreement is only a part of the story. */
+/** Without a fleet.yaml no schedule is known, and the person who asks may begin: the owner's agreement is only a part of the story. */
 function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<RolloutStep, 'state' | 'message'> {
   const due = schedule.checks.find(({ id }) => id === 'due');
   if (everyMinutes !== undefined || schedule.state !== 'off' || due === undefined) return schedule;
   return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
 }
 
-/** Also where nobody knows: what is not due passes without you. */
+/** Also where it is not known. What is not due passes without you. */
 function isDue({ checks }: RolloutStep): boolean {
   return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
 }
@@ -76,7 +76,7 @@ function checkLines(view: RolloutPlanView): Lines {
   const { schedule, person, program, everyMinutes, verbose = false } = view;
   const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
   const isWaived = (check: RolloutCheck): boolean => sameCheck(check, person.checks)?.waived === true;
-  // While nothing is due nobody has to answer for anything yet.
+  // While nothing is due, no one has to answer for anything yet.
   const later =
     verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && check.id !== 'due' && isWaived(check));
   const failing = checks.filter((check) => !check.passed && !later.includes(check));
@@ -111,14 +111,14 @@ function checkLines(view: RolloutPlanView): Lines {
   ];
 }
 
-/** Checks that pass here only because nobody looked: a deployed certmarshal remembers what they are about. */
+/** Checks that pass here only because nothing was read: a deployed certmarshal remembers what they are about. */
 const NOT_KNOWN_HERE: Readonly<Record<string, string>> = {
-  'loop-guard': 'not looked at: what the schedule did before is in the state bucket of a deployed certmarshal',
-  'fleet-budget': 'not looked at: what else rolls is in the state bucket of a deployed certmarshal',
+  'loop-guard': 'not read: what the schedule did before is in the state bucket of a deployed certmarshal',
+  'fleet-budget': 'not read: what else rolls is in the state bucket of a deployed certmarshal',
 };
 const WITHOUT_FLEET: Readonly<Record<string, string>> = {
-  'opted-in-by-fleet': 'not looked at: no --fleet is given',
-  'maintenance-window': 'not looked at: no --fleet is given',
+  'opted-in-by-fleet': 'not checked: no --fleet is given',
+  'maintenance-window': 'not checked: no --fleet is given',
 };
 
 function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): RolloutCheck | undefined {
@@ -130,7 +130,7 @@ function mark({ passing }: RolloutCheck, isWaived: boolean): string {
   return isWaived ? warn('!') : bad('✖');
 }
 
-/** What nobody can waive comes first, then what passes without you. */
+/** What cannot be waived comes first, then what passes without you. */
 function weight({ passing }: RolloutCheck, isWaived: boolean): number {
   return isWaived ? 2 : Number(passing === true);
 }
@@ -208,7 +208,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
     : `nothing to start: ${safe(step.message)}`;
 }
 
-/** The exact write, by whoever may make it first. */
+/** The exact write, by the one who may make it first: schedule or person. */
 function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): Lines {
   const act = [schedule, person].find((step) => step.kind === 'act');
   if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write);
@@ -222,7 +222,7 @@ function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPl
   ];
 }
 
-/** The life of the certificate that ends first, and in it the span in which the schedule may begin. */
+/** The life of the certificate that expires first, and in it the span in which the schedule may begin. */
 function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanView): Lines {
   const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
@@ -272,14 +272,14 @@ function nextLines(view: RolloutPlanView): Lines {
   return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(command)];
 }
 
-/** Undefined where what follows carries it on. */
+/** Undefined where what follows continues it. */
 function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
   if (following === true) return undefined;
   if (schedule.kind === 'ask') return safe(schedule.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(schedule)) return run('status --watch');
   if (schedule.state === 'held') return `${run('resume')}, when what is above is fixed`;
-  // Nobody is asked to begin what is not due.
+  // No one is asked to begin what is not due.
   if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   return observed.unread.length > 0 || person.kind === 'hold'

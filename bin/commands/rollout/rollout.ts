@@ -12,7 +12,7 @@ const FINISHED = 'a write under way is finished, no new one begins';
 export const register: Register = (rollout, { program: name, interruption, run }) => {
   const command = (verb: string): Command =>
     withOutput(
-      withCluster(rollout.command(verb))
+      withCluster(rollout.command(verb), 'the API server that it reads and writes')
         .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
         .option(
           '--accept <list>',
@@ -37,7 +37,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
       'after',
       `
 --kubeconfig is that of the cluster; alone, of one that manages itself. Else add --management-kubeconfig and --cluster: from
---kubeconfig it is known when the authority of the cluster expires, without which nothing begins. docs/rollouts.md
+--kubeconfig it is known when the CA of the cluster expires, without which nothing begins. docs/rollouts.md
 
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml
@@ -100,20 +100,21 @@ Exit status:
 
   command('drive')
     .description('Continues a running rollout from your terminal; never starts one.')
+    .option('--yes', 'write; without it one look is shown and nothing is written')
     .addHelpText(
       'after',
       `
-Every 15 s it does what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
+With --yes it does, every 15 s, what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
 Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
 With external etcd everything is checked once more before etcd begins: --kubeconfig shows when the CA expires.
 
 Examples:
-  ${name} rollout drive --kubeconfig berlin.yaml
-  ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml
+  ${name} rollout drive --kubeconfig berlin.yaml --yes
+  ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml --yes
 
 Exit status:
   0  done: every new certificate was seen; or no rollout runs
-  1  it is held or aborted, it was stopped, or something could not be read or written
+  1  it is held or aborted, it was stopped, --yes is missing, or something could not be read or written
   2  wrong usage or configuration; nothing was done`,
     )
     .action(does(rolloutDriveCommand, FINISHED));

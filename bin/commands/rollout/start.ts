@@ -46,7 +46,7 @@ function startLines(
   { program, repeat, watch }: RolloutOptions,
 ): Lines {
   const begun = written?.kind === 'written';
-  const drive = observed.etcd === undefined ? 'status --watch' : 'drive';
+  const drive = observed.etcd === undefined ? 'status --watch' : 'drive --yes';
   return [
     hang(begun ? good('✔ ') : bad('✖ '), `${strong(safe(observed.cluster.name))}: ${outcome(step, written)}.`),
     begun && step.kind === 'act' && writeLines('Written, in one patch of', step.write),

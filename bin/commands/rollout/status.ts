@@ -1,5 +1,6 @@
 import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
+import { EXIT } from '../../exit-codes.ts';
 import { followRollout, type RolloutLook } from './follow.ts';
 import type { RolloutCommand, RolloutPorts, RolloutSubject } from './ports.ts';
 import { goesOn } from './words.ts';
@@ -21,16 +22,22 @@ export const rolloutStatusCommand: RolloutCommand = (subject, options, signal, p
   );
 
 /**
- * Carries on the rollout that goes on, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none. It ends as
- * `rolloutStatusCommand` does.
+ * Continues a running rollout, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none. It ends as
+ * `rolloutStatusCommand` does. Without `yes` it shows once what it would continue, and ends with `incomplete`.
  */
-export const rolloutDriveCommand: RolloutCommand = (subject, options, signal, ports) => {
+export const rolloutDriveCommand: RolloutCommand = async (subject, options, signal, ports) => {
+  const { yes = false } = options;
+  const unwritten: RolloutLook[] = [];
   const look = async (until: AbortSignal): Promise<RolloutLook> => {
     const seen = await read(subject, ports, until);
     // Stepping through a cluster where nothing goes on could begin a rollout. After one, its Lease is given back.
     const { state, mark } = seen.step;
     const ours = goesOn(seen.step) || state === 'done' || state === 'aborted';
     if (!ours || mark === undefined || until.aborted) return seen;
+    if (!yes) {
+      unwritten.push(seen);
+      return seen;
+    }
     const { target, policy, waivers } = subject;
     // What a person answers for counts where he is, and nowhere else: before etcd begins everything is checked once more.
     const { paused } = seen.observed.controlPlane ?? {};
@@ -38,7 +45,11 @@ export const rolloutDriveCommand: RolloutCommand = (subject, options, signal, po
     const trigger = waits && mark.trigger === 'person' ? 'person' : 'schedule';
     return ports.step(target, { policy, waivers, trigger, clock: ports.clock, signal: until });
   };
-  return followRollout(subject, look, { ...options, everyMs: DRIVE_EVERY_MS }, signal, ports);
+  const everyMs = yes ? DRIVE_EVERY_MS : undefined;
+  const status = await followRollout(subject, look, { ...options, everyMs }, signal, ports);
+  if (unwritten.length === 0) return status;
+  ports.stderr.write('Nothing was written: --yes continues it.\n');
+  return EXIT.incomplete;
 };
 
 async function read(

@@ -74,7 +74,7 @@ function faultOf(
     return 'is not of the organization system:nodes alone';
   const usages = certificate.extendedKeyUsages ?? [];
   if (usages.length === 0 || usages.some((usage) => usage !== SERVER_AUTH)) return 'is not for server auth alone';
-  if (certificate.isAuthority) return 'is an authority';
+  if (certificate.isAuthority) return 'is a CA';
   const weak = certificate.weakKey ?? certificate.weakSignature;
   if (weak !== undefined) return `is weak: ${weak}`;
   if (certificate.otherNames) return 'has names that are neither DNS names nor addresses';

@@ -166,7 +166,7 @@ function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where
     kind: 'unread',
     ...place,
     problem: 'not-found',
-    message: 'it has no such authority',
+    message: 'it has no such CA',
     remedy: 'Check the ConfigMap, and the flags of kube-apiserver.',
   };
 }

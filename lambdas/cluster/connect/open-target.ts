@@ -47,7 +47,8 @@ export class UnusableTargetError extends Error {
 /**
  * Makes clients for a target. Connects to no cluster yet, except the management cluster that stores the kubeconfig.
  *
- * @param expiredServer connect to the cluster itself although its certificate has expired; EKS renews its own
+ * @param expiredServer connect to the cluster itself although its certificate has expired; EKS renews its own, and a management cluster that proves names is never
+ * entered so
  * @throws UnusableTargetError
  * @throws KubeconfigSecretError of kind `unavailable`: nothing is known about the target
  */
@@ -58,7 +59,9 @@ export async function openTarget(
   expiredServer?: ExpiredServer,
 ): Promise<OpenTarget> {
   const { cluster, instances } = target;
-  const management = target.management?.access && (await openKubeconfig(target.management.access, sources, signal));
+  const management =
+    target.management?.access &&
+    (await openKubeconfig(target.management.access, sources, signal, { expiredServer: 'never' }));
   try {
     const workload = await openWorkload(target, management, sources, signal, expiredServer);
     return {
@@ -124,7 +127,7 @@ async function openKubeconfig(
   {
     expiredServer,
     isEks = false,
-  }: { readonly expiredServer?: ExpiredServer | undefined; readonly isEks?: boolean } = {},
+  }: { readonly expiredServer?: Connection['expiredServer']; readonly isEks?: boolean } = {},
 ): Promise<KubernetesClient> {
   const text = await textOf(secret, readSecret, signal);
   // An EKS Anywhere cluster has no STS of its own; the Region of its secret is used.

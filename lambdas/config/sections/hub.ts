@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Contract } from '../../contracts/contract.ts';
 import { ACCOUNT_ID, REGION_NAME } from '../../identifiers.ts';
 import { KMS_KEY_ARN } from '../aws-names.ts';
+import { SELF } from '../fleet.ts';
 import { matching, section, wrong } from '../values.ts';
+import { few, type Written } from '../written.ts';
+import type { Discovery } from './discovery.ts';
 
 /** The least that an SQS event source can be held to (Lambda API Reference, ScalingConfig), and the usual quota of an account. */
 const MIN_CONCURRENCY = 2;
@@ -66,3 +69,20 @@ export const Hub = section(
 ).describe('Options of the stack that is deployed.');
 
 export type HubOptions = Contract<typeof Hub>;
+
+/** What a deployment has to know of its place. */
+export function hubRules(hub: Written<typeof Hub>, discovery: Written<typeof Discovery>): void {
+  const account = hub.at('account');
+  const isPlaced = !account.isMissing && !hub.at('region').isMissing;
+  const accounts = discovery.entries.flatMap((entry) =>
+    entry.at('accounts').entries.flatMap(({ valid }) => valid ?? []),
+  );
+  const foreign = [...new Set(accounts)].filter((one) => one !== SELF && one !== account.text);
+  if ((!hub.isMissing && !hub.isSection) || isPlaced) return;
+  if (foreign.length > 0)
+    hub.refuse(
+      `write account and region, those that certmarshal is deployed to: the roles in ${few(foreign)} trust its roles by name`,
+    );
+  else if (account.isMissing !== hub.at('region').isMissing)
+    hub.refuse('account and region go together; write both or none');
+}

@@ -80,7 +80,7 @@ function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
       when(since),
       ...(due ? [' · due ', when(due, 'both')] : []),
       ...(seen ? [' · last seen ', when(seen)] : []),
-      renewal && ` · renewed by ${renewal}`,
+      renewal && ` · renewal: ${renewal}`,
     ),
     make('code', {}, command),
     soft(`Runbook: ${runbook}`, 'div'),
@@ -91,11 +91,12 @@ const TONES = ['well', 'warning', 'critical'] as const;
 
 function certificates(ends: NonNullable<ClusterDetails['ends']>, { provider }: ClusterDetails): HTMLElement {
   const rows = ends.map(([what, count, life, left, urgency, where]) => {
-    const [title, eks, anywhere] = data.classes[what] ?? ['', '', ''];
+    const { title = '', renewal } = data.classes[what] ?? {};
     const at = data.at + left * MINUTE_MS;
     const used = Math.min(1, Math.max(0, 1 - (at - Date.now()) / (life * MINUTE_MS)));
     const tone = TONES[urgency] ?? 'well';
-    const renewal = provider === 'eks' ? eks : provider === undefined ? '' : anywhere;
+    const isExpired = at <= Date.now();
+    const [usual, once] = (provider && renewal?.[provider]) ?? [];
     return make(
       'tr',
       {},
@@ -109,11 +110,11 @@ function certificates(ends: NonNullable<ClusterDetails['ends']>, { provider }: C
         'td',
         { class: tone === 'well' ? undefined : tone },
         { well: '', warning: '! ', critical: '✖ ' }[tone],
-        at <= Date.now() && 'expired ',
+        isExpired && 'expired ',
         when(at),
         ` · ${localDate(at)}`,
       ),
-      make('td', {}, renewal || 'not known'),
+      make('td', {}, (isExpired && once) || usual || 'not known'),
       make('td', { class: 'soft' }, where),
     );
   });

@@ -88,7 +88,7 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
   const served = first?.served;
   return verdictOf(
     [
-      ...(machines.length === 0 ? ['there is no machine to look at'] : []),
+      ...(machines.length === 0 ? ['there is no machine to check'] : []),
       ...unseen.map(({ name, served: shown }, index) => {
         const what = shown.kind === 'failed' ? shown.problem : 'it was not tried';
         const found =
@@ -103,7 +103,7 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
         served?.kind === 'failed'
           ? served.remedy
           : served?.kind === 'certificate'
-            ? 'Give each Machine addresses of its own: the one that was looked at is not, such as a virtual IP that moves between them'
+            ? 'Give each Machine addresses of its own: the one that was checked is not, such as a virtual IP that moves between them'
             : 'Give certmarshal a way to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
     },
   );
@@ -117,17 +117,17 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
   return verdictOf(
     [
       ...(authorities.length === 0
-        ? ['the authority of the cluster was not seen: its machines send their own certificate alone']
+        ? ['the CA of the cluster was not seen: its machines send their own certificate alone']
         : []),
       ...short.map(({ name, notAfter }) => `${name} expires at ${date(notAfter)}, within a year`),
     ],
     {
       object: short[0]?.name,
-      good: `${counted(authorities.length, 'authority').replace(/ys$/, 'ies')} seen, each outlives new certificates`,
+      good: `${counted(authorities.length, 'CA')} seen, each outlives new certificates`,
       remedy:
         authorities.length === 0
-          ? 'Give certmarshal the kubeconfig of the cluster itself, which has its authority in certificate-authority-data: at a keyboard --kubeconfig beside --management-kubeconfig'
-          : 'Cluster API cannot rotate an authority: plan that by hand, or a new cluster, before machines are rolled',
+          ? 'Give certmarshal the kubeconfig of the cluster itself, which has its CA in certificate-authority-data: at a keyboard --kubeconfig beside --management-kubeconfig'
+          : 'Cluster API cannot rotate a CA: plan that by hand, or a new cluster, before machines are rolled',
     },
   );
 }

@@ -105,6 +105,7 @@ export function fleetFile({ berlin, paris, rome, venice }: WorldClusters): strin
 version: 1
 # What START is a multiple of, so that every run has the same turns.
 audit: { every: 10m }
+hub: { account: '${HUB.account}', region: ${HUB.region} }
 discovery:
   - accounts: [self]
   - accounts: ['${SPOKE}']

@@ -93,7 +93,7 @@ describe('judgeIssued', () => {
     ['one as a client', { organizations: ['system:masters'], ...AS_CLIENT }, 'names-another', /system:masters/],
     ['one for any usage', { organizations: ['system:masters'], extendedKeyUsages: undefined }, 'names-another', /ma/],
     ['a name of no Node', { dnsNames: ['auth.evil.io'] }, 'not-proven', /auth\.evil\.io/],
-    ['an authority', { isAuthority: true }, 'names-another', /authority/],
+    ['an authority', { isAuthority: true }, 'names-another', /it is a CA/],
     ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
     ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
     [

@@ -488,7 +488,7 @@ describe('what a kubelet shows', () => {
       member: 'worker-3',
       fingerprint: 'f'.repeat(64),
       issuedByCluster: true,
-      issued: { verdict: 'names-another', why: 'it is an authority' },
+      issued: { verdict: 'names-another', why: 'it is a CA' },
       ...changes,
     });
   const told = (assessment: Assessment) => found(assessment, 'IssuedNamesAnother').map(({ object }) => object);

@@ -63,6 +63,29 @@ describe('the command line', () => {
     expect(stdout).toMatch(/Exit status:\n {2}0 {2}done: /);
   });
 
+  it('takes --tolerate-expired with every command that takes a kubeconfig', async () => {
+    const helpOf = async (...command: readonly string[]) => (await runCli([...command, '--help'])).stdout;
+    const namesIn = (help: string) =>
+      [...(help.split('Commands:')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z]+)/gm)].flatMap(
+        ([, name]) => name ?? [],
+      );
+    const names = namesIn(await helpOf()).filter((name) => name !== 'help');
+    const helps = await Promise.all(
+      names.map(async (name) => {
+        const help = await helpOf(name);
+        const below = namesIn(help).filter((verb) => verb !== 'help');
+        const commands = below.length === 0 ? [[name]] : below.map((verb) => [name, verb]);
+        return Promise.all(commands.map(async (words) => ({ command: words.join(' '), help: await helpOf(...words) })));
+      }),
+    );
+    const connecting = helps.flat().filter(({ help }) => help.includes('--kubeconfig <file>'));
+    expect(connecting.map(({ command }) => command)).toEqual(
+      expect.arrayContaining(['sweep', 'credentials create', 'rollout drive', 'recovery open', 'doctor']),
+    );
+    for (const { command, help } of connecting)
+      expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });
+  }, 60_000);
+
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
     expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -7,6 +8,7 @@ import { createCredentialsCommand, subjectOf } from '../../../bin/commands/crede
 import { parseStore, type StoreSecret } from '../../../bin/commands/credentials/store.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { answer, startTlsServer, statusBody } from '../kubernetes/tls-server.ts';
+import { createAuthority, createServing, listen } from '../tls/tls-servers.ts';
 import { recordedIo } from './io.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
@@ -57,8 +59,10 @@ describe('a token', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
 
   /** A cluster whose token Secret holds a token of this user. */
-  async function create(username: string) {
+  async function create(username: string, yes = true) {
+    const writes: string[] = [];
     const server = await startTlsServer(({ method, url }, response) => {
+      if (method !== 'GET') writes.push(`${method} ${url}`);
       if (url.endsWith('/selfsubjectreviews')) answer(response, 201, { status: { userInfo: { username } } });
       else if (url.endsWith('/selfsubjectaccessreviews')) answer(response, 201, { status: { allowed: true } });
       else if (url.endsWith('/secrets/certmarshal-token'))
@@ -75,6 +79,7 @@ describe('a token', () => {
     const { server: url, caPem } = server.connection;
     await writeFile(file, kubeconfigOf({ server: url, caPem }));
     const store = vi.fn<StoreSecret>(async () => ({ arn: 'an ARN', created: true }));
+    const io = recordedIo({ now: Date.now() });
     const status = createCredentialsCommand(
       {
         kubeconfig: file,
@@ -82,13 +87,63 @@ describe('a token', () => {
         name: 'certmarshal',
         store: 'secretsmanager:certmarshal/berlin',
         output: 'table',
+        yes,
       },
       [DEFAULT_POLICY],
       new AbortController().signal,
-      { ...recordedIo({ now: Date.now() }), storeSecret: store },
+      { ...io, storeSecret: store },
     );
-    return { status, store };
+    return { status, store, writes, io };
   }
+
+  it('is not made without --yes: what would be made is shown', async () => {
+    const { status, store, writes, io } = await create(ACCOUNT, false);
+    expect(await status).toBe(1);
+    expect(writes).toEqual([]);
+    expect(store).not.toHaveBeenCalled();
+    expect(io.stdout.text()).toBe('');
+    expect(io.stderr.text()).toMatch(
+      /^ServiceAccount kube-system\/certmarshal would be created\n[^]*\nSecret kube-system\/certmarshal-token would be changed\nNothing was written: --yes does it, and stores the kubeconfig in secret certmarshal\/berlin\.\n$/,
+    );
+  });
+
+  it('is looked for behind an expired certificate only where that is tolerated', async () => {
+    const authority = await createAuthority('expired');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
+    const asked: string[] = [];
+    const port = await listen(
+      createServer(serving, ({ method, url }, response) => {
+        asked.push(`${method} ${url}`);
+        answer(response, 404, statusBody(404, 'NotFound', 'none'));
+      }),
+    );
+    const folder = await mkdtemp(join(tmpdir(), 'credentials-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'kubeconfig');
+    await writeFile(file, kubeconfigOf({ server: `https://127.0.0.1:${port}`, caPem: authority.certificate }));
+    const look = (more: { readonly tolerateExpired?: string }) => {
+      const io = recordedIo({ now: Date.now() });
+      const options = { kubeconfig: file, namespace: 'kube-system', name: 'certmarshal', store: 'stdout', ...more };
+      const status = createCredentialsCommand(
+        { ...options, output: 'table' },
+        [DEFAULT_POLICY],
+        new AbortController().signal,
+        { ...io, storeSecret: vi.fn<StoreSecret>() },
+      );
+      return { status, io };
+    };
+    await expect(look({}).status).rejects.toMatchObject({
+      kind: 'certificate',
+      remedy: expect.stringContaining('--tolerate-expired authority'),
+    });
+    expect(asked).toEqual([]);
+    const { status, io } = look({ tolerateExpired: 'authority' });
+    expect(await status).toBe(1);
+    expect(io.stderr.text()).toMatch(
+      /^! 127\.0\.0\.1:\d+, context c: its certificate may have expired[^]*would be created/,
+    );
+    expect(io.stderr.text()).toContain(', and was tolerated: sha256:');
+  });
 
   it('of the account that was made is stored', async () => {
     const { status, store } = await create(ACCOUNT);

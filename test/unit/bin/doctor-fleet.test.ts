@@ -65,6 +65,8 @@ describe('certmarshal doctor of a fleet', () => {
     readonly only?: string;
     /** Lines of fleet.yaml. */
     readonly hub?: string;
+    /** Only the account of the credentials is discovered, and where the hub is is not said. */
+    readonly alone?: boolean;
     /** @default the role of the sweep */
     readonly role?: string | undefined;
     readonly account?: string;
@@ -85,6 +87,7 @@ describe('certmarshal doctor of a fleet', () => {
     externalId = 'certmarshal-demo',
     only,
     hub = '',
+    alone = false,
     entry,
     berlin = 'provider: eks-anywhere',
     pin = isOnLoopback,
@@ -93,13 +96,15 @@ describe('certmarshal doctor of a fleet', () => {
     ...given
   }: Examination = {}) {
     const { role, sweepRole, account = HUB } = { role: SWEEP_ROLE, sweepRole: SWEEP_ROLE, ...given };
+    const place = `account: '${HUB}', region: ${REGION}`;
+    const placed = alone || hub.includes('account: ') ? hub : `hub: { ${place} }\n${hub}`.replace(/ }\nhub: {/, ',');
     const parsed = parseFleet(
       `version: 1
-${hub}
+${placed}
 discovery:
-  - accounts: ['${SPOKE}']
+  - accounts: ['${alone ? 'self' : SPOKE}']
     regions: [self]
-    externalId: ${externalId}
+    ${alone ? '' : `externalId: ${externalId}`}
 clusters:
   - name: berlin-prod
     ${berlin}
@@ -427,7 +432,7 @@ clusters:
     });
   });
 
-  const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME}`;
+  const create = `certmarshal credentials create --kubeconfig ADMIN.yaml --cluster berlin-prod --management --policy fleet.yaml --store secretsmanager:${NAME} --yes`;
 
   it.each([
     [
@@ -459,6 +464,17 @@ clusters:
     expect(status).toBe('failed');
     expect(came).toContain(problem);
     expect(fix?.text).toContain('write the ARN that it prints into fleet.yaml');
+  });
+
+  it('enters a cluster with an expired certificate where recovery of the file lets a sweep in', async () => {
+    await cluster.serveUntil(new Date(Date.now() - 86_400_000));
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const entry = `recovery:\n  - { cluster: berlin-prod, until: '${until}', pin: authority }`;
+    expect(found(await examine({ hub: entry }), 'berlin-prod', 'certificate')).toMatchObject({
+      status: 'warning',
+      found: expect.stringContaining('and tolerated'),
+    });
+    expect(found(await examine(), 'berlin-prod', 'certificate').status).toBe('failed');
   });
 
   it('finds that there are no AWS credentials, and tries nothing else', async () => {
@@ -516,12 +532,12 @@ clusters:
     it.each([
       [
         'is computed',
-        `hub: { account: '${HUB}', region: eu-west-1 }`,
+        { hub: `hub: { account: '${HUB}', region: eu-west-1 }` },
         `arn:aws:iam::${HUB}:role/CertMarshal-sweep-eu-west-1`,
       ],
-      ['is not known', '', 'SWEEP-ROLE-ARN, the output SweepRoleArn of the stack'],
-    ])('says who sweeps where the role %s', async (_, hub, expected) => {
-      const [first] = await examine({ ...person, sweepRole: undefined, hub });
+      ['is not known', { alone: true }, 'SWEEP-ROLE-ARN, the output SweepRoleArn of the stack'],
+    ])('says who sweeps where the role %s', async (_, options, expected) => {
+      const [first] = await examine({ ...person, sweepRole: undefined, ...options });
       expect(first?.note).toBe(`tried as ${PERSON}; the functions use ${expected}`);
     });
 
@@ -595,7 +611,7 @@ clusters:
       ],
       [
         'is for a role that is not known',
-        { sweepRole: undefined },
+        { alone: true, account: SPOKE, role: `arn:aws:iam::${SPOKE}:role/Admin`, sweepRole: undefined },
         {
           status: 'warning',
           fix: {

@@ -105,7 +105,7 @@ describe('certmarshal journal verify', () => {
     const { text } = await verify({ directory, since: '30d' });
     expect(text.split('\n').slice(0, 2)).toEqual([
       '✔ 2 chains, 3 lines, unbroken',
-      expect.stringContaining('Looked at from 2026-10-23 on.'),
+      expect.stringContaining('Verified from 2026-10-23 on.'),
     ]);
   });
 
@@ -150,11 +150,11 @@ describe('certmarshal journal verify', () => {
 describe('certmarshal journal search', () => {
   it('finds what a node asked for, and who asked for its name, the newest first', async () => {
     expect((await search({ directory: await copy(), hostile: true })).text.split('\n')[0]).toBe(
-      '1 decision on a hostile request, in the last 30d (3 lines looked at)',
+      '1 decision on a hostile request, in the last 30d (3 lines read)',
     );
     const { status, text } = await search({ directory: await copy(), node: 'worker-1' });
     expect(status).toBe(0);
-    expect(text.split('\n')[0]).toBe('2 decisions about node worker-1, in the last 30d (3 lines looked at)');
+    expect(text.split('\n')[0]).toBe('2 decisions about node worker-1, in the last 30d (3 lines read)');
     expect(text).toContain('✔ approve');
     expect(text).toContain('← Machine eksa-system/md-0-1');
     expect(text).toContain('hostile: 10.0.1.8 is owned by worker-8');

@@ -65,20 +65,24 @@ function run(work: (io: RecordedIo) => Promise<number>, minutes = 0) {
   const io = recordedIo({ now: NOW + minutes * MINUTE });
   return outcomeOf(io, work(io));
 }
-const options = (output: 'table' | 'json' = 'table') => ({ output, program: 'certmarshal' });
+const options = (output: 'table' | 'json' = 'table', yes = true) => ({ output, program: 'certmarshal', yes });
 const open = (
   bucket: Bucket,
   minutes = 0,
-  { cluster = BERLIN.id, output }: { readonly cluster?: string; readonly output?: 'table' | 'json' } = {},
+  {
+    cluster = BERLIN.id,
+    output,
+    yes,
+  }: { readonly cluster?: string; readonly output?: 'table' | 'json'; readonly yes?: boolean } = {},
 ) => {
   ids += 1;
   const id = `w-${ids}`;
   const windowBy = (by: string, now: number) =>
     recoveryWindow({ nodes: 'cp-1,cp-2', for: '30m', by }, { id, cluster, now });
-  return run((ports) => recoveryOpenInBucket(bucket, windowBy, options(output), signal, ports), minutes);
+  return run((ports) => recoveryOpenInBucket(bucket, windowBy, options(output, yes), signal, ports), minutes);
 };
-const close = (bucket: Bucket, minutes = 0, cluster: string = BERLIN.id) =>
-  run((ports) => recoveryCloseInBucket(bucket, cluster, options(), signal, ports), minutes);
+const close = (bucket: Bucket, minutes = 0, cluster: string = BERLIN.id, yes = true) =>
+  run((ports) => recoveryCloseInBucket(bucket, cluster, options('table', yes), signal, ports), minutes);
 const list = (bucket: Bucket, minutes = 0, output: 'table' | 'json' = 'table') =>
   run((ports) => recoveryListInBucket(bucket, options(output), signal, ports), minutes);
 
@@ -102,7 +106,21 @@ describe('certmarshal recovery open --bucket', () => {
     expect(stdout).toContain('open for 30 min, until 2026-11-21T10:30:00Z, by arn:aws:sts');
     expect(stdout).toContain('within 2 minutes');
     expect(stdout).toContain('kubectl -n kube-system get lease certmarshal-recovery');
-    expect(stdout).toContain(`certmarshal recovery close --bucket certmarshal-state --cluster ${BERLIN.id}`);
+    expect(stdout).toContain(`certmarshal recovery close --bucket certmarshal-state --cluster ${BERLIN.id} --yes`);
+  });
+
+  it('without --yes shows what it would write', async () => {
+    const bucket = bucketOf();
+    const { status, stdout, stderr } = await open(bucket, 0, { yes: false });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'Nothing was written: --yes opens the window.\n' });
+    expect(stdout).toBe(
+      `A recovery window of ${BERLIN.id} would be open for 30 min, until 2026-11-21T10:30:00Z, by ${ARN}, for client certificates of cp-1, cp-2: 2 each.\n`,
+    );
+    expect(bucket.windows()).toBeUndefined();
+    expect(JSON.parse((await open(bucket, 0, { yes: false, output: 'json' })).stdout)).toMatchObject({
+      kind: 'would-open',
+      window: { cluster: BERLIN.id },
+    });
   });
 
   it('refuses another one of the cluster, with the time that the first one has left', async () => {
@@ -207,6 +225,18 @@ describe('certmarshal recovery close', () => {
     await open(bucket, 6);
     expect(bucket.windows()?.at(-1)).toMatchObject({ id: `w-${ids}`, replaces: [first] });
     expect(openWindowOf(bucket.windows() ?? [], BERLIN.id, NOW + 7 * MINUTE)?.id).toBe(`w-${ids}`);
+  });
+
+  it('without --yes shows the window, and leaves it open', async () => {
+    const bucket = bucketOf();
+    await open(bucket);
+    const before = bucket.windows();
+    expect(await close(bucket, 5, BERLIN.id, false)).toEqual({
+      status: 1,
+      stdout: `Recovery window w-${ids} of ${BERLIN.id} would be closed, by ${ARN}. It is open until 2026-11-21T10:30:00Z.\n`,
+      stderr: 'Nothing was written: --yes closes it.\n',
+    });
+    expect(bucket.windows()).toEqual(before);
   });
 
   it('says which are open when that of the cluster is not', async () => {

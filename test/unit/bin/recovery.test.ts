@@ -81,11 +81,12 @@ interface Opening {
   readonly abortAfter?: number;
   readonly journal?: Journal;
   readonly end?: RecoveryPorts['end'];
+  readonly yes?: boolean;
 }
 
 async function open(
   reports: readonly RecoveryReport[],
-  { output = 'table', abortAfter = Infinity, journal, end = async () => 'ended' }: Opening = {},
+  { output = 'table', abortAfter = Infinity, journal, end = async () => 'ended', yes = true }: Opening = {},
 ) {
   const controller = new AbortController();
   let now = NOW;
@@ -100,7 +101,8 @@ async function open(
       slept.push(ms);
       now += ms;
     },
-    sweep: async () => {
+    sweep: async (_target, _window, { dryRun = false }) => {
+      expect(dryRun).toBe(!yes);
       sweeps += 1;
       if (sweeps >= abortAfter) controller.abort();
       return reports[Math.min(sweeps, reports.length) - 1] ?? report();
@@ -112,9 +114,10 @@ async function open(
   };
   const options = {
     ...OPTIONS,
+    yes,
     output,
     version: '0.0.0',
-    repeat: 'certmarshal recovery open --nodes cp-1,cp-2',
+    repeat: 'certmarshal recovery open --nodes cp-1,cp-2 --yes',
     ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
   };
   const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);
@@ -133,9 +136,25 @@ describe('certmarshal recovery open', () => {
     expect(stderr).toContain('approved for cp-1, cp-2: 2 each');
     expect(slept).toEqual([10_000, 10_000, 10_000, 10_000, 10_000, 10_000]);
     expect(stdout.match(/csr-cp-1 {2}cp-1 {2}approved/g)).toHaveLength(1);
-    expect(stdout.match(/left {2}none says so/g)).toHaveLength(1);
+    expect(stdout.match(/not approved {2}none says so/g)).toHaveLength(1);
     expect(stdout).toContain('2 of 2 nodes got a certificate approved; window w-1 is closed.');
     expect(status).toBe(0);
+  });
+
+  it('without --yes looks once, and shows what it would do', async () => {
+    const seen = [report(row('cp-1', { outcome: 'observed' }), LEFT)];
+    const { status, stdout, stderr, sweeps, slept, ended } = await open(seen, { yes: false });
+    expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
+    expect(stderr).toContain('! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) would be open for 1');
+    expect(stderr).toContain('kubelets would be approved for cp-1, cp-2: 2 each');
+    expect(stderr).not.toContain('Ctrl-C');
+    expect(stderr).toMatch(
+      /Nothing was written: --yes opens the window\. certmarshal recovery open --nodes cp-1,cp-2 --yes\n$/,
+    );
+    expect(stdout).toMatch(/◇ csr-cp-1 {2}cp-1 {2}would be approved[^]*csr-cp-2 {2}cp-2 {2}not approved/);
+    const json = await open([report()], { yes: false, output: 'json' });
+    expect([...json.stdout.matchAll(/"kind":"([a-z-]+)"/g)].map(([, kind]) => kind)).toEqual(['would-open', 'sweep']);
+    expect(json.stderr).toContain('No request is pending there now.');
   });
 
   it('ends with status 1 when a node was not approved, and shows why', async () => {
@@ -183,7 +202,9 @@ describe('certmarshal recovery open', () => {
   it('says how to keep a record where nothing does', async () => {
     const { stderr } = await open([report()]);
     expect(stderr).toContain('Nothing but this output keeps a record');
-    expect(stderr).toContain('certmarshal recovery open --nodes cp-1,cp-2 --output json | tee recovery-w-1.ndjson');
+    expect(stderr).toContain(
+      'certmarshal recovery open --nodes cp-1,cp-2 --yes --output json | tee recovery-w-1.ndjson',
+    );
   });
 
   it('keeps every decision in the journal that it is given', async () => {
@@ -225,7 +246,7 @@ describe('certmarshal recovery open', () => {
     };
     const recovering = { notAfter: '2026-11-21T00:00:00.000Z', sha256: 'ab'.repeat(32), pin: 'authority' };
     const { stdout } = await open([{ ...report(), recovering, problems: [problem] }]);
-    expect(stdout.match(/tolerated: the certificate of the API server ended 2026-11-21/g)).toHaveLength(1);
+    expect(stdout.match(/tolerated: the certificate of the API server expired 2026-11-21/g)).toHaveLength(1);
     expect(stdout.match(/list nodes: answered 403/g)).toHaveLength(1);
   });
 

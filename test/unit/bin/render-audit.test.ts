@@ -165,7 +165,7 @@ describe('the table of an audit', () => {
     );
   });
 
-  it('says what was not read, what cannot be seen, and what was not looked at', () => {
+  it('says what was not read, what cannot be seen, and what was not checked', () => {
     expect(render()).toContain(
       [
         '  1 not read: 1 warning',
@@ -178,7 +178,7 @@ describe('the table of an audit', () => {
         '  2 not visible: neither seen from here nor inferred',
         '  · etcd peer, control plane clients',
         '',
-        '  2 not looked at',
+        '  2 not checked',
         '  · cluster-secrets, tls-secrets: only with --secrets',
         '',
         '  Next  kubectl certmarshal probe 10.0.1.31:2379',

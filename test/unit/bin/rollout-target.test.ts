@@ -175,7 +175,7 @@ describe('an expired certificate that is tolerated', () => {
 
   it('is said loudly, and again in the next command', () => {
     const notice = toleranceNotice('10.0.1.10:6443', 'admin', { pin: 'authority' });
-    expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: its certificate may have expired, if an authority/);
+    expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: its certificate may have expired, if a CA/);
     expect(repeatOptions({ tolerateExpired: 'authority' })).toBe(' --tolerate-expired authority');
     const older = { tolerateExpired: 'authority', expiredAtMost: '180d' };
     expect(repeatOptions(older)).toBe(' --tolerate-expired authority --expired-at-most 180d');

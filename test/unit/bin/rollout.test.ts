@@ -398,10 +398,18 @@ describe('certmarshal rollout status', () => {
 });
 
 describe('certmarshal rollout drive', () => {
-  const drive = async (script: Script) => {
+  const drive = async (script: Script, yes = true) => {
     const run = scripted(script);
-    return { ...(await outcomeOf(run, rolloutDriveCommand(SUBJECT, OPTIONS, signal, run.ports))), run };
+    return { ...(await outcomeOf(run, rolloutDriveCommand(SUBJECT, { ...OPTIONS, yes }, signal, run.ports))), run };
   };
+
+  it('without --yes shows one look, and writes nothing', async () => {
+    const { status, stdout, stderr, run } = await drive({ schedule: [rolling(1)] }, false);
+    expect({ status, steps: run.done.steps, slept: run.done.slept }).toEqual({ status: 1, steps: [], slept: [] });
+    expect(stdout).toContain('rolling');
+    expect(stderr).toBe('Nothing was written: --yes continues it.\n');
+    expect((await drive({ schedule: [ready()] }, false)).stderr).toBe('');
+  });
 
   it.each([
     ['nothing is due', refused(CLOSED)],
@@ -506,7 +514,7 @@ describe('without a fleet.yaml', () => {
 
   it('what only a deployed certmarshal knows is not said to have passed', async () => {
     const { stdout } = await plan([notAgreed], true);
-    expect(stdout).toContain('·  fleet-budget  not looked at');
+    expect(stdout).toContain('·  fleet-budget  not read');
     expect(stdout).not.toContain('0 of 1 at once');
   });
 });

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +15,8 @@ import {
 } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { answer } from '../kubernetes/tls-server.ts';
+import { createAuthority, createServing, listen } from '../tls/tls-servers.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 
 const LISTED = {
@@ -74,6 +77,26 @@ describe('the cluster of the command line', () => {
     const target = await openTarget({ kubeconfig, cluster: 'dublin', managementKubeconfig: kubeconfig }, FLEET);
     target.close();
     expect(target.server.otherwise).toBeUndefined();
+  });
+
+  it('is entered with an expired certificate where that is tolerated, and the cluster that proves its names never', async () => {
+    const authority = await createAuthority('expired');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
+    const port = await listen(createServer(serving, (_request, response) => answer(response, 200, {})));
+    const file = join(kubeconfig, '..', 'expired');
+    await writeFile(file, kubeconfigOf({ server: `https://127.0.0.1:${port}`, caPem: authority.certificate }));
+    const target = await openTarget(
+      { kubeconfig: file, managementKubeconfig: file, tolerateExpired: 'authority' },
+      FLEET,
+    );
+    const version = { method: 'GET', path: '/version' } as const;
+    await expect(target.workload.request(version)).resolves.toEqual({});
+    expect(target.workload.recovering?.pin).toBe('authority');
+    await expect(target.management?.request(version)).rejects.toMatchObject({
+      kind: 'certificate',
+      remedy: expect.stringContaining('Neither --tolerate-expired nor recovery'),
+    });
+    target.close();
   });
 
   it.each(['node', 'patterns'] as const)(

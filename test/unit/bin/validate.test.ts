@@ -27,6 +27,17 @@ describe('certmarshal validate', () => {
     });
   });
 
+  it('warns of what is probably not meant, as a deployment does', async () => {
+    const text = 'version: 1\ndiscovery: [{ accounts: [self], regions: [eu-centrall-1] }]\n';
+    const warning = 'Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?';
+    const { file, status, stdout, stderr } = await validated(text);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: `${file}: warning: ${warning}\n` });
+    expect(stdout).toContain('is valid: ');
+    const json = await validated(text, 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, problems: [], warnings: [warning] });
+    expect({ status: json.status, stderr: json.stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
   it.each([
     [
       'no place of the hub',
@@ -41,6 +52,12 @@ describe('certmarshal validate', () => {
       ['2:1: hub: account and region go together; write both or none'],
     ],
     ['several problems', 'version: 1\naudit: { every: 1m }\npolicy: []\n', ['2:17: audit.every: ', '3:1: ']],
+    [
+      'the hub beside other problems',
+      `${FOREIGN}audit: { every: 1m }\nhub: { region: eu-central-1, hints: maybe }\n`,
+      ['5:17: audit.every: ', '6:1: hub: write account and region', '6:37: hub.hints: '],
+    ],
+    ['a hub that is no section', `${FOREIGN}hub: []\n`, ['5:1: hub: ']],
   ])('names line, column and remedy of %s', async (_, text, problems) => {
     const { file, status, stdout, stderr } = await validated(text);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -6,6 +6,8 @@ import { exampleFiles, SECRET, validFleet } from './fleet-examples.ts';
 import { accepts, problemsOf, refuses } from './parsing.ts';
 
 const D = 'version: 1\ndiscovery:\n  - ';
+/** Below a discovery of other accounts. */
+const PLACE = "\nhub: { account: '999988887777', region: eu-central-1 }";
 const M = `version: 1\nmanagementClusters:\n  - name: m\n    kubeconfigSecret: ${SECRET}\n    `;
 const W = `${M}workloadClusters:\n      `;
 const C = `version: 1\nclusters:\n  - name: a\n    provider: eks-anywhere\n    kubeconfigSecret: ${SECRET}\n    `;
@@ -51,7 +53,7 @@ describe('discovery', () => {
     ],
     [
       'an account twice',
-      `${D}accounts: [self, '111122223333', self]`,
+      `${D}accounts: [self, '111122223333', self]${PLACE}`,
       '3:38: discovery[0].accounts[2]: "self" is there twice; keep one of the two',
     ],
     [
@@ -71,7 +73,7 @@ describe('discovery', () => {
     ],
     [
       'the same account and Region in two entries',
-      `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]`,
+      `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]${PLACE}`,
       `5:32: discovery[1].accounts[1]: discovery[0] already covers 111122223333/eu-west-2; ${ONE_EACH}`,
     ],
     [
@@ -162,7 +164,7 @@ describe('discovery', () => {
     ],
     [
       'one role with two external ids',
-      `${D}accounts: ['111122223333']\n    externalId: one\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    externalId: two`,
+      `${D}accounts: ['111122223333']\n    externalId: one\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    externalId: two${PLACE}`,
       '5:5: discovery[1].role: discovery[0] assumes certmarshal-spoke of 111122223333 with another externalId or other sessionTags; write the same here, or name another role',
     ],
     [
@@ -193,17 +195,17 @@ describe('discovery', () => {
   ]);
 
   accepts([
-    ['one Region of two accounts', `${D}accounts: ['111122223333']\n  - accounts: [self]`],
+    ['one Region of two accounts', `${D}accounts: ['111122223333']\n  - accounts: [self]${PLACE}`],
     ['two Regions of one account', `${D}regions: [eu-west-1]\n  - regions: [eu-west-2]`],
     ['an exclude that says nothing', `${D}exclude: {}`],
     ['no access entry', `${D}accessEntries: []`],
     [
       'one role for two Regions, whatever the order of its tags is',
-      `${D}accounts: ['111122223333']\n    sessionTags: { a: x, b: y }\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    sessionTags: { b: y, a: x }`,
+      `${D}accounts: ['111122223333']\n    sessionTags: { a: x, b: y }\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    sessionTags: { b: y, a: x }${PLACE}`,
     ],
     [
       'external ids for other accounts only',
-      `${D}regions: [eu-west-1]\n  - accounts: [self, '111122223333']\n    externalId: one`,
+      `${D}regions: [eu-west-1]\n  - accounts: [self, '111122223333']\n    externalId: one${PLACE}`,
     ],
     ['every part of AWS', `${D}regions: [cn-north-1, us-gov-east-1, us-isob-east-1, eusc-de-east-1, ap-southeast-10]`],
   ]);
@@ -408,6 +410,22 @@ describe('lanes', () => {
 
 describe('hub', () => {
   refuses([
+    [
+      'no place, where other accounts are discovered',
+      `${D}accounts: ['111122223333', self]`,
+      '1:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333 trust its roles by name',
+    ],
+    [
+      'half a place, where many accounts are discovered',
+      `${H}{ account: '999988887777' }\ndiscovery: [{ accounts: ['111122223333', '222233334444', '333344445555', '444455556666', '999988887777'] }]`,
+      '2:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333, 222233334444, 333344445555 and 1 more trust its roles by name',
+    ],
+    ['half a place', `${H}{ region: eu-central-1 }`, '2:1: hub: account and region go together; write both or none'],
+    [
+      'more secrets than its role can name',
+      `version: 1\nclusters: ${JSON.stringify(Array.from({ length: 1_000 }, (_, index) => ({ name: `c${index}`, provider: 'eks', kubeconfigSecret: SECRET.replace('berlin', `c${index}`) })))}`,
+      '1:1: the fleet names 1000 secrets with kubeconfigs. To allow exactly these takes 15 policies and there is room for 10: divide the fleet between two stacks (cdk deploy -c fleet=FILE in another account or Region)',
+    ],
     ['a list', `${H}[]`, '2:1: hub: write a section with keys, not a list'],
     [
       'the alias of a key',

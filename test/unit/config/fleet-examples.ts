@@ -36,11 +36,12 @@ function read(page: string): string {
   return globSync(page, { cwd: ROOT }).length === 0 ? '' : readFileSync(`${ROOT}${page}`, 'utf8');
 }
 
-/** Examples are comments that hold a key; an example of patterns needs its evidence. */
+/** Examples are comments that hold a key; an example of patterns needs its evidence, one of other accounts the place of the hub. */
 function uncommented(text: string): string {
   return text
     .replaceAll(/^( +)# ( *(?:- )?[\w-]+:(?: .*)?)$/gm, '$1$2')
-    .replace('evidence: [machine, ec2]', 'evidence: [machine, ec2, patterns]');
+    .replace('evidence: [machine, ec2]', 'evidence: [machine, ec2, patterns]')
+    .replace(/^# hub:\n(?:# .*\n)+/m, (section) => section.replaceAll(/^# /gm, ''));
 }
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
@@ -137,12 +138,14 @@ export const validFleet = fc.record(
     lanes: fc.tuple(laneEntry('onprem'), laneEntry('frankfurt')),
     hub: fc.record(
       {
+        account: fc.constant('999988887777'),
+        region: fc.constant('eu-central-1'),
         kmsKeyArn: uuid.map((id) => `arn:aws:kms:eu-central-1:111122223333:key/${id}`),
         reservedConcurrency: fc.integer({ min: 2, max: 1000 }),
         hints: fc.boolean(),
         webhook: fc.boolean(),
       },
-      { requiredKeys: [] },
+      { requiredKeys: ['account', 'region'] },
     ),
     monitoring: fc.record(
       {
@@ -264,5 +267,5 @@ export const validFleet = fc.record(
       { minLength: 1, selector: (policy) => policy.name, maxLength: 5 },
     ),
   },
-  { requiredKeys: ['version', 'lanes'] },
+  { requiredKeys: ['version', 'lanes', 'hub'] },
 );

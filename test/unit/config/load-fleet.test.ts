@@ -107,7 +107,7 @@ lanes:
     subnetIds: [subnet-0a1b2c3d4e5f60718]
     securityGroupIds: [sg-0a1b2c3d]
     handshakes: false
-hub: { kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, hints: true, webhook: true }
+hub: { account: '999988887777', region: eu-central-1, kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, hints: true, webhook: true }
 clusters:
   - name: berlin-prod
     id: berlin-prod-2
@@ -208,7 +208,15 @@ policies:
           handshakes: false,
         },
       ],
-      hub: { kmsKeyArn: KEY, reservedConcurrency: 20, architecture: 'x86_64', hints: true, webhook: true },
+      hub: {
+        account: '999988887777',
+        region: 'eu-central-1',
+        kmsKeyArn: KEY,
+        reservedConcurrency: 20,
+        architecture: 'x86_64',
+        hints: true,
+        webhook: true,
+      },
       clusters: [
         {
           name: 'berlin-prod',
@@ -398,7 +406,7 @@ describe('parseFleet', () => {
     [
       'a kubeconfig in place of its secret',
       C.replace(SECRET, '{ token: hunter2 }'),
-      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; anyone who sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME',
+      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; anyone who sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME --yes',
     ],
     [
       'a token in place of its secret',

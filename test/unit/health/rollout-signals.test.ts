@@ -136,12 +136,12 @@ describe('the rollout of a cluster', () => {
   ] as const)('is not forgotten when it is %s and no one looks any more: that is told', (state, expected) => {
     const old = rollout(state, { at: at(-2 * DAY), since: at(-3 * DAY) });
     expect(signalsOf({ rollout: old })).toMatchObject([
-      { id: expected, story: expect.stringMatching(/; not looked at for 2 days$/) },
+      { id: expected, story: expect.stringMatching(/; not checked for 2 days$/) },
     ]);
     expect(idsOf({ rollout: old, readable: false, complete: false })).toContain(expected);
     expect(idsOf({ rollout: old }, {}, { missingSince: at(-MINUTE) })).toEqual([]);
     const fresh = rollout(state, { at: at(-30 * MINUTE) });
-    expect(signalsOf({ rollout: fresh })[0]?.story).not.toContain('not looked at');
+    expect(signalsOf({ rollout: fresh })[0]?.story).not.toContain('not checked');
   });
 
   it('rings no more when the cluster is gone', () => {

@@ -29,6 +29,11 @@ describe('a fleet that shall be deployed', () => {
   it.each<[string, Partial<Fleet>, readonly string[]]>([
     ['nothing', {}, []],
     [
+      'no cluster and no discovery',
+      { discovery: [], policies: [] },
+      ['it lists no clusters and discovers none: nothing will be swept'],
+    ],
+    [
       'a cluster without a policy',
       { clusters: [edge], policies: [policy({ clusters: ['berlin-*'] })] },
       ['no policy is for cluster edge-1: nothing is judged there'],
@@ -47,7 +52,7 @@ describe('a fleet that shall be deployed', () => {
     [
       'a Region that does not exist',
       { discovery: [discovery({ regions: ['eu-centrall-1', 'eu-central-1'] })] },
-      ['Region eu-centrall-1 is not among those that this version of the CDK knows; is it misspelled?'],
+      ['Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?'],
     ],
     [
       'silence that nobody would notice',

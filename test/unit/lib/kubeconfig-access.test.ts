@@ -7,7 +7,6 @@ import { App, Stack } from 'aws-cdk-lib/core';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Fleet, FleetCluster } from '../../../lambdas/config/fleet.ts';
-import { TooManyResourcesError } from '../../../lib/exact-policies.ts';
 import { allowReadingKubeconfigs } from '../../../lib/kubeconfig-access.ts';
 import { managementCluster } from '../fleet/values.ts';
 
@@ -35,11 +34,10 @@ interface PolicyDocument {
 function policiesFor(
   fleet: readonly FleetCluster[],
   managementClusters: Fleet['managementClusters'] = [],
-  room?: number,
 ): readonly PolicyDocument[] {
   const stack = new Stack(new App({ outdir: mkdtempSync(join(output, 'cdk.out-')) }), 'Test');
   const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  allowReadingKubeconfigs(stack, role, { clusters: fleet, managementClusters }, room);
+  allowReadingKubeconfigs(stack, role, { clusters: fleet, managementClusters });
   const found = Template.fromStack(stack).findResources('AWS::IAM::ManagedPolicy');
   return Object.values(found).map(({ Properties }) => Properties.PolicyDocument);
 }
@@ -72,15 +70,5 @@ describe('allowReadingKubeconfigs', () => {
   it('names the secrets of management clusters and of their workload clusters', () => {
     const management = managementCluster({ kubeconfigSecrets: { berlin: arnOf('berlin') } });
     expect(secretsIn(policiesFor([], [management]))).toEqual([arnOf('berlin'), management.kubeconfigSecret]);
-  });
-
-  it('refuses a fleet that a role cannot name', () => {
-    expect(() => policiesFor(clusters(2_000))).toThrow(TooManyResourcesError);
-    expect(() => policiesFor(clusters(2_000))).toThrow('The fleet names 2000 secrets with kubeconfigs.');
-  });
-
-  it('leaves the room that other policies of the role take', () => {
-    expect(policiesFor(clusters(60), [], 1)).toHaveLength(1);
-    expect(() => policiesFor(clusters(100), [], 1)).toThrow('takes 2 policies and there is room for 1');
   });
 });

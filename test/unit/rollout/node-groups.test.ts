@@ -297,9 +297,7 @@ describe('what is due', () => {
     ['last', [SUCCESSOR, { ...OUTGOING, createdAt: APPENDED }]],
   ])('of two authorities of the same time the one in use, listed %s, is no successor', (_, authorities) => {
     const step = plan({ observed: observed({ authorities }) });
-    expect(step.checks.find(({ id }) => id === 'successor-distributed')?.found).toBe(
-      'the authority ca-2 is distributed',
-    );
+    expect(step.checks.find(({ id }) => id === 'successor-distributed')?.found).toBe('the CA ca-2 is distributed');
   });
 
   it('does not need a date of the activation', () => {

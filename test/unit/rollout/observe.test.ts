@@ -346,7 +346,7 @@ describe('whose certificate machines show', () => {
     expect(kinds(machines)).toEqual(['certificate', 'failed', 'certificate']);
     expect(machines[1]?.served).toMatchObject({
       address: '10.0.1.32',
-      problem: expect.stringContaining('not issued by an authority of the cluster'),
+      problem: expect.stringContaining('not issued by a CA of the cluster'),
     });
     // While the authority is replaced there are two.
     const both = `${own.ca.certificate}\n${other.ca.certificate}`;

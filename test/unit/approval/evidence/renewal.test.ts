@@ -54,7 +54,7 @@ describe('ownerFromServedCertificate', () => {
 
   it.each<[string, Partial<Certificate>, string]>([
     ['with a name of another kind', { otherNames: true }, 'has names that are neither'],
-    ['that is an authority', { isAuthority: true }, 'is an authority'],
+    ['that is an authority', { isAuthority: true }, 'is a CA'],
     ['with a weak key', { weakKey: 'RSA of 1024 bits' }, 'is weak: RSA of 1024 bits'],
     ['with a weak signature', { weakSignature: 'signed with SHA-1' }, 'is weak: signed with SHA-1'],
     ['for clients too', { extendedKeyUsages: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'] }, 'for server auth alone'],

@@ -1,3 +1,4 @@
+import { createServer } from 'node:https';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
@@ -21,6 +22,7 @@ import {
   statusBody,
   TOKEN,
 } from '../../kubernetes/tls-server.ts';
+import { createServing, createAuthority as createTlsAuthority, listen } from '../../tls/tls-servers.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
 const UUID = '6b1f9c27-d0e8-4a35-9f00-1c2d3e4f5a6b';
@@ -93,6 +95,21 @@ describe('openTarget', () => {
     expect((await open({ cluster, management: MANAGEMENT })).management?.server).toBe('https://api.management.example');
     const inNamespace = await open({ cluster, management: { ...MANAGEMENT, namespace: 'team-a' } });
     expect(inNamespace.machinesNamespace).toBe('team-a');
+  });
+
+  it('never enters a management cluster with an expired certificate, whatever is tolerated of the cluster', async () => {
+    const authority = await createTlsAuthority('expired');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
+    const port = await listen(createServer(serving, (_request, response) => answer(response, 200, {})));
+    const text = kubeconfig(`https://127.0.0.1:${port}`, authority.certificate);
+    const sources = { ...SOURCES, readSecret: async () => text };
+    const opened = await openTarget(targetOf({ management: MANAGEMENT }), sources, never, { pin: 'authority' });
+    const version = { method: 'GET', path: '/version' } as const;
+    await expect(opened.workload.request(version)).resolves.toEqual({});
+    await expect(opened.management?.request(version)).rejects.toMatchObject({
+      kind: 'certificate',
+      remedy: expect.stringContaining('Neither --tolerate-expired nor recovery'),
+    });
   });
 
   it('takes an EKS Anywhere cluster without one as its own management cluster', async () => {
