@@ -19,6 +19,7 @@ export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
     ...unusedPolicies(fleet),
     ...unusedLanes(fleet),
     ...unknownRegions(fleet),
+    ...entriesElsewhere(fleet),
     ...unwatched(fleet),
     ...unheard(fleet),
     ...oddMaintenance(fleet, now),
@@ -66,6 +67,18 @@ function unusedPolicies(fleet: Fleet): readonly string[] {
     .filter(({ providers }) => !providers.some((provider) => found[provider]))
     .filter((policy) => !listed(fleet).some((cluster) => isFor(policy, cluster)))
     .map(({ name }) => `policy ${name} is for no cluster of the fleet`);
+}
+
+/** Synthesis without credentials cannot know that a named Region is the hub's own. */
+function entriesElsewhere({ discovery, hub }: Fleet): readonly string[] {
+  if (hub.region !== undefined) return [];
+  const regions = discovery
+    .filter(({ accounts, accessEntries }) => accounts.includes(SELF) && accessEntries.length > 0)
+    .flatMap((entry) => entry.regions.filter((region) => region !== SELF));
+  return [...new Set(regions)].map(
+    (region) =>
+      `the access entries in ${region} are in the stack CertMarshalSpoke-self-${region}: deploy it too, or, if the hub is in that Region, write self for it`,
+  );
 }
 
 function unusedLanes({ lanes, clusters, managementClusters, discovery }: Fleet): readonly string[] {

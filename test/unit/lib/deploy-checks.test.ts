@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_HUB, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
@@ -42,6 +42,21 @@ describe('a fleet that shall be deployed', () => {
       'a policy without a cluster',
       { discovery: [], clusters: [edge], policies: [DEFAULT_POLICY, policy({ name: 'cloud', providers: ['eks'] })] },
       ['policy cloud is for no cluster of the fleet'],
+    ],
+    [
+      'access entries in a named Region, which may be that of the hub',
+      { discovery: [discovery({ regions: ['eu-central-1', 'self'], accessEntries: ['shop'] })] },
+      [
+        'the access entries in eu-central-1 are in the stack CertMarshalSpoke-self-eu-central-1: deploy it too, or, if the hub is in that Region, write self for it',
+      ],
+    ],
+    [
+      "access entries in a Region that is not the hub's",
+      {
+        discovery: [discovery({ regions: ['eu-central-1'], accessEntries: ['shop'] })],
+        hub: { ...DEFAULT_HUB, account: '111122223333', region: 'eu-west-1' },
+      },
+      [],
     ],
     [
       'a lane that nobody uses',
