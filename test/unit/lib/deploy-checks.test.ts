@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_HUB, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
@@ -54,7 +54,7 @@ describe('a fleet that shall be deployed', () => {
       "access entries in a Region that is not the hub's",
       {
         discovery: [discovery({ regions: ['eu-central-1'], accessEntries: ['shop'] })],
-        hub: { ...DEFAULT_HUB, account: '111122223333', region: 'eu-west-1' },
+        hub: { account: '111122223333', region: 'eu-west-1', architecture: 'arm64', hints: false, webhook: false },
       },
       [],
     ],
