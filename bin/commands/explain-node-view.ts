@@ -1,26 +1,26 @@
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { runbookOf } from '../../lambdas/tables/finding-codes.ts';
+import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
+import { kebab } from '../../lambdas/words.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { faint, strong, warn } from '../terminal/paint.ts';
-import { problemLines } from '../terminal/phrases.ts';
+import { type Places, problemLines, runbookPlace } from '../terminal/phrases.ts';
 import { dayOf, joined, sentence, span } from '../terminal/words.ts';
 import { VERDICT_MARKS } from './audit/issued.ts';
 import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
-const UNPROVEN = `${runbookOf('IssuedUnproven')}. This looks at now alone: an audit remembers what was proven before.`;
-const NEXT: Readonly<Record<IssuedVerdict, string>> = {
-  'names-another': `${runbookOf('IssuedNamesAnother')}. This looks at now alone: an audit remembers what was proven before.`,
-  'not-proven': UNPROVEN,
-  'no-longer-proven': UNPROVEN,
-  unknown: 'Find out why the evidence cannot tell, and run this again.',
-  proven: '',
+const NOW_ALONE = 'This looks at now alone: an audit remembers what was proven before.';
+/** Whose runbook says what to do. */
+const RUNBOOKS: Readonly<Partial<Record<IssuedVerdict, FindingCode>>> = {
+  'names-another': 'IssuedNamesAnother',
+  'not-proven': 'IssuedUnproven',
+  'no-longer-proven': 'IssuedUnproven',
 };
 
-interface Rendering {
+interface Rendering extends Places {
   readonly cluster: string;
   readonly server: NamedServer | undefined;
   /** Milliseconds since the epoch. */
@@ -28,9 +28,9 @@ interface Rendering {
 }
 
 /** Tells the certificate of one node: the whole story, where it was seen, every name with its proof, who issued and approved it, and what to do. */
-export function nodeExplanationLines(explanation: NodeExplanation, { cluster, server, now }: Rendering): Lines {
+export function nodeExplanationLines(explanation: NodeExplanation, rendering: Rendering): Lines {
+  const { cluster, server, now } = rendering;
   const { seen, judged, problems } = explanation;
-  const next = judged === undefined ? NOT_JUDGED : NEXT[judged.verdict];
   return [
     hang('', headline(explanation)),
     hang('  ', faint(printable(joined([cluster, server && serverWords(server)], ' · '), 600))),
@@ -38,11 +38,20 @@ export function nodeExplanationLines(explanation: NodeExplanation, { cluster, se
     seen !== undefined && [table(facts(explanation, seen, now)), ''],
     problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
     judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
-    seen !== undefined && next !== '' && hang('  → ', next),
+    seen !== undefined && nextLines(judged?.verdict, rendering),
   ];
 }
 
-const NOT_JUDGED = `${runbookOf('IssuerUnknown')}.`;
+/** @param verdict undefined where the cluster did not issue it */
+function nextLines(verdict: IssuedVerdict | undefined, places: Places): Lines {
+  if (verdict === 'proven') return [];
+  if (verdict === 'unknown') return hang('  → ', 'Find out why the evidence cannot tell, and run this again.');
+  const code = verdict === undefined ? 'IssuerUnknown' : RUNBOOKS[verdict];
+  return [
+    verdict !== undefined && hang('  ', NOW_ALONE),
+    code !== undefined && hang('  → ', runbookPlace(kebab(code), places)),
+  ];
+}
 
 function headline({ node, seen, judged, names }: NodeExplanation): string {
   const who = printable(node, 120);

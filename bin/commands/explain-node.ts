@@ -31,6 +31,7 @@ import { leadsTo } from '../../lambdas/x509/issued-by.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, print, printJson } from '../io.ts';
 import { type NamedServer, otherwiseNotice } from '../target.ts';
+import type { Places } from '../terminal/phrases.ts';
 import { nodeExplanationLines } from './explain-node-view.ts';
 
 /** The kubelet serving certificate of one node, name by name. */
@@ -58,6 +59,7 @@ export interface NodeQuery {
   readonly port: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly output: 'table' | 'json';
+  readonly places: Places;
 }
 
 /**
@@ -82,7 +84,8 @@ export async function explainNodeCommand(
     return EXIT.incomplete;
   }
   if (output === 'json') printJson(io, documentOf(explanation));
-  else print(io, nodeExplanationLines(explanation, { cluster: cluster.name, server, now: io.clock() }));
+  else
+    print(io, nodeExplanationLines(explanation, { ...query.places, cluster: cluster.name, server, now: io.clock() }));
   const { judged } = explanation;
   return judged === undefined || judged.verdict === 'unknown' ? EXIT.incomplete : EXIT.done;
 }

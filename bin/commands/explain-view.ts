@@ -4,10 +4,11 @@ import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
+import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
-import { problemLines } from '../terminal/phrases.ts';
+import { type Places, problemLines, runbookPlace } from '../terminal/phrases.ts';
 import { ago, joined } from '../terminal/words.ts';
 
 const ENDINGS = {
@@ -19,6 +20,7 @@ const ENDINGS = {
 const OBSERVED = 'The policy only observes: no sweep writes it.';
 const IGNORED = 'No sweep judges it.';
 const MAX_NAMES = 20;
+const RUNBOOK = /\bcertmarshal runbook (?<name>[a-z-]+)/g;
 
 export interface Explanation {
   readonly verdict: Verdict;
@@ -38,6 +40,7 @@ export interface Explanation {
 export function explanationLines(
   { verdict, sweep = verdict, csr, cluster, server, allNames = false, problems = [] }: Explanation,
   name: string,
+  places: Places,
   now: number,
 ): Lines {
   const which = joined([cluster, server && serverWords(server)], ' · ');
@@ -60,13 +63,14 @@ export function explanationLines(
     ],
     // Before the reason: a name that could not be looked up is not proven either.
     problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
-    [...new Set([verdict.reason, sweep.reason])].map(reasonLines),
+    [...new Set([verdict.reason, sweep.reason])].map((reason) => reasonLines(reason, places)),
   ];
 }
 
-function reasonLines(reason: Reason): Lines {
+function reasonLines(reason: Reason, places: Places): Lines {
   const { meaning, next } = REASONS[reason];
-  return [hang('  ', `${reason}: ${meaning}`), next !== '' && hang('  → ', next)];
+  const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));
+  return [hang('  ', `${reason}: ${meaning}`), next !== '' && hang('  → ', pasteable(typed, places.program))];
 }
 
 function facts(

@@ -17,6 +17,7 @@ import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
+import type { Places } from '../terminal/phrases.ts';
 import { serverPorts } from './audit/ports.ts';
 import { explainNodeCommand } from './explain-node.ts';
 import { type Explanation, explanationLines } from './explain-view.ts';
@@ -53,11 +54,12 @@ ${EXIT_HELP}`,
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
         const { policies } = fleet;
+        const places = { program: name, runbooks: fleet.monitoring.runbooks };
         const signal = interruption('nothing is written');
         const explained =
           node === undefined
-            ? explainCommand(target, policies, csr ?? '', output, signal, PROCESS)
-            : explainNodeCommand(target, { node, port: kubelet, policies, output }, signal, PROCESS);
+            ? explainCommand(target, policies, { name: csr ?? '', output, places }, signal, PROCESS)
+            : explainNodeCommand(target, { node, port: kubelet, policies, output, places }, signal, PROCESS);
         return explained.finally(() => target.close());
       }),
     );
@@ -70,12 +72,17 @@ interface ExplainOptions extends TargetOptions {
   readonly output: 'table' | 'json';
 }
 
+interface RequestQuery {
+  readonly name: string;
+  readonly output: 'table' | 'json';
+  readonly places: Places;
+}
+
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   policies: readonly ApprovalPolicy[],
-  name: string,
-  output: 'table' | 'json',
+  { name, output, places }: RequestQuery,
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
@@ -85,7 +92,7 @@ async function explainCommand(
   try {
     const explanation = await explain(target, policies, name, now, signal);
     if (output === 'json') printJson(io, { csr: printable(name, 253), ...explanation.verdict });
-    else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, now));
+    else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, places, now));
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;

@@ -18,14 +18,16 @@ import {
 import { EXIT, UsageError } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
+import { auditRepeat, typedCommands } from './audit/repeat.ts';
 import { checkedOutput, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
 import type { SweepOptions } from './sweep.ts';
 import { isHostile, sweepStory } from './sweep-view.ts';
 
-interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn'> {
+interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn' | 'program'> {
   readonly output: 'table' | 'json';
   readonly every?: string;
+  readonly policy?: string;
 }
 
 /** One cluster of the page. */
@@ -66,7 +68,8 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   // Standard output is for the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');
-  const given = { output: report, version: packageJson.version };
+  const typed = typedCommands(clusters, options);
+  const given = { output: report, version: packageJson.version, basis: 'sweep', typed } as const;
   return Math.max(worst, await writeReport(stateOf(swept, io.clock()), given, fleet.monitoring, shown));
 }
 
@@ -86,7 +89,7 @@ async function sweepContext(
       kind: 'kubeconfig',
       object: id,
       message,
-      remedy: 'certmarshal doctor tries each step.',
+      remedy: `${options.program} doctor${auditRepeat({ ...options, context }).repeat}`,
     };
     return { registered: { ...entry, problem }, result: skipped(cluster, message) };
   };

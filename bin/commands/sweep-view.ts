@@ -1,11 +1,12 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
+import { type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
 import { pasteable } from '../program.ts';
 import type { NamedServer } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
-import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
+import { bad, faint, good, type Paint, strong, warn } from '../terminal/paint.ts';
 import { PROVIDER_NAMES, problemLines, serverLine } from '../terminal/phrases.ts';
 import { joined, shortDuration, took } from '../terminal/words.ts';
 
@@ -144,14 +145,11 @@ function cells(row: SweepRow, above: SweepRow | undefined): string[] {
   return [row.csr, row.node, shortDuration(row.ageSeconds), verdictCell(row), why];
 }
 
-function verdictCell({ verdict, outcome, hostile }: SweepRow): string {
-  if (verdict === 'leave') return hostile ? bad('✖ not approved') : warn('◌ not approved');
-  if (verdict === 'ignore') return faint('· ignored');
-  const paint = verdict === 'deny' ? bad : good;
-  if (outcome === 'written') return paint(verdict === 'deny' ? '✖ denied' : '✔ approved');
-  if (outcome === 'observed') return paint(`◇ would ${verdict}`);
-  // Another writer was faster, or the write failed: then a problem below says how.
-  return outcome === 'overtaken' ? faint(`· ${verdict} (overtaken)`) : bad(`✖ ${verdict} (${outcome})`);
+const PAINTS: Readonly<Record<VerdictWords['tone'], Paint>> = { critical: bad, warning: warn, well: good, soft: faint };
+
+function verdictCell(row: SweepRow): string {
+  const { tone, words } = verdictWords(row);
+  return PAINTS[tone](words);
 }
 
 function cost({ durationMs, requests: { sent, writes, retries }, readable }: SweepReport): string {

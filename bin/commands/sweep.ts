@@ -59,7 +59,8 @@ Exit status:
         if (options.allContexts === true) {
           // The page is only loaded by those who ask for it.
           const { sweepAllContexts } = await import('./sweep-contexts.ts');
-          return sweepAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
+          const given = { ...options, program: name };
+          return sweepAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
         }
         requireOneCluster(options);
         const given = { ...options, program: name, repeat: repeatOptions(options) };

@@ -26,6 +26,19 @@ export function problemLines(problem: string, remedy?: string): Lines {
   return [hang(`  ${bad('✖')} `, problem), remedy !== undefined && hang('    → ', remedy)];
 }
 
+/** Which program is run, and where its runbooks are. */
+export interface Places {
+  /** How the user starts this program. */
+  readonly program: string;
+  /** The URL at which `docs/runbooks` is published. */
+  readonly runbooks?: string | undefined;
+}
+
+/** Where a person reads a runbook: the command that prints it, and its URL where there is one. @param name `certificate-expiring` */
+export function runbookPlace(name: string, { program, runbooks }: Places): string {
+  return `${program} runbook ${name}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
+}
+
 /** The next command, which is never wrapped: it is to be pasted. */
 export function nextLine(command: string): Lines {
   return `  ${strong('Next')}  ${command}`;

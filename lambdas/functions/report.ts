@@ -33,7 +33,12 @@ const reportTick = createReportTick({
     publish: async (health, signal) => {
       // One tick in five writes a page.
       const { renderPage } = await import('../page/page.ts');
-      await writePage(renderPage(health, { program: packageJson.version }), pages, signal);
+      const page = renderPage(health, {
+        program: packageJson.version,
+        again: `certmarshal report --bucket ${state.bucket} --output json`,
+        runbooks: monitoring.runbooks,
+      });
+      await writePage(page, pages, signal);
     },
   },
 });

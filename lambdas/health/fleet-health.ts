@@ -20,6 +20,8 @@ export interface Monitoring {
   readonly objective: number;
   /** How often each cluster is audited. */
   readonly auditEveryMinutes: number;
+  /** The URL at which `docs/runbooks` is published. */
+  readonly runbooks?: string | undefined;
 }
 
 /**
@@ -64,7 +66,9 @@ export interface ClusterHealth {
   readonly readableAt?: string;
   readonly readable: boolean;
   readonly complete: boolean;
-  /** Findings of its last sweep. */
+  /** What became of its requests in the newest sweep. */
+  readonly requests?: IndexedCluster['counts'];
+  /** What keeps it from being swept, and problems of its sweeps. */
   readonly findings: readonly Finding[];
   readonly audit?: AuditSummary;
   /** The latest state of its rollout. */
@@ -111,7 +115,7 @@ interface Known {
 }
 
 function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, now: number): ClusterHealth {
-  const { id, source, target, missingSince, untagged, seenAt } = registered;
+  const { id, source, target, problem, missingSince, untagged, foundAt, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
   const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
   const name = target?.cluster.name ?? indexed?.name ?? id;
@@ -130,15 +134,16 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
   const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
-  const seen = [indexed?.readableAt, indexed?.completeAt].every(
-    (at) => sinceFound(at, registered.foundAt) !== undefined,
+  const [isRead, isComplete, isAudited] = [indexed?.readableAt, indexed?.completeAt, indexed?.audit?.auditedAt].map(
+    (at) => sinceFound(at, foundAt) !== undefined,
   );
+  const seen = isRead === true ? (isComplete === true && isAudited === true ? 'all' : 'some') : 'nothing';
   return {
     id,
     ...wordsFor({ registered, indexed }),
     name,
     source,
-    state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, seen, alarms }),
+    state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, seen, alarms, indexed }),
     signals,
     maintenance,
     goneSince: isAway ? (missingSince ?? seenAt) : undefined,
@@ -146,7 +151,11 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
     readableAt: indexed?.readableAt,
     readable: indexed?.readable ?? false,
     complete: indexed?.complete ?? false,
-    findings: indexed?.findings ?? [],
+    requests: indexed?.counts,
+    findings: [
+      ...(target === undefined && problem !== undefined ? [{ ...problem, since: foundAt }] : []),
+      ...(indexed?.findings ?? []),
+    ],
     audit: indexed?.audit,
     rollout: indexed?.rollout,
     verdicts: indexed?.verdicts ?? [],
@@ -156,16 +165,27 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
 
 interface Circumstances extends Pick<Monitoring, 'alarms'> {
   readonly maintenance: ClusterHealth['maintenance'];
-  /** Whether it was ever read completely: unknown is not healthy. */
-  readonly seen: boolean;
+  /** How much of it was ever read: `all` is a complete sweep and an audit. */
+  readonly seen: 'nothing' | 'some' | 'all';
+  readonly indexed: IndexedCluster | undefined;
 }
 
-function stateOf(signals: readonly Signal[], { maintenance, seen, alarms }: Circumstances): ClusterState {
+function stateOf(signals: readonly Signal[], { maintenance, seen, alarms, indexed }: Circumstances): ClusterState {
   const ringing = signals.map((signal) => ringsAt(signal, alarms));
   if (ringing.includes('critical')) return 'critical';
   if (ringing.includes('warning')) return 'warning';
   if (maintenance !== undefined) return 'maintenance';
-  return seen ? 'well' : 'new';
+  if (seen === 'nothing' || indexed === undefined) return 'new';
+  const { audit, counts, findingCount } = indexed;
+  // Without an audit no one else tells what waits.
+  const warnings = audit === undefined ? (counts?.left ?? 0) + findingCount : warningsOf(audit);
+  if (warnings > 0) return 'noted';
+  return seen === 'all' ? 'well' : 'new';
+}
+
+/** Findings of an audit that are more than information. */
+export function warningsOf({ counts }: Pick<AuditSummary, 'counts'>): number {
+  return counts.critical + counts.warning;
 }
 
 /** Firing alarms first, the more severe in front; then by time of expiry. */
@@ -211,7 +231,7 @@ function totalsOf(clusters: readonly ClusterHealth[]): FleetHealth['totals'] {
 }
 
 function countsOf(clusters: readonly ClusterHealth[]): FleetHealth['counts'] {
-  const counts = { critical: 0, warning: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
+  const counts = { critical: 0, warning: 0, noted: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
   for (const { state } of clusters) counts[state] += 1;
   return counts;
 }

@@ -143,11 +143,16 @@ function messageOf(lines: readonly string[], digest: DigestEvent, link: string |
   };
 }
 
+const STATE_WORDS: Readonly<Partial<Record<ClusterState, string>>> = {
+  noted: 'with a warning that fires no alarm',
+  maintenance: 'in maintenance',
+};
+
 /** `Fleet: 212 of 214 clusters healthy; 1 critical, 1 warning; next certificate expires in 12 days (berlin-prod, etcd client)` */
 function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts']): string {
-  const others = (['critical', 'warning', 'new', 'maintenance'] as const)
+  const others = (['critical', 'warning', 'noted', 'new', 'maintenance'] as const)
     .filter((state) => counts[state] > 0)
-    .map((state) => `${counts[state]} ${state === 'maintenance' ? 'in maintenance' : state}`);
+    .map((state) => `${counts[state]} ${STATE_WORDS[state] ?? state}`);
   const [next] = current
     .flatMap((cluster) =>
       (cluster.audit?.ends ?? []).flatMap(({ what, notAfter }) => {

@@ -1,13 +1,14 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
+import { troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
-import { type Known, knowsSweeps } from './unknown.ts';
-
-import { counted, linkTo, number, STATE_WORDS, timeTag } from './words.ts';
+import type { Basis, Known } from './known.ts';
+import { counted, cut, linkTo, number, shownState, stateWords, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;
 /** A tile names so many clusters. */
@@ -19,25 +20,32 @@ const STORIES = 3;
 export function answers(health: FleetHealth, known: Known, ends: readonly CertificateEnd[]): Html {
   if (known.unread.length > 0) return unreadState(health, known);
   const { clusters } = health;
-  const tone = toneOf(health);
-  const { sentence, rest } = headline(health);
-  const stories = clusters.filter(
-    ({ state, signals }) => signals.length > 0 && (state === 'critical' || state === 'warning'),
-  );
+  const { basis } = known;
+  const tone = toneOf(health, basis);
+  const { sentence, rest } = headline(health, basis);
+  const told: readonly ClusterState[] = basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted'];
+  const stories = clusters
+    .filter(({ state }) => told.includes(state))
+    .flatMap((cluster) =>
+      troublesOf(cluster)
+        .slice(0, 1)
+        .map((trouble) => story(cluster, trouble, basis)),
+    );
+  const tiles = {
+    hub: () => [
+      wellTile(health, basis),
+      soonTile(ends, Date.parse(health.at)),
+      hostileTile(health),
+      unseenTile(clusters),
+      sloTile(health),
+      dayTile(health),
+    ],
+    audits: () => [wellTile(health, basis), soonTile(ends, Date.parse(health.at)), unlistedTile(clusters)],
+    sweep: () => [...requestTiles(clusters), pendingHostileTile(health), unreadTile(clusters)],
+  }[basis]();
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${sentence}${rest !== undefined && html` <small>${rest}</small>`}</h2>
-${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map(story)}</ul>`}
-<dl class="tiles">${[
-    wellTile(health),
-    soonTile(ends, Date.parse(health.at)),
-    ...(knowsSweeps(known)
-      ? [refusedTile(health), unseenTile(clusters), sloTile(health), dayTile(health)]
-      : [
-          unknownTile('hostile requests', 'not known from snapshots'),
-          unlistedTile(clusters),
-          unknownTile('of provable requests approved in time', 'not known from snapshots'),
-          unknownTile('of all requests of a day accepted', 'not known from snapshots'),
-        ]),
-  ]}</dl></section>`;
+${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES)}</ul>`}
+<dl class="tiles">${tiles}</dl></section>`;
 }
 
 /** Nothing is well of which nothing could be read. */
@@ -59,35 +67,68 @@ interface Headline {
   readonly rest?: string;
 }
 
-function headline({ counts, clusters }: FleetHealth): Headline {
+/** Its sentence is about the worst state of any cluster. */
+function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
   const present = clusters.length - counts.gone;
   if (present === 0) return { sentence: 'No cluster is known yet.' };
-  const others = [
-    ...(counts.warning > 0 ? [`${number(counts.warning)} ${counts.warning === 1 ? 'has' : 'have'} a warning`] : []),
-    ...(counts.new > 0 ? [`${number(counts.new)} ${counts.new === 1 ? 'is' : 'are'} new`] : []),
-    ...(counts.maintenance > 0 ? [`${number(counts.maintenance)} in maintenance`] : []),
+  const states = [
+    ...(counts.critical > 0
+      ? [[counts.critical, counts.critical === 1 ? 'needs a person now' : 'need a person now'] as const]
+      : []),
+    ...having(counts.warning + counts.noted, 'a warning'),
+    ...unknownClusters({ counts, clusters }, basis),
   ];
-  const rest = others.length === 0 ? undefined : `${others.join(', ')}.`;
-  if (counts.critical > 0) {
-    const need = counts.critical === 1 ? 'needs' : 'need';
-    return { sentence: `${number(counts.critical)} of ${counted(present, 'cluster')} ${need} a person now.`, rest };
-  }
-  if (others.length > 0) return { sentence: `None of ${counted(present, 'cluster')} needs a person now.`, rest };
-  return { sentence: present === 1 ? 'The cluster is healthy.' : `All ${number(present)} clusters are healthy.` };
+  const maintenance = counts.maintenance > 0 ? [`${number(counts.maintenance)} in maintenance`] : [];
+  const [worst, ...others] = states;
+  const rest = [...others.map(([count, words]) => `${number(count)} ${words}`), ...maintenance];
+  const calm =
+    basis === 'sweep'
+      ? 'No request needs a person.'
+      : present === 1
+        ? 'The cluster is healthy.'
+        : `All ${number(present)} clusters are healthy.`;
+  const sentence =
+    worst !== undefined
+      ? `${number(worst[0])} of ${counted(present, 'cluster')} ${worst[1]}.`
+      : maintenance.length > 0
+        ? `${number(counts.well)} of ${counted(present, 'cluster')} ${counts.well === 1 ? 'is' : 'are'} healthy.`
+        : calm;
+  return { sentence, ...(rest.length > 0 && { rest: `${rest.join(', ')}.` }) };
+}
+
+type Said = readonly [count: number, words: string];
+
+function having(count: number, what: string): readonly Said[] {
+  return count > 0 ? [[count, `${count === 1 ? 'has' : 'have'} ${what}`]] : [];
+}
+
+/** Those of which something has to be read first. A sweep never tells of certificates: that is no news of a cluster. */
+function unknownClusters(
+  { counts, clusters }: Pick<FleetHealth, 'counts' | 'clusters'>,
+  basis: Basis,
+): readonly Said[] {
+  const count = basis === 'sweep' ? unreadIn(clusters).length : counts.new;
+  if (count === 0) return [];
+  return [[count, basis === 'hub' ? `${count === 1 ? 'is' : 'are'} new` : 'could not be read']];
+}
+
+function unreadIn(clusters: readonly ClusterHealth[]): readonly ClusterHealth[] {
+  return clusters.filter(({ readable }) => !readable);
 }
 
 type Tone = 'critical' | 'warning' | 'well' | 'new';
 const SYMBOLS: Readonly<Record<Tone, string>> = { critical: '✖', warning: '!', well: '✔', new: '○' };
 
-function toneOf({ counts, clusters }: FleetHealth): Tone {
+function toneOf({ counts, clusters }: FleetHealth, basis: Basis): Tone {
   if (counts.critical > 0) return 'critical';
-  if (counts.warning > 0) return 'warning';
+  if (counts.warning + counts.noted > 0) return 'warning';
+  if (basis === 'sweep') return unreadIn(clusters).length > 0 ? 'new' : 'well';
   return counts.new > 0 || clusters.length === counts.gone ? 'new' : 'well';
 }
 
-function story({ id, name, state, signals }: ClusterHealth): Html {
-  const { symbol, word } = STATE_WORDS[state];
-  return html`<li><b class="${state}">${symbol} ${word}</b> <a href="${linkTo(id)}">${name.slice(0, 100)}</a> ${signals[0]?.story.slice(0, 200)}</li>`;
+function story(cluster: ClusterHealth, trouble: string, basis: Basis): Html {
+  const { id, name, state } = cluster;
+  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}</li>`;
 }
 
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {
@@ -99,30 +140,33 @@ type Named = Pick<ClusterHealth, 'id' | 'name'>;
 /** The first of them by name, each with its link. */
 function names(clusters: readonly Named[]): Html {
   const more = clusters.length - NAMED;
-  return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
+  return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
 }
 
 function part(count: number, states: string, words: string): Html | false {
   return count > 0 && html`<a href="#state=${states}">${number(count)} ${words}</a>`;
 }
 
-function wellTile(health: FleetHealth): Html {
+function wellTile(health: FleetHealth, basis: Basis): Html {
   const { counts, clusters } = health;
   const present = clusters.length - counts.gone;
   const detail =
     present === 0
       ? 'No cluster is known yet.'
       : present === counts.well
-        ? 'No alarm fires for any of them.'
+        ? basis === 'hub'
+          ? 'No alarm fires for any of them.'
+          : 'No audit found a warning.'
         : html`${[
             part(counts.critical, 'critical', 'critical'),
-            part(counts.warning, 'warning', 'with a warning'),
-            part(counts.new + counts.maintenance, 'new,maintenance', 'new or in maintenance'),
+            part(counts.warning + counts.noted, 'warning,noted', 'with a warning'),
+            part(counts.new, 'new', basis === 'hub' ? 'new' : 'not read'),
+            part(counts.maintenance, 'maintenance', 'in maintenance'),
           ]
             .filter((piece) => piece !== false)
             .map((piece, index) => html`${index > 0 && ', '}${piece}`)}`;
   return tile(
-    toneOf(health),
+    toneOf(health, basis),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
     counts.well === 1 ? 'cluster is healthy' : 'clusters are healthy',
     detail,
@@ -145,22 +189,71 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
     ends.length === 0
       ? 'No certificate is known yet.'
       : first !== undefined
-        ? html`First <a href="${linkTo(first.cluster.id)}">${first.cluster.name.slice(0, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'expired '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
+        ? html`First <a href="${linkTo(first.cluster.id)}">${cut(first.cluster.name, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'expired '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
         : soon.length > 0
           ? others
           : `None expires within ${SOON_DAYS} days.`,
   );
 }
 
-function refusedTile({ slo, clusters }: FleetHealth): Html {
-  const hostile = clusters.filter(({ signals }) => signals.some(({ id }) => id === 'RequestsHostile'));
+/** A request that is still open is not yet counted among those of 30 days. */
+function hostileTile({ slo, clusters, totals }: FleetHealth): Html {
+  const hostile = hostileIn(clusters);
+  const count = Math.max(slo.counts.refused, totals.RequestsHostile);
   return tile(
     hostile.length > 0 ? 'critical' : 'well',
-    html`${number(slo.counts.refused)}`,
-    `hostile ${slo.counts.refused === 1 ? 'request' : 'requests'} in 30 days`,
+    html`${number(count)}`,
+    `hostile ${count === 1 ? 'request' : 'requests'} in 30 days`,
     hostile.length > 0
       ? html`In the last 25 minutes a node claimed what is not its own: ${names(hostile)}.`
       : 'None in the last 25 minutes claimed what another node owns.',
+  );
+}
+
+function hostileIn(clusters: readonly ClusterHealth[]): readonly ClusterHealth[] {
+  return clusters.filter(({ signals }) => signals.some(({ id }) => id === 'RequestsHostile'));
+}
+
+/** The same of one sweep, which knows no other day. */
+function pendingHostileTile({ clusters, totals: { RequestsHostile: count } }: FleetHealth): Html {
+  return tile(
+    count > 0 ? 'critical' : 'well',
+    html`${number(count)}`,
+    `hostile ${count === 1 ? 'request' : 'requests'}`,
+    count > 0
+      ? html`A node claims what is not its own: ${names(hostileIn(clusters))}.`
+      : 'No node claims what another node owns.',
+  );
+}
+
+/** What the sweep would do, and what not. */
+function requestTiles(clusters: readonly ClusterHealth[]): readonly Html[] {
+  const those = (key: 'approved' | 'left') => clusters.filter((cluster) => wouldBe(cluster)[key] > 0);
+  const sum = (key: 'approved' | 'left') => clusters.reduce((all, cluster) => all + wouldBe(cluster)[key], 0);
+  const [approved, left] = [sum('approved'), sum('left')];
+  return [
+    tile(
+      approved > 0 ? 'new' : 'well',
+      html`${number(approved)}`,
+      `${approved === 1 ? 'request' : 'requests'} would be approved`,
+      approved > 0 ? html`Nothing was written: ${names(those('approved'))}.` : 'No request waits for its approval.',
+    ),
+    tile(
+      left > 0 ? 'warning' : 'well',
+      html`${number(left)}`,
+      `${left === 1 ? 'request is' : 'requests are'} not approved`,
+      left > 0 ? html`${names(those('left'))}` : 'No request lacks proof.',
+    ),
+  ];
+}
+
+function unreadTile(clusters: readonly ClusterHealth[]): Html {
+  const unread = unreadIn(clusters);
+  return tile(
+    unread.length > 0 ? 'new' : 'well',
+    html`${number(unread.length)}<small> of ${number(clusters.length)}</small>`,
+    unread.length === 1 ? 'cluster could not be read' : 'clusters could not be read',
+    unread.length > 0 ? html`${names(unread)}` : 'Every cluster let its requests be listed.',
   );
 }
 

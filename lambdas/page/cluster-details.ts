@@ -1,3 +1,4 @@
+import { verdictWords } from '../approval/verdict-words.ts';
 import { commandOf } from '../audit/commands.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
@@ -12,9 +13,12 @@ import {
 } from '../tables/certificate-classes.ts';
 import { keysOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
+import { kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
+import type { Basis } from './known.ts';
 import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
+import { cut } from './words.ts';
 
 /** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
 export type Depth = 'full' | 'short';
@@ -45,8 +49,22 @@ export type ClusterDetails = ReturnType<typeof clusterDetails>;
 export type PageData = typeof VOCABULARY & {
   /** When the page was made, in milliseconds since the epoch. */
   readonly at: number;
+  readonly basis: Basis;
+  /** The command that prints all that the page was made of. */
+  readonly again?: string;
+  /** The URL at which `docs/runbooks` is published. */
+  readonly runbooks?: string;
   readonly clusters: readonly (ClusterDetails | null)[];
 };
+
+/** What makes a command about a cluster one that the reader of the page can type. */
+export type Typed = (
+  command: string,
+  about: { readonly id: string; readonly what?: CertificateClass | undefined },
+) => string;
+
+/** Characters of a command. Half of one is another command: a longer one is not shown. */
+const LONGEST_COMMAND = 600;
 
 /**
  * What the page shows of a cluster when it is opened, as plain data. Keys are short where a thousand well clusters have them; what is empty is absent.
@@ -54,10 +72,14 @@ export type PageData = typeof VOCABULARY & {
  *
  * @param now milliseconds since the epoch
  */
-export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number) {
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, typed: Typed = (command) => command) {
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const { us, others, missed, refused, unprovable } = slo.counts;
+  const typable = (command: string, what?: CertificateClass) => {
+    const whole = typed(command, { id, what });
+    return whole.length <= LONGEST_COMMAND ? whole : undefined;
+  };
   const ends = audit?.ends ?? [];
   const auditFindings = audit?.findings ?? [];
   return {
@@ -68,13 +90,13 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     readableAt: cluster.readable ? undefined : (cluster.readableAt ?? 'never'),
     incomplete: cluster.readable && !cluster.complete ? true : undefined,
     gone: cluster.goneSince,
-    maintenance: maintenance && ([maintenance.until, maintenance.reason?.slice(0, 200) ?? ''] as const),
+    maintenance: maintenance && ([maintenance.until, cut(maintenance.reason ?? '', 200)] as const),
     signals: filled(
       signals.slice(0, most.signals).map(({ story, since, due, command }) => ({
-        story: story.slice(0, 300),
+        story: cut(story, 300),
         since,
         due,
-        command: command.slice(0, 300),
+        command: typable(command),
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
@@ -84,41 +106,45 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       auditFindings.slice(0, most.findings).map((finding) => ({
         severity: finding.severity,
         code: finding.code,
-        object: finding.object.slice(0, 200),
-        message: finding.message.slice(0, 300),
+        object: cut(finding.object, 200),
+        message: cut(finding.message, 300),
         since: finding.since,
         due: finding.due,
         seen: finding.lastSeen,
-        renewal: finding.renewedBy?.slice(0, 200),
-        command: commandOf(finding, cluster).slice(0, 300),
-        runbook: finding.runbook.slice(0, 100),
+        renewal: finding.renewedBy && cut(finding.renewedBy, 200),
+        command: typable(commandOf(finding, cluster), finding.what),
+        runbook: kebab(finding.code),
       })),
     ),
     moreFindings: positive((audit?.findingCount ?? 0) - Math.min(auditFindings.length, most.findings)),
     verdicts: filled(
-      verdicts.slice(0, most.verdicts).map(({ at, csr, node, verdict, reason, message, hostile }) => ({
-        at,
-        csr: csr.slice(0, 120),
-        node: node.slice(0, 120),
-        verdict,
-        reason,
-        message: message.slice(0, 300),
-        hostile,
-      })),
+      verdicts.slice(0, most.verdicts).map((line) => {
+        const { tone, words } = verdictWords(line);
+        return {
+          at: line.at,
+          csr: cut(line.csr, 120),
+          node: cut(line.node, 120),
+          tone,
+          words,
+          reason: line.reason,
+          message: cut(line.message, 300),
+          hostile: line.hostile,
+        };
+      }),
     ),
     moreVerdicts: positive(verdicts.length - most.verdicts),
     problems: filled(
       findings.slice(0, most.problems).map(({ object, message, remedy, since }) => ({
-        object: object.slice(0, 200),
-        message: message.slice(0, 300),
-        remedy: remedy.slice(0, 300),
+        object: cut(object, 200),
+        message: cut(message, 300),
+        remedy: cut(remedy, 300),
         since,
       })),
     ),
     moreProblems: positive(findings.length - most.problems),
     auditedAt: audit?.auditedAt,
     partial: audit?.partial,
-    snapshotProblem: audit?.snapshotProblem?.slice(0, 300),
+    snapshotProblem: audit?.snapshotProblem && cut(audit.snapshotProblem, 300),
     read: filled(indexes(audit?.sources.read)),
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
@@ -179,7 +205,7 @@ function certificate(end: End, cluster: ClusterHealth, now: number): EndDetails 
     Number.isNaN(from) ? 0 : Math.max(0, Math.round((at - from) / MINUTE_MS)),
     Math.round((at - now) / MINUTE_MS),
     urgency === 'critical' ? 2 : urgency === 'warning' ? 1 : 0,
-    end.where.slice(0, 100),
+    cut(end.where, 100),
   ];
 }
 

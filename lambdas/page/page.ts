@@ -1,25 +1,32 @@
 import { createHash } from 'node:crypto';
 import type { FleetHealth } from '../health/fleet-health.ts';
 import { answers } from './answers.ts';
-import { clusterDetails, VOCABULARY } from './cluster-details.ts';
-import { clusterRow } from './cluster-rows.ts';
+import { clusterDetails, type Typed, VOCABULARY } from './cluster-details.ts';
+import { clusterColumns, clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
+import type { Basis, Known } from './known.ts';
 import { provenLine } from './proven.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
-import { type Basis, discovery, type Known, unknown } from './unknown.ts';
-import { counted, number, timeTag } from './words.ts';
+import { discovery, unknown } from './unknown.ts';
+import { counted, cut, number, timeTag } from './words.ts';
 
 export interface PageOptions {
   /** The whole page, in bytes; what is least urgent of the details is left out, and that is said. @default 1,000,000 */
   readonly largest?: number;
   /** Version of certmarshal. */
   readonly program: string;
-  /** What the fleet is known from. Audits alone know of no sweep, verdict or objective. @default sweeps */
+  /** What the fleet is known from. @default hub */
   readonly basis?: Basis;
+  /** A command about a cluster as its reader has to type it. @default as it is */
+  readonly typed?: Typed;
+  /** The command that prints all that the page was made of. */
+  readonly again?: string | undefined;
+  /** The URL at which `docs/runbooks` is published. */
+  readonly runbooks?: string | undefined;
   /** Parts of the state that could not be read: the page then says of nothing that it is well. */
   readonly unread?: readonly string[];
 }
@@ -43,27 +50,26 @@ const POLICY = [
  */
 export function renderPage(
   health: FleetHealth,
-  { largest = MAX_PAGE, program, basis = 'sweeps', unread = [] }: PageOptions,
+  { largest = MAX_PAGE, program, basis = 'hub', unread = [], typed, again, runbooks }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
   const known: Known = { basis, unread };
-  const frame = { health, program, known, ends: certificateEnds(clusters, now) };
+  const frame = { health, program, known, again, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
   const rows = rowsWithin(clusters, known, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
   const fitted = fit(rows.length, left, (index, depth) => {
     const cluster = clusters[index];
-    return cluster === undefined ? 'null' : markupOf(embeddedJson(clusterDetails(cluster, depth, now)));
+    return cluster === undefined ? 'null' : markupOf(embeddedJson(clusterDetails(cluster, depth, now, typed)));
   });
   return documentOf(frame, { rows, fitted });
 }
 
 const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
 
-interface Frame {
+interface Frame extends Pick<PageOptions, 'program' | 'again' | 'runbooks'> {
   readonly health: FleetHealth;
-  readonly program: string;
   readonly known: Known;
   readonly ends: ReturnType<typeof certificateEnds>;
 }
@@ -85,26 +91,28 @@ function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: numbe
   return rows;
 }
 
-function documentOf({ health, program, known, ends }: Frame, { rows, fitted }: Body): string {
-  const now = Date.parse(health.at);
+function documentOf(frame: Frame, { rows, fitted }: Body): string {
+  const { health, program, known, again, ends } = frame;
   return markupOf(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
 <header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends)}
-${known.unread.length === 0 && provenLine(health.clusters)}
-<div class="two"><section class="first" aria-labelledby="first"><h2 id="first">What expires first</h2>
-${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, now)}</section>
+${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clusters)}
+<div class="${known.basis === 'sweep' ? 'one' : 'two'}">${known.basis !== 'sweep' && expiring(frame)}
 ${unknown(health, known)}</div>
 ${table(health, known, rows, fitted)}
 ${discovery(health.problems, known)}</main>
-<footer><p>Nothing in this page is loaded from anywhere. Times without a script are UTC. <code>certmarshal report --output json</code> prints all that it was made of.</p></footer>
-<script type="application/json" id="data">${constant(dataOf(now, fitted))}</script>
+<footer><p>Nothing in this page is loaded from anywhere. Times without a script are UTC.${again !== undefined && html` <code>${again}</code> prints all that it was made of.`}</p></footer>
+<script type="application/json" id="data">${constant(dataOf(frame, fitted))}</script>
 <script>${constant(SCRIPT)}</script></body></html>
 `);
 }
 
-const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'Proven', 'In time', 'Swept'] as const;
+function expiring({ health, known, ends }: Frame): Html {
+  return html`<section class="first" aria-labelledby="first"><h2 id="first">What expires first</h2>
+${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, Date.parse(health.at))}</section>`;
+}
 
 function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
   return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${known.unread.length > 0 && clusters.length === 0 ? 'not known' : number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
@@ -113,7 +121,7 @@ ${leftOut(clusters, rows, fitted)}
 ${
   clusters.length === 0
     ? html`<p class="calm">${known.unread.length > 0 ? 'Which clusters there are could not be read.' : 'No cluster is registered yet. What is in fleet.yaml is found within a minute.'}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${COLUMNS.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody>
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${clusterColumns(known)}</tr></thead><tbody>
 ${constant(rows.join(''))}</tbody></table></div>`
 }</section>`;
 }
@@ -127,7 +135,7 @@ function leftOut(
   if (rows.length === 0 && clusters.length === 0) return undefined;
   const rowless = clusters.length - rows.length;
   const none = rows.length - full - short;
-  const nameAt = (index: number) => clusters[index]?.name.slice(0, 100) ?? '';
+  const nameAt = (index: number) => cut(clusters[index]?.name ?? '', 100);
   const sentences = [
     ...(rowless > 0
       ? [`… ${counted(rowless, 'more cluster')} without a row, all counted above: from ${nameAt(rows.length)} on.`]
@@ -139,8 +147,8 @@ function leftOut(
   return html`<p class="cut">To keep this page small, what is least urgent is not in it, in the order of urgency. ${sentences.join(' ')}</p>`;
 }
 
-function dataOf(now: number, { pieces }: Fitted): string {
-  const vocabulary = markupOf(embeddedJson({ at: now, ...VOCABULARY }));
+function dataOf({ health, known: { basis }, again, runbooks }: Frame, { pieces }: Fitted): string {
+  const vocabulary = markupOf(embeddedJson({ at: Date.parse(health.at), basis, again, runbooks, ...VOCABULARY }));
   return `${vocabulary.slice(0, -1)},"clusters":[${pieces.map((piece) => piece ?? 'null').join(',')}]}`;
 }
 

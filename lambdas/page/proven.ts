@@ -5,7 +5,7 @@ import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-ve
 import { type Html, html } from './html.ts';
 import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
 import { share } from './scale.ts';
-import { counted, linkTo, number } from './words.ts';
+import { counted, cut, linkTo, number } from './words.ts';
 
 /** So many clusters are named. */
 const NAMED = 2;
@@ -46,6 +46,6 @@ function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterH
   const more = named.length - NAMED;
   return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${
     named.length > 0 &&
-    html`: ${named.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
+    html`: ${named.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
   }</li>`;
 }

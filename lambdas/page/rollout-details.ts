@@ -3,6 +3,7 @@ import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import type { Depth } from './cluster-details.ts';
+import { cut } from './words.ts';
 
 const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;
 const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
@@ -25,7 +26,7 @@ export function rolloutDetails(
   if (rollout === undefined) return undefined;
   const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
   const most = depth === 'full' ? FULL : SHORT;
-  const message = rollout.message.slice(0, most.message);
+  const message = cut(rollout.message, most.message);
   if (ONE_LINE[depth].has(state)) return { state, message };
   return {
     state,
@@ -39,15 +40,15 @@ export function rolloutDetails(
     reasons: filled(
       reasons.slice(0, most.reasons).map(({ id, object, message: text, remedy }) => ({
         id: id.slice(0, 60),
-        text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${text.slice(0, 200)}`,
-        remedy: remedy.slice(0, 200),
+        text: `${object === undefined ? '' : `${cut(object, 120)}: `}${cut(text, 200)}`,
+        remedy: cut(remedy, 200),
       })),
     ),
     failed: filled(
       failed.slice(0, most.failed).map(({ id, object, found, remedy, passing }) => ({
         id: id.slice(0, 60),
-        text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
-        remedy: remedy?.slice(0, 200),
+        text: `${object === undefined ? '' : `${cut(object, 120)}: `}${cut(found, 200)}`,
+        remedy: remedy && cut(remedy, 200),
         passing,
       })),
     ),
@@ -57,9 +58,7 @@ export function rolloutDetails(
     took: rollout.durationMs === undefined ? undefined : Math.round(rollout.durationMs / 60_000),
     // What a person has to do is in the plan, which is made where it is asked for.
     command:
-      state === 'assist'
-        ? clusterCommand('rollout plan', { name, namespace, provider, isManaged: true }).slice(0, 300)
-        : undefined,
+      state === 'assist' ? clusterCommand('rollout plan', { name, namespace, provider, isManaged: true }) : undefined,
   };
 }
 
@@ -70,7 +69,7 @@ function partOf({ wanted, replaced, verified, machines }: Part, most: number) {
     .slice(0, most)
     .map(
       ({ name, node = '', state, notBefore = '', notAfter = '' }) =>
-        [name.slice(0, 120), node.slice(0, 120), state, notBefore, notAfter] as const,
+        [cut(name, 120), cut(node, 120), state, notBefore, notAfter] as const,
     );
   return [wanted, replaced, verified, rows] as const;
 }

@@ -15,9 +15,9 @@ h1{font-size:15px;font-weight:650;margin:0}h1 small{font-weight:400;color:var(--
 h2{font-size:15px;font-weight:650;margin:0 0 10px}h2 small{color:var(--soft);font-weight:400}
 .answers h2{font-size:27px;line-height:1.25;letter-spacing:-.015em;margin:12px 0 6px}.answers h2 small{font-size:17px;letter-spacing:0;margin-left:4px}
 b.critical,td.critical,.expiring .critical b{color:var(--critical)}
-b.warning,td.warning{color:var(--warning)}b.new{color:var(--new)}b.well,td.well{color:var(--well)}
+b.warning,b.noted,td.warning,tr.noted>td:nth-child(2){color:var(--warning)}b.new{color:var(--new)}b.well,td.well{color:var(--well)}
 .stories{list-style:none;margin:0 0 12px;padding:0}.stories li{white-space:nowrap;overflow:hidden;text-overflow:ellipsis;line-height:1.6}.stories b{display:inline-block;min-width:5.6em;font-weight:650}.stories a{font-weight:650}
-.tiles{display:grid;grid-template-columns:repeat(6,1fr);gap:12px;margin:0 0 14px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:0 0 14px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:10px 14px;display:flex;flex-direction:column}
 .tile dt{order:2;font-weight:600;font-size:13px}.tile dd{margin:0;order:1;font-size:27px;font-weight:650;line-height:1.15;letter-spacing:-.02em}.tile dd small{font-size:15px;font-weight:500;color:var(--soft);letter-spacing:0}.tile dd.detail{order:3;font-size:12px;line-height:1.4;font-weight:400;letter-spacing:0;color:var(--soft);margin-top:3px}
 #old{background:var(--tint-warning);border:2px solid var(--warning);border-radius:10px;padding:10px 14px;margin:12px 0;font-size:16px}#old b{color:var(--warning)}.old .answers h2{font-size:18px;color:var(--soft)}.old .answers h2 b{color:inherit}
@@ -25,8 +25,9 @@ b.warning,td.warning{color:var(--warning)}b.new{color:var(--new)}b.well,td.well{
 .proofs{display:grid;grid-template-columns:auto auto minmax(0,1fr);gap:2px 14px;align-items:center;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 16px;margin-bottom:12px}
 .proofs h2,.proofs p{margin:0}.proofs ul{grid-column:1/-1;list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:0 14px}.proofs .none{color:var(--soft)}.proofs i{font-style:normal}.proofs .critical{color:var(--critical)}.proofs .warning{color:var(--warning)}.proofs .well i{color:var(--well)}
 .proof{height:10px}.proof rect{stroke:var(--card)}rect.past{fill:var(--new)}.proof rect.unknown{fill:var(--card);stroke:var(--soft)}td>.proof{height:8px;margin-top:6px;max-width:150px}.detail .issued .well{color:var(--fg)}.detail .issued .past{color:var(--new)}
-.two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px;margin-bottom:26px}
-.two>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
+.two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px}
+.two,.one{margin-bottom:26px}
+:is(.two,.one)>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .expiring{list-style:none;margin:0;padding:0}
 .expiring li,.axis{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr) 11em;gap:12px;align-items:center}
 .expiring li{height:25px}.expiring a{color:inherit;text-decoration:none;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.expiring a:hover{text-decoration:underline}.expiring a span{color:var(--soft)}
@@ -74,10 +75,10 @@ code{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 .problems{padding-left:1.1em}.problems li{margin-bottom:8px;overflow-wrap:anywhere}
 #discovery{margin-top:26px}
 footer{color:var(--soft);font-size:12px;margin-top:24px}
-@media(max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}}
+@media(max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:640px){body{padding:12px}.proofs{grid-template-columns:minmax(0,1fr)}.expiring li,.axis{grid-template-columns:minmax(0,1fr) auto}.expiring .track{display:none}.axis svg{grid-column:1/-1}.axis figcaption{grid-column:1/-1;grid-row:auto}.stories li{white-space:normal}}
 @media screen and (max-width:900px){.scroll{overflow:visible;background:none;border:0}#table{display:block;min-width:0}#table>thead{display:block;margin-bottom:8px}#table>thead>tr{display:flex;flex-wrap:wrap;gap:6px}#table>thead th:nth-child(n+5){display:none}#table>thead>tr>th{border:1px solid var(--line);border-radius:99px;padding:0;width:auto!important}#table>thead button{padding:8px 12px;min-height:36px}#table>tbody{display:block}
-#table>tbody>tr:not([hidden]){display:grid;grid-template-columns:minmax(0,1fr) auto;gap:2px 10px;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 12px;margin-bottom:8px}#table>tbody>tr>*{padding:0!important;border:0!important}#table>tbody>tr>td:nth-child(3),#table>tbody>tr>td:nth-child(4){grid-column:1/-1}#table>tbody>tr>td:nth-child(4)>small{display:inline}#table>tbody>tr>td:nth-child(4)::before{content:"First end: ";color:var(--soft)}#table>tbody>tr>td:nth-child(n+5){display:none}#table>tbody>tr>th{box-shadow:none}#table>tbody>tr.critical{border-left:4px solid var(--critical)}#table>tbody>tr.warning{border-left:4px solid var(--warning)}
+#table>tbody>tr:not([hidden]){display:grid;grid-template-columns:minmax(0,1fr) auto;gap:2px 10px;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 12px;margin-bottom:8px}#table>tbody>tr>*{padding:0!important;border:0!important}#table>tbody>tr>td:nth-child(3),#table>tbody>tr>td:nth-child(4){grid-column:1/-1}#table>tbody>tr>td:nth-child(4)>small{display:inline}#table>tbody>tr>td:nth-child(4)::before{content:"Expires first: ";color:var(--soft)}#table>tbody>tr>td:nth-child(n+5){display:none}#table>tbody>tr>th{box-shadow:none}#table>tbody>tr.critical{border-left:4px solid var(--critical)}#table>tbody>tr.warning{border-left:4px solid var(--warning)}
 #table>tbody>tr>th button,.names a,.expiring a,.facts a,#empty button,.skip,#discovery a,h2 a,.unknown li>a{display:inline-block;min-height:28px;line-height:28px}.tile a,.stories a{padding:7px 0}.proofs a{display:inline-block;min-height:28px;line-height:28px}.tile dd.detail{line-height:1.7}.stories li{overflow-wrap:anywhere}.expiring li{min-height:32px;height:auto}fieldset button{min-height:36px}input{min-height:38px;width:100%}#tools label{flex:none}#tools>input{flex:1 1 12em}#shown{margin:0}
 #table>tbody>tr.detail:not([hidden]){display:block;background:none;border:0;padding:0 0 0 4px}#table>tbody>tr.detail>td{display:block;width:100%}.detail table,.detail tbody,.detail tr{display:block}.detail thead{display:none}.detail table tr{border-bottom:1px solid var(--line);padding:5px 0}.detail table th,.detail table td{display:block;padding:1px 0}.detail .classes td:nth-child(3){white-space:normal}.detail .life{width:auto}.detail .life svg{width:100%;max-width:240px;margin:4px 0}.facts{grid-template-columns:minmax(0,1fr);gap:0}.facts dd{margin-bottom:6px}.stories li{white-space:normal;line-height:1.4;margin-bottom:4px}}
 @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}

@@ -1,30 +1,17 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { type Html, html } from './html.ts';
-import { counted, linkTo, number, timeTag } from './words.ts';
-
-/** What a fleet is known from: the sweeps of a hub, or the snapshots of audits that somebody made. */
-export type Basis = 'sweeps' | 'snapshots';
-
-/** What a page may speak of. What is outside of it gets no tick. */
-export interface Known {
-  readonly basis: Basis;
-  /** Parts of the state that could not be read. */
-  readonly unread: readonly string[];
-}
-
-/** Whether a number of sweeps, requests or objective means anything. */
-export function knowsSweeps({ basis, unread }: Known): boolean {
-  return basis === 'sweeps' && unread.length === 0;
-}
+import type { Basis, Known } from './known.ts';
+import { counted, cut, linkTo, number, timeTag } from './words.ts';
 
 const NAMED = 3;
 
-/** What is not known: every question with its number, also where that is 0. */
+/** What is not known. Of a hub every question has its number, also where that is 0. */
 export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
   const { basis, unread: parts } = known;
   const present = clusters.filter(({ state }) => state !== 'gone');
   const gone = clusters.filter(({ state }) => state === 'gone');
   const unread = present.filter(({ readable, readableAt }) => !readable && readableAt !== undefined);
+  const unlisted = present.filter(({ readable }) => !readable);
   const never = present.filter(({ readableAt, readable }) => !readable && readableAt === undefined);
   const unaudited = present.filter(({ audit }) => audit === undefined);
   const lost = present.filter(({ signals }) => signals.some(({ id }) => id === 'CoverageLost'));
@@ -36,50 +23,55 @@ export function unknown({ clusters, problems }: FleetHealth, known: Known): Html
 <ul>${parts.map((part) => html`<li class="bad">${mark('bad', 1)} <b>${part}</b> could not be read</li>`)}
 <li class="bad">${mark('bad', 1)} so nothing is known of any sweep, audit, certificate or request</li>
 ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
-  const bySweeps = knowsSweeps(known);
+  const line = (weight: Weight, those: readonly ClusterHealth[], one: string, many: string) =>
+    (basis === 'hub' || those.length > 0) && clusterLine(weight, those, one, many);
+  const lines = {
+    hub: () => [
+      line('bad', unread, 'cannot be read now', 'cannot be read now'),
+      line('bad', never, 'was never read', 'were never read'),
+      line('odd', unaudited, 'is not audited yet', 'are not audited yet'),
+    ],
+    audits: () => [
+      line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
+      line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read'),
+      notDone('Not swept: requests are not judged'),
+    ],
+    sweep: () => [
+      line('bad', unlisted, 'could not be read', 'could not be read'),
+      notDone('Not audited: certificates are not known'),
+    ],
+  }[basis]();
   return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
 <ul>${[
-    ...(bySweeps
-      ? [
-          line('bad', unread, 'cannot be read', 'cannot be read now'),
-          line('bad', never, 'was never read', 'were never read'),
-        ]
-      : [
-          line(
-            'bad',
-            present.filter(({ readable }) => !readable),
-            'did not let its requests be listed',
-            'did not let their requests be listed',
-          ),
-          html`<li class="none"><i aria-hidden="true">–</i> sweeps, verdicts, objective: not known from snapshots</li>`,
-        ]),
+    ...lines,
     line('bad', lost, 'lost sight of what was seen before', 'lost sight of what was seen before'),
     line('odd', sources, 'has sources that could not be read', 'have sources that could not be read'),
-    basis === 'snapshots'
-      ? line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read')
-      : line('odd', unaudited, 'is not audited yet', 'are not audited yet'),
-    line('odd', forgetful, 'does not know all that was before', 'do not know all that was before'),
-    problemLine(problems.length, known),
+    line('odd', forgetful, 'lacks earlier data', 'lack earlier data'),
+    (basis === 'hub' || problems.length > 0) && problemLine(problems.length, known),
     line('quiet', off, 'has sources switched off', 'have sources switched off'),
-    line('quiet', gone, 'is gone from its source', 'are gone from their source'),
-  ]}</ul>
+    line('quiet', gone, 'is no longer found', 'are no longer found'),
+  ].filter((one) => one !== false)}</ul>
 ${ages(present, basis)}</section>`;
 }
 
 type Weight = 'bad' | 'odd' | 'quiet';
 
-function line(weight: Weight, clusters: readonly ClusterHealth[], one: string, many: string): Html {
+function notDone(what: string): Html {
+  return html`<li class="none"><i aria-hidden="true">–</i> ${what}</li>`;
+}
+
+function clusterLine(weight: Weight, clusters: readonly ClusterHealth[], one: string, many: string): Html {
   const count = clusters.length;
   const names = weight === 'quiet' ? [] : clusters.slice(0, NAMED);
   const more = count - names.length;
   return html`<li class="${count === 0 ? 'none' : weight}">${mark(weight, count)} <b>${number(count)}</b> ${count === 1 ? one : many}${
     names.length > 0 &&
-    html`<span class="names">${names.map(({ id, name }) => html` <a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && html` and ${number(more)} more`}</span>`
+    html`<span class="names">${names.map(({ id, name }) => html` <a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && html` and ${number(more)} more`}</span>`
   }</li>`;
 }
 
 function problemLine(count: number, { basis, unread }: Known): Html {
-  const what = basis === 'snapshots' ? 'with the snapshots' : unread.length > 0 ? 'with the state' : 'of the discovery';
+  const what = basis === 'audits' ? 'with the snapshots' : unread.length > 0 ? 'with the state' : 'of the discovery';
   return html`<li class="${count === 0 ? 'none' : 'odd'}">${mark('odd', count)} ${count > 0 ? html`<a href="#discovery"><b>${number(count)}</b> ${count === 1 ? 'problem' : 'problems'} ${what}</a>` : html`<b>0</b> problems ${what}`}</li>`;
 }
 
@@ -89,10 +81,10 @@ function mark(weight: Weight, count: number): Html {
 }
 
 /** How old the oldest of each part is. */
-function ages(present: readonly ClusterHealth[], basis: Known['basis']): Html {
+function ages(present: readonly ClusterHealth[], basis: Basis): Html {
   const swept = oldest(present.map(({ sweptAt }) => sweptAt));
   const audited = oldest(present.map(({ audit }) => audit?.auditedAt));
-  return html`<p class="ages">${basis === 'sweeps' && html`Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. `}Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.</p>`;
+  return html`<p class="ages">${basis !== 'audits' && html`Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. `}${basis !== 'sweep' && html`Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.`}</p>`;
 }
 
 function oldest(times: readonly (string | undefined)[]): string | undefined {
@@ -110,13 +102,13 @@ const SHOWN_PROBLEMS = 10;
 export function discovery(problems: FleetHealth['problems'], { basis, unread }: Known): Html | undefined {
   if (problems.length === 0) return undefined;
   const more = problems.length - SHOWN_PROBLEMS;
-  const ofState = basis === 'snapshots' || unread.length > 0;
+  const ofState = basis !== 'hub' || unread.length > 0;
   return html`<section id="discovery" aria-labelledby="discovery-title" tabindex="-1"><h2 id="discovery-title">${ofState ? 'What could not be read' : 'Problems of the discovery'}</h2>
 <p>${!ofState && 'A cluster that cannot be found is not watched. '}${counted(problems.length, 'problem')}:</p>
 <ul class="problems">${problems
     .slice(0, SHOWN_PROBLEMS)
     .map(
       ({ object, message, remedy, since }) =>
-        html`<li><b>${object.slice(0, 200)}</b> ${message.slice(0, 300)} <small>since ${timeTag(since)}</small><br>${remedy.slice(0, 300)}</li>`,
+        html`<li><b>${cut(object, 200)}</b> ${cut(message, 300)} <small>since ${timeTag(since)}</small><br>${cut(remedy, 300)}</li>`,
     )}</ul>${more > 0 && html`<p>… and ${number(more)} more</p>`}</section>`;
 }

@@ -1,15 +1,36 @@
+import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { type Html, html } from './html.ts';
+import type { Basis } from './known.ts';
 
-/** Symbol and word of each state; the colour comes from the class of the same name. */
-export const STATE_WORDS: Readonly<Record<ClusterState, { readonly symbol: string; readonly word: string }>> = {
-  critical: { symbol: '✖', word: 'critical' },
-  warning: { symbol: '!', word: 'warning' },
-  new: { symbol: '○', word: 'new' },
-  maintenance: { symbol: '◐', word: 'maintenance' },
-  well: { symbol: '✔', word: 'healthy' },
-  gone: { symbol: '–', word: 'gone' },
+const STATE_WORDS: Readonly<Record<ClusterState, string>> = {
+  critical: '✖ critical',
+  warning: '! warning',
+  noted: '! warning, no alarm',
+  new: '○ new',
+  maintenance: '◐ maintenance',
+  well: '✔ healthy',
+  gone: '– gone',
 };
+
+/** The state that is shown. Only a hub has alarms, and so tells a warning that fires one from another. */
+export function shownState(state: ClusterState, basis: Basis): ClusterState {
+  return state === 'noted' && basis !== 'hub' ? 'warning' : state;
+}
+
+/** Symbol and word of the state of a cluster; the colour comes from the class of {@link shownState}. Nothing is new to a laptop, which keeps nothing. */
+export function stateWords({ state, readable }: Pick<ClusterHealth, 'state' | 'readable'>, basis: Basis): string {
+  if (state !== 'new' || basis === 'hub') return STATE_WORDS[shownState(state, basis)];
+  return basis === 'sweep' && readable ? '○ not audited' : '○ not read';
+}
+
+/** As much of a text as there is room for, cut between two words where it has some. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = text.slice(0, most - 1);
+  const space = head.lastIndexOf(' ');
+  return `${(space > most / 2 ? head.slice(0, space) : head).replace(/[\s,;:(]+$/, '')}…`;
+}
 
 /** `1 cluster`, `1,204 clusters`. */
 export function counted(count: number, one: string, many = `${one}s`): string {

@@ -262,7 +262,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await expect(detail.getByRole('heading', { name: 'Rollout' }).innerText()).resolves.toBe('Rollout');
     const text = await detail.innerText();
     expect(text).toContain('✖ held');
-    expect(text).toContain('Runbook: docs/runbooks/rollouts.md#stuck');
+    expect(text).toContain('Runbook: certmarshal runbook stuck');
     expect(text).toContain('1 of 3 control plane machines show a new certificate, 2 replaced');
     expect(
       await detail.getByRole('table', { name: 'Machines: control plane machines' }).locator('tbody tr').count(),
@@ -271,6 +271,32 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(incidents).toEqual([]);
     await page.context().close();
   });
+
+  it.each([
+    ['audits', 6, 'Swept– not swept'],
+    ['sweep', 4, 'Audited! not audited'],
+  ] as const)(
+    'shows of a page of %s only the columns that it knows, and what was not done',
+    async (basis, columns, words) => {
+      const { registered, indexed } = wellCluster(3);
+      const known = { ...indexed, slo: undefined, audit: basis === 'sweep' ? undefined : indexed.audit };
+      const health = healthOf([
+        {
+          registered: { ...registered, foundAt: AT },
+          indexed: { ...known, sweptAt: AT, readableAt: AT, completeAt: AT, triedAt: AT },
+        },
+      ]);
+      const { page, incidents } = await openAt(await files.write(renderPage(health, { program: '0.1.0', basis })));
+      await page.locator('tbody th button').first().click();
+      expect(await page.locator('#table > thead th:visible').count()).toBe(columns);
+      expect(await page.locator('tr.detail > td').getAttribute('colspan')).toBe(String(columns));
+      expect(await page.locator('tr.detail').textContent()).toContain(words);
+      expect(await page.locator('tr.detail').textContent()).not.toMatch(/Requests in 30 days|Found by/);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(1280);
+      expect(incidents).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
     const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));

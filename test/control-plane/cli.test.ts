@@ -335,7 +335,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
       expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
       expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
-      expect(stdout).toContain('docs/runbooks/san-not-owned.md');
+      expect(stdout).toContain('certmarshal runbook san-not-owned');
       await admin.put(`${CSRS}/csr-q77zt/approval`, {
         ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
         status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
+import type { ClusterDetails } from '../../lambdas/page/cluster-details.ts';
 import { freePorts, listening } from '../support/loopback.ts';
 import { runCli } from '../unit/bin/run-cli.ts';
 import { fastClock } from './clock.ts';
@@ -36,6 +37,17 @@ const documentOf = (places: readonly Place[], contexts: readonly object[] = [], 
       ...places.map(({ name }) => ({ name: `admin@${name}`, context: { cluster: name, user: name } })),
     ],
   });
+
+/** Every command of a page, with the cluster that it is about. */
+const commandsOf = (html: string): readonly { readonly command: string; readonly id: string }[] => {
+  const { clusters } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
+  return clusters.flatMap((cluster: ClusterDetails) =>
+    [...(cluster.signals ?? []), ...(cluster.findings ?? [])]
+      .map(({ command = '' }) => command)
+      .concat(cluster.problems?.map(({ remedy }) => remedy) ?? [])
+      .map((command) => ({ command, id: cluster.id })),
+  );
+};
 
 describe('--all-contexts', () => {
   let directory: string;
@@ -102,7 +114,17 @@ describe('--all-contexts', () => {
       );
       expect(stdout).toContain('\n    the same API server: 1 context more, viewer@berlin\n');
       expect(stdout).toMatch(/\n\n\S+\.html: 12 clusters, /);
+      // Each mark that is no tick is one of the last line.
+      const marked = (mark: string) => stdout.match(new RegExp(`^${mark} `, 'gm'))?.length ?? 0;
+      const warnings = marked('!');
+      expect(stdout).toContain(
+        `: 12 clusters, 0 critical, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, 3 not read, `,
+      );
       const html = await readFile(page, 'utf8');
+      for (const { command: shown, id } of commandsOf(html))
+        expect(shown).toMatch(new RegExp(`^(?:certmarshal|kubectl) .*--context admin@${id}\\b|^certmarshal probe `));
+      // A cluster is only called healthy by what looked at all of it.
+      expect(html.match(/✔ healthy/g) ?? []).toHaveLength(command === 'audit' ? ALIVE.length - warnings : 0);
       for (const name of [...ALIVE, 'silent', 'refusing', 'exec']) expect(html).toContain(name);
       // A command that was not allowed did not run.
       expect(await readdir(directory)).not.toContain('ran');
@@ -178,6 +200,9 @@ describe('--all-contexts', () => {
       rows: [{ verdict: 'approve', outcome: 'observed', mode: 'enforce' }],
     });
     expect(requests()[0]?.status?.conditions ?? []).toEqual([]);
+    const html = await readFile(join(directory, 'observed.html'), 'utf8');
+    expect(html).toContain('1 would be approved, 0 not approved');
+    expect(html).toContain('"words":"◇ would approve"');
   });
 
   it('Ctrl-C shows what was read by now, and names what was not read', async () => {

@@ -1,6 +1,6 @@
 import { auditUnopened } from '../../../lambdas/audit/audit.ts';
-import { word } from '../../../lambdas/command.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import {
@@ -15,17 +15,21 @@ import {
 } from '../../all-contexts.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { providerOf } from '../../target.ts';
-import { checkedOutput, writeReport } from '../report/report.ts';
+import { againCommand, checkedOutput, writeReport } from '../report/report.ts';
 import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
 import { type AuditIo, type AuditOnceOptions, auditOnce, readBefore, snapshotsOf, writeAfter } from './once.ts';
+import { auditRepeat, typedCommands } from './repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { storyLine } from './view.ts';
 
 interface Options extends AuditTargetOptions, AllContextsOptions, AuditOnceOptions {
   readonly output: string;
   readonly verbose?: boolean;
+  readonly policy?: string;
+  /** How the user starts this program. */
+  readonly program: string;
 }
 
 /**
@@ -46,10 +50,14 @@ export async function auditAllContexts(
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
   const audited = new Map<string, Audited>();
+  const problems = new Map<string, Problem>();
   const work = (cluster: FleetContext) =>
-    auditContext(cluster, options, fleet, signal, io, (snapshot) => audited.set(cluster.id, auditedOf(snapshot)));
+    auditContext(cluster, options, fleet, signal, io, (snapshot, problem) => {
+      audited.set(cluster.id, auditedOf(snapshot));
+      if (problem !== undefined) problems.set(cluster.id, problem);
+    });
   const worst = await eachCluster(clusters, work, output, signal, io);
-  return Math.max(worst, await pageOf(audited, { ...options, report }, fleet, io));
+  return Math.max(worst, await pageOf(audited, { ...options, report, clusters, problems }, fleet, io));
 }
 
 // oxlint-disable-next-line max-params -- internal
@@ -59,12 +67,18 @@ async function auditContext(
   fleet: Fleet,
   signal: AbortSignal,
   io: AuditIo,
-  onSnapshot: (snapshot: Snapshot) => void,
+  onSnapshot: (snapshot: Snapshot, problem?: Problem) => void,
 ): Promise<ContextResult> {
   const { id, context } = cluster;
   const { thresholds } = fleet.audit;
   const skip = async (problem: string): Promise<ContextResult> => {
-    onSnapshot(await auditSkipped(cluster, problem, options, fleet, io));
+    const why = {
+      kind: 'kubeconfig',
+      object: id,
+      message: problem,
+      remedy: `certmarshal doctor${auditRepeat({ ...options, context }).repeat}`,
+    };
+    onSnapshot(await auditSkipped(cluster, why, options, fleet, io), why);
     return skipped(cluster, problem);
   };
   return withContext(
@@ -83,19 +97,13 @@ async function auditContext(
 
 /** The cluster is on the page too, with what was known of it before. */
 async function auditSkipped(
-  { id, server = '', context }: FleetContext,
-  message: string,
+  { id, server = '' }: FleetContext,
+  problem: Problem,
   options: Options,
   { audit: { thresholds } }: Fleet,
   { clock, stderr }: AuditIo,
 ): Promise<Snapshot> {
   const provider = providerOf(undefined, URL.canParse(server) ? server : 'https://unknown.invalid');
-  const problem = {
-    kind: 'kubeconfig',
-    object: id,
-    message,
-    remedy: `certmarshal doctor --context ${word(context, 'CONTEXT')}`,
-  };
   const snapshots = snapshotsOf(options);
   const { stored, readable } = await readBefore(snapshots, id, stderr, new AbortController().signal);
   const before = stored?.snapshot;
@@ -115,10 +123,15 @@ async function auditSkipped(
 /** @returns the exit status */
 async function pageOf(
   audited: ReadonlyMap<string, Audited>,
-  { report, output, snapshots }: Options & { readonly report: string },
+  options: Options & {
+    readonly report: string;
+    readonly clusters: readonly FleetContext[];
+    readonly problems: ReadonlyMap<string, Problem>;
+  },
   { monitoring }: Fleet,
   io: AuditIo,
 ): Promise<number> {
+  const { report, output, snapshots, clusters, problems, program } = options;
   const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
   // Interrupted before the first cluster was read.
   if (all.size === 0) {
@@ -128,6 +141,12 @@ async function pageOf(
   // Standard output is for the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');
-  const given = { output: report, version: packageJson.version, basis: 'snapshots' } as const;
-  return writeReport(stateOfAudits(all, io.clock()), given, monitoring, shown);
+  const given = {
+    output: report,
+    version: packageJson.version,
+    basis: 'audits',
+    typed: typedCommands(clusters, options),
+    again: snapshots === undefined ? undefined : againCommand(options, program),
+  } as const;
+  return writeReport(stateOfAudits(all, io.clock(), problems), given, monitoring, shown);
 }

@@ -12,6 +12,7 @@ import { loadFleet } from '../../fleet.ts';
 import { PROCESS, print, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
+import type { Places } from '../../terminal/phrases.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { auditCsv } from './csv.ts';
 import { viewOf } from './groups.ts';
@@ -22,11 +23,9 @@ import { type AuditRepeat, auditRepeat } from './repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { auditLines } from './view.ts';
 
-export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions {
+export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions, Places {
   readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
   readonly verbose?: boolean;
-  /** How the user starts this program, for the commands it recommends. */
-  readonly program: string;
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
@@ -81,11 +80,13 @@ Exit status:
         if (options.allContexts === true) {
           // The page is only loaded by those who ask for it.
           const { auditAllContexts } = await import('./all-contexts.ts');
-          return auditAllContexts(options, fleet, interruption('what was read by now is shown'), PROCESS);
+          const given = { ...options, program: name };
+          return auditAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
         }
         requireOneCluster(options);
         const target = await openAuditTarget(options, fleet);
-        const given = { ...options, program: name, ...auditRepeat(options) };
+        const { runbooks } = fleet.monitoring;
+        const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
         const signal = interruption('what was read by now is shown');
         return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
       }),

@@ -1,4 +1,6 @@
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import type { Typed } from '../../../lambdas/page/cluster-details.ts';
+import type { FleetContext } from '../../all-contexts.ts';
 import { repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
@@ -6,7 +8,7 @@ import type { AuditTargetOptions } from './target.ts';
 export interface AuditRepeat {
   /** Of this program, which cluster. */
   readonly repeat: string;
-  /** Of `certmarshal explain --node`. */
+  /** Of `certmarshal explain` and `sweep`. */
   readonly repeatExplain: string;
   /** Of `certmarshal audit`, all of them. */
   readonly repeatAudit: string;
@@ -14,10 +16,14 @@ export interface AuditRepeat {
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
 
-export function auditRepeat(
-  options: AuditTargetOptions & { readonly policy?: string; readonly snapshots?: string },
-): AuditRepeat {
-  const { policy, ...target } = options;
+interface Given extends AuditTargetOptions {
+  readonly policy?: string | undefined;
+  readonly snapshots?: string | undefined;
+}
+
+export function auditRepeat(options: Given): AuditRepeat {
+  // Only a judgement of requests takes service CIDRs.
+  const { policy, serviceCidr, ...target } = options;
   const repeat = repeatOptions(target);
   const { kubeconfig, context, managementKubeconfig } = options;
   const workload = repeatedFlags([
@@ -27,7 +33,11 @@ export function auditRepeat(
   const ports = (options.port ?? []).map((port) => ['--port', port] as const);
   return {
     repeat,
-    repeatExplain: `${repeat}${repeatedFlags([['--policy', policy], ...ports])}`,
+    repeatExplain: `${repeat}${repeatedFlags([
+      ['--policy', policy],
+      ...(serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
+      ...ports,
+    ])}`,
     repeatAudit: `${repeat}${repeatedFlags([
       ['--policy', policy],
       ['--no-handshakes', options.handshakes === false],
@@ -48,17 +58,32 @@ export function auditRepeat(
 /** Kinds that are in the management cluster. */
 const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
 
+/** One of ours, by the options that stand for a cluster: {@link clusterCommand}, and `doctor` of a fleet. */
+const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfig KUBECONFIG|fleet fleet\.yaml) /;
+
+/** Commands of a page that is made of the contexts of a kubeconfig. @param options as they were given */
+export function typedCommands(
+  clusters: readonly FleetContext[],
+  { program, ...options }: Given & { readonly program: string },
+): Typed {
+  const repeats = new Map(clusters.map(({ id, context }) => [id, auditRepeat({ ...options, context })]));
+  return (command, { id, what }) => {
+    const given = repeats.get(id);
+    return given === undefined ? command : asTyped({ command, what }, program, given);
+  };
+}
+
 /** A command as the user has to type it: for this program, and for the cluster that was audited. */
 export function asTyped(
   { command, what }: Pick<ExpiryFinding, 'command' | 'what'>,
   program: string,
   given: AuditRepeat,
 ) {
-  if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
-  if (command.startsWith('certmarshal rollout plan --kubeconfig KUBECONFIG '))
-    return `${program} rollout plan${given.repeat}`;
-  const explained = /^certmarshal (?<verb>explain --node \S+) --kubeconfig KUBECONFIG /.exec(command)?.groups?.['verb'];
-  if (explained !== undefined) return `${program} ${explained}${given.repeatExplain}`;
+  const { verb, what: words } = ABOUT_A_CLUSTER.exec(command)?.groups ?? {};
+  if (verb !== undefined) {
+    const { repeat, repeatAudit, repeatExplain } = given;
+    return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'sweep' ? repeatExplain : repeat}`;
+  }
   if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
   // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.

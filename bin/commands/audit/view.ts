@@ -3,12 +3,12 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
-import { counted, firstOf } from '../../../lambdas/words.ts';
+import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, type Paint, strong, warn } from '../../terminal/paint.ts';
-import { MARKS, nextLine, PROVIDER_NAMES, serverLine } from '../../terminal/phrases.ts';
+import { MARKS, nextLine, type Places, PROVIDER_NAMES, runbookPlace, serverLine } from '../../terminal/phrases.ts';
 import { day, joined, span, took } from '../../terminal/words.ts';
 import { visibleWidth } from '../../terminal/wrap.ts';
 import { type AuditView, severityCounts } from './groups.ts';
@@ -24,11 +24,9 @@ const NARROW = 110;
 /** An audit takes less; what is older was found by one before. */
 const NEW_MS = 60_000;
 
-export interface AuditRendering extends AuditRepeat {
+export interface AuditRendering extends AuditRepeat, Places {
   /** One line for each finding, not for each group. */
   readonly verbose: boolean;
-  /** How the user starts this program, for the commands it recommends. */
-  readonly program: string;
   readonly server?: NamedServer | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -220,7 +218,8 @@ function alike(findings: readonly ExpiryFinding[]): readonly (readonly ExpiryFin
 function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
   const [first] = kind;
   if (first === undefined) return [];
-  const { severity, code, message, since, runbook } = first;
+  const { severity, code, message, since } = first;
+  const { now, program } = rendering;
   const [symbol, paint] = MARKS[severity];
   const many = kind.length > 1;
   const objects = firstOf(
@@ -231,9 +230,9 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
   return [
     hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
     hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),
-    hang('      ', faint(`${sinceWhen(since, rendering.now)} · ${runbook}`)),
+    hang('      ', faint(`${sinceWhen(since, now)} · ${runbookPlace(kebab(code), rendering)}`)),
     // A command is pasted: it is one line, however long.
-    `      → ${asTyped(first, rendering.program, rendering)}`,
+    `      → ${asTyped(first, program, rendering)}`,
   ];
 }
 

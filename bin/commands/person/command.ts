@@ -110,7 +110,7 @@ export async function personCommand(
   const show = (following: Lines): void => {
     if (output === 'table')
       print(io, [
-        explanationLines({ ...look, allNames: true, cluster: cluster.name, server }, asked.csr, startedAt),
+        explanationLines({ ...look, allNames: true, cluster: cluster.name, server }, asked.csr, settings, startedAt),
         following,
       ]);
   };

@@ -99,7 +99,7 @@ export async function recoveryOpenCommand(
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
   if (reach === 'unreached')
     stderr.write(
-      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of docs/runbooks/recovery.md; then again: ${options.repeat}\n`,
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of certmarshal runbook recovery; then again: ${options.repeat}\n`,
     );
   else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;

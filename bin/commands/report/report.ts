@@ -2,7 +2,8 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { tryFile } from '../../../lambdas/audit/make-directory.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
-import { renderPage } from '../../../lambdas/page/page.ts';
+import type { Basis } from '../../../lambdas/page/known.ts';
+import { type PageOptions as Page, renderPage } from '../../../lambdas/page/page.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { counted } from '../../../lambdas/words.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -13,6 +14,7 @@ import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
+import { repeatedFlags } from '../../target.ts';
 import { joined } from '../../terminal/words.ts';
 import { replaceTextFile } from '../../text-file.ts';
 import {
@@ -32,13 +34,13 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface PageOptions {
+export interface PageOptions extends Pick<Page, 'typed' | 'again'> {
   /** A file, `-` for the page on standard output, or `json` for the data it is made of. */
   readonly output: string;
   /** Version of certmarshal. */
   readonly version: string;
-  /** What it is made of. @default the state of a hub, or sweeps */
-  readonly basis?: 'snapshots' | undefined;
+  /** What it is made of. @default hub */
+  readonly basis?: Basis;
 }
 
 export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
@@ -70,13 +72,27 @@ Examples:
 ${EXIT_HELP}`,
     )
     .action(
-      run(async ({ policy, ...options }: ReportSource & { readonly output: string; readonly policy?: string }) => {
-        const { monitoring } = await loadFleet(policy);
-        const given = { ...options, version: packageJson.version };
+      run(async (options: ReportSource & { readonly output: string; readonly policy?: string }) => {
+        const { monitoring } = await loadFleet(options.policy);
+        const given = { ...options, version: packageJson.version, again: againCommand(options, name) };
         return reportCommand(given, monitoring, interruption('nothing is written'), PROCESS);
       }),
     );
 };
+
+/** The command that prints all that a page is made of. @param program how the user starts this program */
+export function againCommand(
+  { bucket, state, snapshots, policy }: ReportSource & { readonly policy?: string | undefined },
+  program: string,
+): string {
+  const source = repeatedFlags([
+    ['--bucket', bucket],
+    ['--state', state],
+    ['--snapshots', snapshots],
+    ['--policy', policy],
+  ]);
+  return `${program} report${source} --output json`;
+}
 
 /**
  * Makes the report page of a fleet. Its first line tells the story of the page.
@@ -97,7 +113,7 @@ export async function reportCommand(
     io.stderr.write(`${state}\n`);
     return EXIT.incomplete;
   }
-  const basis = options.snapshots === undefined ? undefined : 'snapshots';
+  const basis = options.snapshots === undefined ? 'hub' : 'audits';
   return writeReport(state, { ...options, basis }, monitoring, io);
 }
 
@@ -108,7 +124,7 @@ export async function reportCommand(
  */
 export async function writeReport(
   state: FleetState,
-  { output, version, basis }: PageOptions,
+  { output, version, basis = 'hub', typed, again }: PageOptions,
   monitoring: Monitoring,
   io: Io,
 ): Promise<number> {
@@ -117,22 +133,24 @@ export async function writeReport(
   const unread = state.unread ?? [];
   // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
   const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
-  const told = (): number => {
+  const failed = (): number => {
     for (const { object, message, remedy } of problems) stderr.write(`${object}: ${message}. ${remedy}\n`);
     return problems.length > 0 ? EXIT.incomplete : EXIT.done;
   };
   if (output === 'json') {
     printJson(io, health);
-    return told();
+    return failed();
   }
-  const page = renderPage(health, { program: version, unread, basis });
+  const { runbooks } = monitoring;
+  const page = renderPage(health, { program: version, unread, basis, typed, again, runbooks });
+  const told = (name: string) => `${story(name, health, basis, page)}\n`;
   if (output === '-') {
     stdout.write(page);
-    stderr.write(`${story('report', health, page)}\n`);
-    return told();
+    stderr.write(told('report'));
+    return failed();
   }
   if (unread.length > 0 && (await checkedOutput(output)) === 'a report') {
-    told();
+    failed();
     stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
   }
@@ -144,15 +162,15 @@ export async function writeReport(
     );
     return EXIT.incomplete;
   }
-  stdout.write(`${story(printable(output), health, page)}\n`);
-  return told();
+  stdout.write(told(printable(output)));
+  return failed();
 }
 
 /** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
 const BY_HAND_EVERY = 12 * 60;
 
-function healthOf(state: FleetState, basis: PageOptions['basis'], monitoring: Monitoring, now: number): FleetHealth {
-  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, basis === undefined ? 0 : BY_HAND_EVERY);
+function healthOf(state: FleetState, basis: Basis, monitoring: Monitoring, now: number): FleetHealth {
+  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, basis === 'audits' ? BY_HAND_EVERY : 0);
   const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
   return { ...health, problems: [...state.problems, ...health.problems] };
 }
@@ -230,12 +248,14 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
 }
 
 /** `report.html: 214 clusters, 2 critical, 3 warnings, 180 kB`. */
-function story(name: string, { clusters, counts }: FleetHealth, page: string): string {
+function story(name: string, { clusters, counts }: FleetHealth, basis: Basis, page: string): string {
+  // A sweep never tells of certificates: that is no news of a cluster.
+  const unknown = basis === 'sweep' ? clusters.filter(({ readable }) => !readable).length : counts.new;
   return joined([
     `${name}: ${counted(clusters.length - counts.gone, 'cluster')}`,
     `${counts.critical} critical`,
-    counted(counts.warning, 'warning'),
-    counts.new > 0 && `${counts.new} new`,
+    counted(counts.warning + counts.noted, 'warning'),
+    unknown > 0 && `${unknown} ${basis === 'hub' ? 'new' : 'not read'}`,
     counts.maintenance > 0 && `${counts.maintenance} in maintenance`,
     counts.gone > 0 && `${counts.gone} gone`,
     `${Math.ceil(Buffer.byteLength(page) / 1000)} kB`,

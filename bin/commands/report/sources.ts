@@ -9,6 +9,7 @@ import {
   type IndexedCluster,
   parseFleetIndex,
 } from '../../../lambdas/contracts/fleet-index.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
@@ -148,8 +149,12 @@ export async function auditedBefore(directory: string, now: number): Promise<Rea
   return audited;
 }
 
-/** Pure. @param now milliseconds since the epoch */
-export function stateOfAudits(audited: ReadonlyMap<string, Audited>, now: number): FleetState {
+/** Pure. @param now milliseconds since the epoch @param skipped why clusters were not audited now, by id */
+export function stateOfAudits(
+  audited: ReadonlyMap<string, Audited>,
+  now: number,
+  skipped: ReadonlyMap<string, Problem> = new Map(),
+): FleetState {
   const at = new Date(now).toISOString();
   const source = 'snapshots';
   const damaged: RegisteredCluster[] = [];
@@ -169,7 +174,10 @@ export function stateOfAudits(audited: ReadonlyMap<string, Audited>, now: number
     // By now no one was to sweep it.
     else indexed.push({ ...one, triedAt: at });
   // Of one id the last counts.
-  const registered = [...damaged, ...indexed.map((cluster) => registeredOf(cluster, source, at))];
+  const registered = [
+    ...damaged,
+    ...indexed.map((cluster) => registeredOf(cluster, source, at, skipped.get(cluster.id))),
+  ];
   return {
     registry: {
       version: 1,
@@ -197,6 +205,7 @@ function registeredOf(
   { id, name, provider, readable, readableAt }: IndexedCluster,
   source: string,
   now: string,
+  skipped: Problem | undefined,
 ): RegisteredCluster {
   // What was before a cluster was found says nothing of it.
   const entry = { id, source, foundAt: readableAt ?? now, seenAt: now };
@@ -204,10 +213,11 @@ function registeredOf(
     return {
       ...entry,
       problem: {
-        kind: 'passing',
         object: id,
         message: 'its audit could not list its requests',
         remedy: 'certmarshal audit tells why.',
+        ...skipped,
+        kind: 'passing',
       },
     };
   return {

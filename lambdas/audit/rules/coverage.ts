@@ -11,6 +11,9 @@ import type { Draft } from './draft.ts';
 /** Missing machines are reported for a day; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;
 
+/** Classes and sources in a sentence; a summary has room for 300 characters of it. */
+const NAMED = 6;
+
 /** Roles with few machines, none of which disappears without a reason. */
 const COUNTED_ROLES: readonly MemberRole[] = ['control-plane', 'etcd'];
 
@@ -190,8 +193,10 @@ function notVisible({ provider, observations, certificates }: Coverage): readonl
   const reasons = [...new Set(off.map(({ source, why }) => `${source} (${why})`))].toSorted(compare);
   const places = [...classes, ...reasons.map((reason) => `source ${reason}`)];
   const parts = [
-    ...(classes.length === 0 ? [] : [`these certificates were not seen: ${firstOf(classes, 30)}`]),
-    ...(reasons.length === 0 ? [] : [`these sources are off: ${firstOf(reasons, 20)}`]),
+    ...(classes.length === 0 ? [] : [`these certificates were not seen: ${firstOf(classes, NAMED)}`]),
+    ...(off.length === 0
+      ? []
+      : [`these sources are off: ${firstOf([...new Set(off.map(({ source }) => source))].toSorted(compare), NAMED)}`]),
   ];
   if (parts.length === 0) return [];
   return [{ code: 'NotVisible', severity: 'info', object: 'what cannot be seen', places, message: parts.join('; ') }];

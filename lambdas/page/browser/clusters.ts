@@ -58,7 +58,7 @@ function toggle(cluster: Cluster, open: boolean): void {
   if (open && cluster.detail === undefined) {
     const cell = make(
       'td',
-      { colspan: String(row.cells.length) },
+      { colspan: String([...row.cells].filter((shown) => !shown.hidden).length) },
       ...detailsOf(details, id, cluster.state === 'critical'),
     );
     cluster.detail = make('tr', { class: 'detail' }, cell);
@@ -85,7 +85,8 @@ function createFilter(table: HTMLTableElement, clusters: readonly Cluster[], cha
   for (const state of CLUSTER_STATES) {
     const those = clusters.filter((cluster) => cluster.state === state);
     if (those.length === 0) continue;
-    const label = `${those[0]?.row.cells[1]?.textContent} ${those.length}`;
+    const words = new Set(those.map(({ row }) => row.cells[1]?.textContent));
+    const label = `${[...words].join(', ')} ${those.length}`;
     const chip = make('button', { type: 'button', 'aria-pressed': 'false' }, label);
     chips.set(state, chip);
     onClick(chip, () => {
@@ -297,7 +298,8 @@ function printDetails(clusters: readonly Cluster[]): void {
   let printed: readonly Cluster[] = [];
   addEventListener('beforeprint', () => {
     printed = clusters.filter(
-      ({ open, details, state }) => !open && details && (state === 'critical' || state === 'warning'),
+      ({ open, details, state }) =>
+        !open && details && (state === 'critical' || state === 'warning' || state === 'noted'),
     );
     for (const cluster of printed) {
       toggle(cluster, true);

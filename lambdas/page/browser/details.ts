@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../time.ts';
 import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { type Child, make } from './dom.ts';
-import { bar, type Fact, factList, heading, labelledTable, list, soft } from './parts.ts';
+import { bar, type Fact, factList, heading, labelledTable, list, runbookLine, soft } from './parts.ts';
 import { provenPart } from './proven.ts';
 import { rolloutPart } from './rollout.ts';
 import { localDate, when } from './times.ts';
@@ -18,8 +18,8 @@ export function detailsOf(
 ): readonly Child[] {
   if (details === null || details === undefined)
     return [
-      soft('There was no room in this page for the details of this cluster. '),
-      make('p', {}, make('code', {}, 'certmarshal report --output json'), ' has them.'),
+      soft('There was no room in this page for the details of this cluster.'),
+      ...(data.again === undefined ? [] : [make('p', {}, make('code', {}, data.again), ' has them.')]),
     ];
   const { signals, rollout, ends, issued, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } =
     details;
@@ -30,18 +30,20 @@ export function detailsOf(
         { class: isCritical ? 'critical' : 'warning' },
         make('b', {}, story),
         make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...dueAt(due)),
-        make('code', {}, command),
+        command !== undefined && make('code', {}, command),
       ),
     ),
     ...(rollout === undefined ? [] : rolloutPart(rollout)),
     ...(ends === undefined ? [] : [heading('Certificates, by class'), certificates(ends, details)]),
     ...(issued === undefined ? [] : provenPart(issued)),
     ...list('Findings of the audit', findings, finding, moreFindings),
-    findings === undefined && moreFindings !== undefined && soft(`${moreFindings} findings are not shown here`),
+    findings === undefined &&
+      moreFindings !== undefined &&
+      soft(`${moreFindings} ${moreFindings === 1 ? 'finding is' : 'findings are'} not shown here`),
     ...(verdicts === undefined ? [] : [heading('Requests and verdicts'), verdictTable(verdicts)]),
     verdicts !== undefined && moreVerdicts !== undefined && soft(`… and ${moreVerdicts} more in the journal`),
     ...list(
-      'Problems of the sweeps',
+      data.basis === 'hub' ? 'Problems of the sweeps' : 'What could not be read',
       problems,
       ({ object, message, remedy, since }) =>
         make(
@@ -56,7 +58,8 @@ export function detailsOf(
     ),
     heading('What is seen of it'),
     factList(factsOf(details, id)),
-    details.cut && soft('Shortened, for want of room; certmarshal report --output json has all of it.'),
+    details.cut &&
+      soft(`Shortened, for want of room${data.again === undefined ? '' : `; ${data.again} has all of it`}.`),
   ];
 }
 
@@ -82,8 +85,8 @@ function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
       ...(seen ? [' · last seen ', when(seen)] : []),
       renewal && ` · renewal: ${renewal}`,
     ),
-    make('code', {}, command),
-    soft(`Runbook: ${runbook}`, 'div'),
+    command !== undefined && make('code', {}, command),
+    runbookLine(runbook, `${runbook}.md`),
   );
 }
 
@@ -121,26 +124,24 @@ function certificates(ends: NonNullable<ClusterDetails['ends']>, { provider }: C
   return labelledTable(
     'Certificates by class',
     'classes',
-    ['Class', 'Life used', 'First end', 'Renewed by', 'Where'],
+    ['Class', 'Life used', 'Expires first', 'Renewed by', 'Where'],
     rows,
   );
 }
 
 function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLElement {
-  const rows = verdicts.map(({ at, csr, node, verdict, reason, message, hostile }) => {
-    const isApproval = verdict === 'approve';
-    const [tone, symbol] = hostile ? ['critical', '✖'] : isApproval ? ['well', '✔'] : ['warning', '◌'];
-    return make(
+  const rows = verdicts.map(({ at, csr, node, tone, words, reason, message, hostile }) =>
+    make(
       'tr',
       {},
-      make('td', { class: tone }, `${symbol} ${verdict}${hostile ? ', hostile' : ''}`),
+      make('td', { class: tone }, words),
       make('th', { scope: 'row' }, node),
-      make('td', {}, reason),
+      make('td', {}, hostile ? `${reason} (provably hostile)` : reason),
       make('td', {}, message),
       make('td', { class: 'soft' }, csr),
       make('td', {}, when(at)),
-    );
-  });
+    ),
+  );
   return labelledTable(
     'Requests and verdicts',
     undefined,
@@ -159,19 +160,23 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
       : readableAt === 'never'
         ? ['Requests', '✖ could never be listed']
         : ['Requests', '✖ cannot be listed; the last time ', when(readableAt, 'both')],
-    ['Audited', auditedAt === undefined ? '! never: nothing is known of its certificates' : when(auditedAt, 'both')],
+    [
+      'Audited',
+      auditedAt === undefined ? '! not audited: nothing is known of its certificates' : when(auditedAt, 'both'),
+    ],
+    data.basis === 'audits' && ['Swept', '– not swept: its requests were not judged'],
     unread && ['Not read', `! ${sourceNames(unread)}`],
     read && ['Read', sourceNames(read)],
     off && ['Switched off', sourceNames(off)],
     auditedAt !== undefined &&
       issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
-    partial && ['Before', '! The audit does not know what was seen before'],
+    partial && ['Earlier data', '! The audit lacks what was seen earlier'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     ...sloFacts(details.slo),
     details.day && ['Requests of a day', dayFact(details.day)],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
-    ['Found by', details.source],
+    data.basis === 'hub' && ['Found by', details.source],
     ['Id', `${id} `, make('a', { href: `#cluster=${encodeURIComponent(id)}` }, 'link to this cluster')],
   ];
 }
@@ -190,7 +195,7 @@ function dayFact([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, p
 }
 
 function sloFacts(slo: ClusterDetails['slo']): readonly Fact[] {
-  if (slo === undefined) return [['Requests in 30 days', 'none that counts']];
+  if (slo === undefined) return data.basis === 'hub' ? [['Requests in 30 days', 'none']] : [];
   const [us, others, missed, refused, unprovable, objective, left] = slo;
   const kept = us + others;
   const counted = kept + missed;

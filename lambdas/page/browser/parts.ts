@@ -1,3 +1,4 @@
+import { data } from './data.ts';
 import { type Child, draw, make } from './dom.ts';
 
 export function heading(text: string): HTMLElement {
@@ -6,6 +7,13 @@ export function heading(text: string): HTMLElement {
 
 export function soft(text: string, name: 'p' | 'div' = 'p'): HTMLElement {
   return make(name, { class: 'soft' }, text);
+}
+
+/** Where a person reads a runbook. @param page its file, below `docs/runbooks` */
+export function runbookLine(name: string, page: string): HTMLElement {
+  const { runbooks } = data;
+  const command = make('code', {}, `certmarshal runbook ${name}`);
+  return make('div', { class: 'soft' }, 'Runbook: ', command, runbooks !== undefined && ` ${runbooks}/${page}`);
 }
 
 /** A heading and a list, where there is anything to list. */

@@ -1,6 +1,6 @@
 import type { RolloutDetails } from '../rollout-details.ts';
 import { type Child, make } from './dom.ts';
-import { bar, factList, heading, labelledTable, soft } from './parts.ts';
+import { bar, factList, heading, labelledTable, runbookLine, soft } from './parts.ts';
 import { localDate, when } from './times.ts';
 
 const STATES: Readonly<Record<RolloutDetails['state'], string>> = {
@@ -42,7 +42,7 @@ export function rolloutPart(rollout: RolloutDetails): readonly Child[] {
   const tone = TONES[state];
   const facts = factList([
     since !== undefined && ['So since', when(since, 'both')],
-    end !== undefined && ['First end', when(end, 'both')],
+    end !== undefined && ['Expires first', when(end, 'both')],
     span && ['May begin', 'from ', when(span[0], 'both'), ' until ', when(span[1], 'both')],
     window !== undefined && ['Next window', when(window, 'both')],
     began && ['Began', when(began[0], 'both'), began[1] === 'person' ? ', by a person' : ', by the schedule'],
@@ -75,7 +75,7 @@ function checkItem({ id, text, remedy, passing }: Check, tone: string | undefine
     make('b', {}, id),
     ` ${text}`,
     remedy && make('div', {}, remedy),
-    soft(`Runbook: docs/runbooks/rollouts.md#${id}`, 'div'),
+    runbookLine(id, `rollouts.md#${id}`),
   );
 }
 

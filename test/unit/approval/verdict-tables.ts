@@ -31,7 +31,7 @@ function rulesOf(reason: string): string {
   return failures.some(({ hostile }) => hostile) ? `: ${rules}, can be hostile` : `: ${rules}`;
 }
 
-/** A page of this directory is linked, a sentence stands as it is. */
+/** A runbook is linked, a sentence stands as it is. */
 function link(next: string): string {
-  return next.replace(/^docs\/(\S+)$/, '[$1]($1)');
+  return next.replace(/^certmarshal runbook (\S+)$/, '[runbooks/$1.md](runbooks/$1.md)');
 }

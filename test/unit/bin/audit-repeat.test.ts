@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asTyped, auditRepeat } from '../../../bin/commands/audit/repeat.ts';
+import { asTyped, auditRepeat, typedCommands } from '../../../bin/commands/audit/repeat.ts';
 
 const GIVEN = auditRepeat({
   kubeconfig: 'berlin prod.yaml',
@@ -56,6 +56,35 @@ describe('a command as the user has to type it', () => {
     const command = 'kubectl -n shop get secret tls -o yaml';
     expect(asTyped({ command, what: 'etcd-ca' }, 'certmarshal', GIVEN)).toContain('--kubeconfig management.yaml');
     expect(asTyped({ command, what: 'tls-secret' }, 'certmarshal', GIVEN)).toContain("--kubeconfig 'berlin prod.yaml'");
+  });
+
+  it('names the context of each cluster on a page of contexts, quoted', () => {
+    const contexts = ['admin@oslo', "it's $(oslo)"].map((context, index) => ({
+      id: `oslo-${index}`,
+      context,
+      server: undefined,
+      also: [],
+    }));
+    const typed = typedCommands(contexts, {
+      program: 'npx certmarshal',
+      kubeconfig: 'forty.yaml',
+      policy: 'fleet.yaml',
+      serviceCidr: ['10.96.0.0/12'],
+    });
+    const [first, second] = [{ id: 'oslo-0' }, { id: 'oslo-1' }];
+    expect(typed('certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster oslo', first)).toBe(
+      'npx certmarshal explain csr-q77zt --kubeconfig forty.yaml --context admin@oslo --policy fleet.yaml --service-cidr 10.96.0.0/12',
+    );
+    expect(typed('certmarshal doctor --fleet fleet.yaml --cluster oslo', first)).toBe(
+      'npx certmarshal doctor --kubeconfig forty.yaml --context admin@oslo',
+    );
+    expect(typed('certmarshal audit --kubeconfig KUBECONFIG --cluster oslo --namespace x', second)).toBe(
+      String.raw`npx certmarshal audit --kubeconfig forty.yaml --context 'it'\''s $(oslo)' --policy fleet.yaml`,
+    );
+    expect(typed('kubectl get nodes -o wide', second)).toBe(
+      String.raw`kubectl --kubeconfig forty.yaml --context 'it'\''s $(oslo)' get nodes -o wide`,
+    );
+    expect(typed('kubectl get nodes', { id: 'of an earlier audit' })).toBe('kubectl get nodes');
   });
 
   it('leaves kubectl alone where nothing was said', () => {

@@ -264,7 +264,9 @@ describe('certmarshal recovery open', () => {
         expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
         expect(stdout).toContain('list requests: the connection was refused');
         expect(stdout).not.toContain('it did not ask');
-        expect(stderr).toContain('steps 2 and 3 of docs/runbooks/recovery.md; then again: certmarshal recovery open');
+        expect(stderr).toContain(
+          'steps 2 and 3 of certmarshal runbook recovery; then again: certmarshal recovery open',
+        );
       },
     );
 

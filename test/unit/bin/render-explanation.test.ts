@@ -29,7 +29,10 @@ function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
 }
 
 const render = (explanation: Explanation = explain(), width?: number) =>
-  draw(explanationLines(explanation, 'csr-8', NOW), { width, colours: width !== undefined });
+  draw(explanationLines(explanation, 'csr-8', { program: 'certmarshal' }, NOW), {
+    width,
+    colours: width !== undefined,
+  });
 
 describe('the explanation of a request', () => {
   it('names the node once', () => {

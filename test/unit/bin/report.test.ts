@@ -254,7 +254,7 @@ describe('certmarshal report', () => {
       expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
       expect(JSON.parse(stdout).clusters[0]).toMatchObject({ state, readable: true, readableAt: at(minutes) });
       expect(await run({ snapshots: directory })).toBe(0);
-      expect(await readFile(file(), 'utf8')).toContain('not known from snapshots');
+      expect(await readFile(file(), 'utf8')).toContain('Not swept: requests are not judged');
     });
 
     it.each(['a-copy', 'berlin_copy'])('tells of the newer one where %s is of the same cluster', async (name) => {

@@ -98,7 +98,7 @@ describe('the signals of a cluster', () => {
     expect(health.clusters).toMatchObject([{ id: 'paris', name: 'paris', state: 'well', signals: [], readable: true }]);
     expect(Object.values(health.totals).every((total) => total === 0)).toBe(true);
     expect(Object.keys(health.totals)).toEqual(SIGNAL_IDS);
-    expect(health.counts).toEqual({ critical: 0, warning: 0, new: 0, maintenance: 0, well: 1, gone: 0 });
+    expect(health.counts).toEqual({ critical: 0, warning: 0, noted: 0, new: 0, maintenance: 0, well: 1, gone: 0 });
   });
 
   it.each<
@@ -800,8 +800,8 @@ describe('fleetHealth', () => {
   });
 
   it.each([
-    ['off', { CertificateWarning: { threshold: 1, severity: 'off' } }, 'well'],
-    ['above what there is', { CertificateWarning: { threshold: 2, severity: 'critical' } }, 'well'],
+    ['off', { CertificateWarning: { threshold: 1, severity: 'off' } }, 'noted'],
+    ['above what there is', { CertificateWarning: { threshold: 2, severity: 'critical' } }, 'noted'],
     ['more severe', { CertificateWarning: { threshold: 1, severity: 'critical' } }, 'critical'],
   ] as const)('judges by the alarms of fleet.yaml: %s', (_what, alarms, state) => {
     expect(clusterOf({ indexed: { audit: auditSummary() }, monitoring: { alarms } }).state).toBe(state);

@@ -64,6 +64,7 @@ export function fleet(...clusters: readonly ClusterHealth[]): FleetHealth {
     counts: {
       critical: count('critical'),
       warning: count('warning'),
+      noted: count('noted'),
       new: count('new'),
       maintenance: count('maintenance'),
       well: count('well'),

@@ -362,7 +362,7 @@ export function unreadableCluster(seed: number): Known {
           kind: 'tls',
           object: 'GET /apis/certificates.k8s.io/v1/certificatesigningrequests of 10.0.7.2:6443',
           message: 'the certificate of the server has ended',
-          remedy: 'Renew the certificate of the API server: docs/runbooks/certificate-expired.md.',
+          remedy: 'Renew the certificate of the API server: certmarshal runbook certificate-expired.',
           since: ago(1_560),
         },
       ],

@@ -8,12 +8,14 @@ import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
+import { cut } from '../../../lambdas/page/words.ts';
 import { HOUR_MS } from '../../../lambdas/time.ts';
 import {
   AT,
   ago,
   clustersOf,
   criticalCluster,
+  findingOf,
   fleetOf,
   HELD,
   healthOf,
@@ -103,7 +105,7 @@ describe('what it tells', () => {
     [
       'one that is new, in maintenance, gone',
       healthOf(otherClusters()),
-      'None of 2 clusters needs a person now. <small>1 is new, 1 in maintenance.</small>',
+      '1 of 2 clusters is new. <small>1 in maintenance.</small>',
     ],
   ])('of %s', (_name, health, sentence) => {
     const heading = /<h2 id="well">(.*?)<\/h2>/s.exec(render(health))?.[1] ?? '';
@@ -125,12 +127,12 @@ describe('what it tells', () => {
   it('says what is not known, also where that is nothing', () => {
     const html = render(healthOf([...three(), ...otherClusters()]));
     const section = /What is not known(.*?)<\/section>/s.exec(html)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
-    expect(section).toContain('1 cannot be read oslo-edge');
+    expect(section).toContain('1 cannot be read now oslo-edge');
     expect(section).toContain('1 was never read rome-new');
     expect(section).toContain('1 is not audited yet rome-new');
-    expect(section).toContain('0 do not know all that was before');
+    expect(section).toContain('0 lack earlier data');
     expect(section).toContain('0 problems of the discovery');
-    expect(section).toContain('1 is gone from its source');
+    expect(section).toContain('1 is no longer found');
     expect(section).toContain('Oldest sweep: 2026-11-22 01:59 UTC');
   });
 
@@ -202,10 +204,153 @@ describe('what it tells', () => {
     );
   });
 
-  it('ticks nothing that snapshots cannot tell', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', basis: 'snapshots' });
-    expect(html).not.toMatch(/last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately/);
-    expect(html.match(/not known from snapshots/g)).toHaveLength(4);
+  const rowsOf = (html: string) =>
+    [...html.matchAll(/<tr class="(\w+)">(.*?)<\/tr>/g)].map(([, state, cells = '']) => [
+      state,
+      ...[...cells.matchAll(/<t[hd](?! hidden)[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
+        cell.replaceAll(/<[^>]*>/g, ''),
+      ),
+    ]);
+
+  it('ticks nothing of sweeps where only audits were made', () => {
+    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', basis: 'audits' });
+    const page = html.replace(SCRIPT, '');
+    expect(page).not.toMatch(
+      /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
+    );
+    expect(page).toContain('Not swept: requests are not judged');
+    expect(page.match(/<div class="tile">/g)).toHaveLength(3);
+    expect(page).not.toMatch(/<b>0<\/b>/);
+    expect(rowsOf(page)).toEqual([
+      [
+        'well',
+        expect.any(String),
+        '✔ healthy',
+        'nothing',
+        expect.stringContaining('2'),
+        '✔ 42 of 42',
+        expect.stringContaining('UTC'),
+      ],
+    ]);
+  });
+
+  const looked = (changed: object, left = 0) => {
+    const { registered, indexed } = wellCluster(3);
+    const { audit: _, slo: _slo, ...swept } = indexed;
+    const counts = { approved: 0, denied: 0, wouldWrite: 1, left, ignored: 0, failed: 0 };
+    return { registered: { ...registered, foundAt: ago(1) }, indexed: { ...swept, counts, ...changed } };
+  };
+
+  it.each([
+    ['without an audit is not healthy', looked({}), 'new', '○ not audited', '1 would be approved, 0 not approved'],
+    [
+      'with a request that is not approved has a warning',
+      looked({}, 2),
+      'warning',
+      '! warning',
+      '1 would be approved, 2 not approved',
+    ],
+    [
+      'that could not be read says why',
+      {
+        registered: {
+          ...wellCluster(3).registered,
+          foundAt: ago(1),
+          target: undefined,
+          problem: { kind: 'kubeconfig', object: 'x', message: 'refused', remedy: '' },
+        },
+      },
+      'new',
+      '○ not read',
+      'x: refused',
+    ],
+  ])('a cluster that was only swept, %s', (_name, cluster, state, words, wrong) => {
+    const html = renderPage(healthOf([cluster]), { program: '1', basis: 'sweep' });
+    expect(rowsOf(html)).toEqual([[state, expect.any(String), words, wrong, expect.any(String)]]);
+    expect(html.replace(SCRIPT, '')).not.toMatch(/healthy|What expires first|30 days|24 hours/);
+  });
+
+  it.each(['hub', 'sweep'] as const)('counts a hostile request that no day has counted yet: %s', (basis) => {
+    const { registered, indexed } = criticalCluster(0);
+    const html = renderPage(healthOf([{ registered, indexed: { ...indexed, slo: undefined } }]), {
+      program: '1',
+      basis,
+    });
+    const [, count] = /<dt>hostile request[^<]*<\/dt><dd>(\d+)<\/dd>/.exec(html) ?? [];
+    expect(count).toBe('1');
+  });
+
+  it.each([
+    ['hub', 'noted', '! warning, no alarm'],
+    ['audits', 'warning', '! warning'],
+  ] as const)(
+    'is no greener than its findings: a warning that fires no alarm, on a page of %s',
+    (basis, state, words) => {
+      const { registered, indexed } = wellCluster(3);
+      const finding = findingOf('x', {
+        code: 'CoverageShrunk',
+        severity: 'warning',
+        message: 'cp-3 is gone',
+        due: undefined,
+      });
+      const audit = {
+        ...indexed.audit!,
+        counts: { critical: 0, warning: 1, info: 0 },
+        findings: [finding],
+        findingCount: 1,
+      };
+      const html = renderPage(healthOf([{ registered, indexed: { ...indexed, audit } }]), { program: '1', basis });
+      expect(rowsOf(html)[0]?.slice(0, 4)).toEqual([state, expect.any(String), words, 'cp-3 is gone']);
+      expect(html).toContain('</b> 1 of 1 cluster has a warning.');
+      expect(html).not.toContain('✔ healthy');
+    },
+  );
+
+  it('names only a command that works, and the runbooks where they are published', () => {
+    const page = renderPage(threeClusters(), { program: '1' }).replace(SCRIPT, '');
+    expect(page).not.toMatch(/certmarshal report|docs\/runbooks/);
+    const told = renderPage(threeClusters(), {
+      program: '1',
+      again: 'certmarshal report --state s --output json',
+      runbooks: 'https://example.com/runbooks',
+    });
+    expect(told).toContain('<code>certmarshal report --state s --output json</code> prints all');
+    expect(told).toContain('"runbooks":"https://example.com/runbooks"');
+    expect(told).toContain('"runbook":"certificate-expiring"');
+  });
+
+  it('has each command as its reader types it, whole or not at all', () => {
+    const typed = (command: string, { id }: { readonly id: string }) => `${command} # ${id}`;
+    const [cluster] = threeClusters().clusters;
+    const commands = (typing: typeof typed) => {
+      const { signals, findings } = clusterDetails(cluster!, 'full', Date.parse(AT), typing);
+      return [...(signals ?? []), ...(findings ?? [])].map(({ command }) => command);
+    };
+    expect(commands(typed).length).toBeGreaterThan(2);
+    for (const command of commands(typed)) expect(command).toMatch(/ # berlin-prod$/);
+    expect(new Set(commands((command) => command.padEnd(601)))).toEqual(new Set([undefined]));
+  });
+
+  it.each([
+    ['verdicts of a look', 'approve', 'observed', undefined, 'well', '◇ would approve'],
+    ['of a sweep', 'approve', 'written', undefined, 'well', '✔ approved'],
+    ['without proof', 'leave', 'none', undefined, 'warning', '◌ not approved'],
+    ['hostile', 'leave', 'none', true, 'critical', '✖ not approved'],
+    ['denied', 'deny', 'written', true, 'critical', '✖ denied'],
+  ] as const)('says verdicts in the words of the terminal: %s', (_name, verdict, outcome, hostile, tone, words) => {
+    const { registered, indexed } = criticalCluster(0);
+    const [line] = indexed.verdicts ?? [];
+    const verdicts = [{ ...line!, verdict, outcome, hostile }];
+    const [cluster] = healthOf([{ registered, indexed: { ...indexed, verdicts } }]).clusters;
+    expect(clusterDetails(cluster!, 'full', Date.parse(AT)).verdicts).toMatchObject([{ tone, words }]);
+  });
+
+  it.each([
+    ['these sources are off: cluster-secrets', 34, 'these sources are off…'],
+    ['short', 5, 'short'],
+    ['unbreakable', 6, 'unbre…'],
+  ])('cuts %s between words, and says so', (text, most, shown) => {
+    expect(cut(text, most)).toBe(shown);
   });
 
   it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {

@@ -19,7 +19,7 @@ function fleet(clusters: readonly ClusterHealth[], changed: Partial<FleetHealth>
   return {
     ...fleetOf(...clusters),
     totals: Object.fromEntries(SIGNAL_IDS.map((id, i) => [id, i])) as FleetHealth['totals'],
-    counts: { critical: 1, warning: 2, new: 4, maintenance: 8, well: 16, gone: 32 },
+    counts: { critical: 1, warning: 2, noted: 0, new: 4, maintenance: 8, well: 16, gone: 32 },
     ...changed,
   };
 }
@@ -101,7 +101,7 @@ describe('recordHealth', () => {
 
   it('says that all is well', () => {
     const totals = Object.fromEntries(SIGNAL_IDS.map((id) => [id, 0])) as FleetHealth['totals'];
-    const counts = { critical: 0, warning: 0, new: 4, maintenance: 0, well: 16, gone: 32 };
+    const counts = { critical: 0, warning: 0, noted: 0, new: 4, maintenance: 0, well: 16, gone: 32 };
     expect(record(fleet([cluster('paris', [])], { totals, counts }))).toMatchObject([
       { metrics: { ClustersUnwell: [0] } },
     ]);

@@ -483,7 +483,9 @@ describe('what is remembered', () => {
     const off: Observation = { kind: 'off', source: 'signing-requests', observedAt: days(0), why: 'not opted in' };
     const result = assess([member(), read('nodes'), off], first);
     expect(codes(result)).toEqual([]);
-    expect(found(result, 'NotVisible')[0]?.message).toContain('signing-requests (not opted in)');
+    const [hidden] = found(result, 'NotVisible');
+    expect(hidden?.message).toContain('these sources are off: signing-requests');
+    expect(hidden?.places).toContain('source signing-requests (not opted in)');
   });
 });
 

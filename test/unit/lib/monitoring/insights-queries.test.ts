@@ -83,7 +83,7 @@ describe('every query of Metrics Insights, of alarms and dashboard,', () => {
     output = captureStdout();
     const metrics = createMetrics('report');
     const totals = Object.fromEntries(ids.map((id) => [id, 1])) as FleetHealth['totals'];
-    const counts = { critical: 1, warning: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
+    const counts = { critical: 1, warning: 0, noted: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
     const health: FleetHealth = { at: '2026-11-21T10:00:00.000Z', clusters, totals, counts, slo: SLO, problems: [] };
     const telemetry = { logger: createLogger('report'), metrics };
     recordHealth(health, { units: SIGNALS, byClass: CLASS_SIGNALS }, telemetry, Date.now());
