@@ -1,7 +1,8 @@
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
+import { readRunbook } from '../../lambdas/command.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
+import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { faint, strong, warn } from '../terminal/paint.ts';
@@ -11,9 +12,9 @@ import { VERDICT_MARKS } from './audit/issued.ts';
 import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
-const UNPROVEN = `${runbookOf('IssuedUnproven')}. This looks at now alone: an audit remembers what was proven before.`;
+const UNPROVEN = `${readRunbook('IssuedUnproven')}. This shows what is proven now; an audit remembers what was proven before.`;
 const NEXT: Readonly<Record<IssuedVerdict, string>> = {
-  'names-another': `${runbookOf('IssuedNamesAnother')}. This looks at now alone: an audit remembers what was proven before.`,
+  'names-another': `${readRunbook('IssuedNamesAnother')}. This shows what is proven now; an audit remembers what was proven before.`,
   'not-proven': UNPROVEN,
   'no-longer-proven': UNPROVEN,
   unknown: 'Find out why the evidence cannot tell, and run this again.',
@@ -23,12 +24,17 @@ const NEXT: Readonly<Record<IssuedVerdict, string>> = {
 interface Rendering {
   readonly cluster: string;
   readonly server: NamedServer | undefined;
+  /** How the user starts this program. */
+  readonly program: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** Tells the certificate of one node: the whole story, where it was seen, every name with its proof, who issued and approved it, and what to do. */
-export function nodeExplanationLines(explanation: NodeExplanation, { cluster, server, now }: Rendering): Lines {
+export function nodeExplanationLines(
+  explanation: NodeExplanation,
+  { cluster, server, now, program }: Rendering,
+): Lines {
   const { seen, judged, problems } = explanation;
   const next = judged === undefined ? NOT_JUDGED : NEXT[judged.verdict];
   return [
@@ -36,13 +42,16 @@ export function nodeExplanationLines(explanation: NodeExplanation, { cluster, se
     hang('  ', faint(printable(joined([cluster, server && serverWords(server)], ' · '), 600))),
     '',
     seen !== undefined && [table(facts(explanation, seen, now)), ''],
-    problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
+    problems.map(({ object, message, remedy }) => [
+      problemLines(`${object}: ${message}`, pasteable(remedy, program)),
+      '',
+    ]),
     judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
-    seen !== undefined && next !== '' && hang('  → ', next),
+    seen !== undefined && next !== '' && hang('  → ', pasteable(next, program)),
   ];
 }
 
-const NOT_JUDGED = `${runbookOf('IssuerUnknown')}.`;
+const NOT_JUDGED = `${readRunbook('IssuerUnknown')}.`;
 
 function headline({ node, seen, judged, names }: NodeExplanation): string {
   const who = printable(node, 120);

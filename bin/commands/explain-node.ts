@@ -58,6 +58,8 @@ export interface NodeQuery {
   readonly port: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly output: 'table' | 'json';
+  /** How the user starts this program. */
+  readonly program: string;
 }
 
 /**
@@ -71,7 +73,7 @@ export async function explainNodeCommand(
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
-  const { node, output } = query;
+  const { node, output, program } = query;
   const { cluster, server } = target;
   if (!isDnsName(canonicalDnsName(node)))
     throw new UsageError(`--node "${printable(node, 100)}" is not a name that a Node can have`);
@@ -82,7 +84,7 @@ export async function explainNodeCommand(
     return EXIT.incomplete;
   }
   if (output === 'json') printJson(io, documentOf(explanation));
-  else print(io, nodeExplanationLines(explanation, { cluster: cluster.name, server, now: io.clock() }));
+  else print(io, nodeExplanationLines(explanation, { cluster: cluster.name, server, now: io.clock(), program }));
   const { judged } = explanation;
   return judged === undefined || judged.verdict === 'unknown' ? EXIT.incomplete : EXIT.done;
 }

@@ -89,7 +89,7 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
     // Also reports why nothing is approved in an open window.
     begins: always,
     kind: 'recovery-bug',
-    remedy: ' docs/runbooks/recovery.md has the way by hand.',
+    remedy: ' certmarshal runbook recovery has the way by hand.',
   },
   audit: {
     shortestMs: 2_000,

@@ -225,7 +225,7 @@ export const REASONS = {
   SanNotOwned: {
     verdict: 'leave',
     meaning: 'A name is not proven: another node owns it, or no evidence shows it.',
-    next: 'docs/runbooks/san-not-owned.md',
+    next: 'certmarshal runbook san-not-owned',
   },
   SanContested: {
     verdict: 'leave',
@@ -236,7 +236,7 @@ export const REASONS = {
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
-    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses. EKS: check that the instance runs, and that its tags name this cluster and no other. Hybrid nodes: docs/runbooks/san-not-owned.md.',
+    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses. EKS: check that the instance runs, and that its tags name this cluster and no other. Hybrid nodes: certmarshal runbook san-not-owned',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',
@@ -246,7 +246,7 @@ export const REASONS = {
   EvidenceUnreadable: {
     verdict: 'leave',
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'certmarshal sweep shows what the source answered, and the command that fixes it.',
+    next: 'Make the source readable: certmarshal doctor tries each right and says how to fix it.',
   },
 
   ...RECOVERY_REASONS,

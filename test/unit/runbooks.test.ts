@@ -305,7 +305,7 @@ describe('runbooks', () => {
     const headings = new Map(codes.map((code) => [runbookOf(code), `# ${code}: `]));
     const wrong = ofFindings.filter((page) => !textOf(page).startsWith(headings.get(`${FOLDER}/${page}`) ?? '?'));
     expect(wrong).toEqual([]);
-    expect(REASONS.SanNotOwned.next).toBe('docs/runbooks/san-not-owned.md');
+    expect(REASONS.SanNotOwned.next).toBe('certmarshal runbook san-not-owned');
   });
 
   it('are listed by their codes, each with its own heading', () => {

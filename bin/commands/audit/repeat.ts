@@ -1,4 +1,6 @@
+import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import { pasteable } from '../../program.ts';
 import { repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
@@ -8,15 +10,11 @@ export interface AuditRepeat {
   readonly repeat: string;
   /** Of `certmarshal explain --node`. */
   readonly repeatExplain: string;
-  /** Of `certmarshal audit`, all of them. */
-  readonly repeatAudit: string;
   /** Of kubectl. */
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
 
-export function auditRepeat(
-  options: AuditTargetOptions & { readonly policy?: string; readonly snapshots?: string },
-): AuditRepeat {
+export function auditRepeat(options: AuditTargetOptions & { readonly policy?: string }): AuditRepeat {
   const { policy, ...target } = options;
   const repeat = repeatOptions(target);
   const { kubeconfig, context, managementKubeconfig } = options;
@@ -28,14 +26,6 @@ export function auditRepeat(
   return {
     repeat,
     repeatExplain: `${repeat}${repeatedFlags([['--policy', policy], ...ports])}`,
-    repeatAudit: `${repeat}${repeatedFlags([
-      ['--policy', policy],
-      ['--no-handshakes', options.handshakes === false],
-      ['--secrets', options.secrets],
-      ['--kubelet-metrics', options.kubeletMetrics],
-      ...ports,
-      ['--snapshots', options.snapshots],
-    ])}`,
     // Without one of its own, the cluster is its own management cluster.
     kubectl: {
       workload,
@@ -48,13 +38,13 @@ export function auditRepeat(
 /** Kinds that are in the management cluster. */
 const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
 
-/** A command as the user has to type it: for this program, and for the cluster that was audited. */
+/** A command as the user has to type it: for this program, and for the cluster that was audited. The audit itself was just done: then it is the runbook. */
 export function asTyped(
-  { command, what }: Pick<ExpiryFinding, 'command' | 'what'>,
+  { command, what, runbook }: Pick<ExpiryFinding, 'command' | 'what' | 'runbook'>,
   program: string,
   given: AuditRepeat,
-) {
-  if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
+): string {
+  if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return pasteable(readRunbook(runbook), program);
   if (command.startsWith('certmarshal rollout plan --kubeconfig KUBECONFIG '))
     return `${program} rollout plan${given.repeat}`;
   const explained = /^certmarshal (?<verb>explain --node \S+) --kubeconfig KUBECONFIG /.exec(command)?.groups?.['verb'];

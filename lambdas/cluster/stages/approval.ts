@@ -171,7 +171,7 @@ function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): reado
       object: `cluster ${target.id}`,
       message: `the certificate of its API server expired at ${ended}, and certmarshal connects anyway, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
       remedy:
-        'Renew it as docs/runbooks/recovery.md says, then remove the cluster from recovery in fleet.yaml, and deploy.',
+        'Renew it as certmarshal runbook recovery says, then remove the cluster from recovery in fleet.yaml, and deploy.',
     },
   ];
 }

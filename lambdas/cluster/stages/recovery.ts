@@ -31,7 +31,7 @@ function openWindow({ id, cluster, until, by, nodes }: RecoveryWindow, unused: s
         : `${what}, and nothing was approved: ${printable(unused, 250)}`,
     remedy:
       unused === undefined
-        ? 'It closes automatically; docs/runbooks/recovery.md has what is to be done meanwhile. If no one knows who opened it, close it: certmarshal recovery close.'
+        ? 'It closes automatically; certmarshal runbook recovery says what to do meanwhile. If no one knows who opened it, close it: certmarshal recovery close.'
         : 'Look at the other findings of the cluster: the next sweep tries again while the window is open.',
   };
 }

@@ -82,7 +82,7 @@ function targetOf(given: Given) {
 async function explain(given: Given = {}, node = 'worker-8', output: 'table' | 'json' = 'table') {
   const { target, client, dialled } = targetOf(given);
   const io = recordedIo({ now: NOW });
-  const query = { node, port: 10_250, policies: [DEFAULT_POLICY], output };
+  const query = { node, port: 10_250, policies: [DEFAULT_POLICY], output, program: 'certmarshal' };
   const outcome = await outcomeOf(io, explainNodeCommand(target, query, new AbortController().signal, io));
   return { ...outcome, dialled, writes: client.calls.filter(({ method }) => method !== 'GET') };
 }
@@ -125,7 +125,7 @@ describe('certmarshal explain --node', () => {
       'names     ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)\n            ✔ worker-8',
     );
     expect(stdout).toContain('approved  KubectlApprove (csr-1)');
-    expect(stdout).toContain('→ docs/runbooks/issued-names-another.md');
+    expect(stdout).toContain('→ certmarshal runbook issued-names-another');
   });
 
   it('says where to find the approver of a request that is gone', async () => {
@@ -209,7 +209,7 @@ describe('certmarshal explain --node', () => {
     const { status, stdout } = await explain({ shows });
     expect(status).toBe(1);
     expect(stdout.split('\n')[0]).toBe('worker-8 serves a certificate that the cluster did not issue. Not judged.');
-    expect(stdout).toContain('→ docs/runbooks/issuer-unknown.md');
+    expect(stdout).toContain('→ certmarshal runbook issuer-unknown');
   });
 
   it('says that nothing tells who issued it where the kubeconfig has no CA', async () => {
@@ -222,7 +222,7 @@ describe('certmarshal explain --node', () => {
     const { target } = targetOf({});
     const io = recordedIo({ now: NOW });
     const handshake = async (): Promise<HandshakeResult> => ({ ok: true, chain: decodeBundle(own).certificates });
-    const query = { node: 'worker-8', port: 10_250, policies: [], output: 'table' } as const;
+    const query = { node: 'worker-8', port: 10_250, policies: [], output: 'table', program: 'certmarshal' } as const;
     const { stdout } = await outcomeOf(
       io,
       explainNodeCommand({ ...target, handshake }, query, new AbortController().signal, io),
@@ -263,7 +263,13 @@ describe('certmarshal explain --node', () => {
     });
     const workload = { ...target.workload, server: 'https://127.0.0.1:6443', addresses: 'local' as const };
     const io = recordedIo({ now: NOW });
-    const query = { node: 'worker-8', port, policies: [DEFAULT_POLICY], output: 'json' } as const;
+    const query = {
+      node: 'worker-8',
+      port,
+      policies: [DEFAULT_POLICY],
+      output: 'json',
+      program: 'certmarshal',
+    } as const;
     const { status, stdout } = await outcomeOf(
       io,
       explainNodeCommand({ ...target, handshake: handshakeFrom(workload) }, query, new AbortController().signal, io),

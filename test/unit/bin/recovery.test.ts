@@ -118,6 +118,7 @@ async function open(
     output,
     version: '0.0.0',
     repeat: 'certmarshal recovery open --nodes cp-1,cp-2 --yes',
+    repeatCluster: ' --kubeconfig berlin.yaml',
     ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
   };
   const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);
@@ -264,7 +265,9 @@ describe('certmarshal recovery open', () => {
         expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
         expect(stdout).toContain('list requests: the connection was refused');
         expect(stdout).not.toContain('it did not ask');
-        expect(stderr).toContain('steps 2 and 3 of docs/runbooks/recovery.md; then again: certmarshal recovery open');
+        expect(stderr).toContain(
+          'steps 2 and 3 of certmarshal runbook recovery; then again: certmarshal recovery open',
+        );
       },
     );
 

@@ -93,7 +93,12 @@ describe('runStage', () => {
 
   it.each<[StageName, string, string, RegExp]>([
     ['approval', 'bug', 'cluster paris', /with the line "sweep failed" of the log\.$/],
-    ['recovery', 'recovery-bug', 'recovery of cluster paris', /"recovery failed" of the log\. docs\/runbooks/],
+    [
+      'recovery',
+      'recovery-bug',
+      'recovery of cluster paris',
+      /"recovery failed" of the log\. certmarshal runbook recovery has the way/,
+    ],
     ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
     ['rollout', 'bug', 'rollout of cluster paris', /"rollout failed" of the log\. Approvals continue; whether/],
   ])('makes a problem of what %s throws, and quotes nothing of it', async (name, kind, object, remedy) => {
