@@ -23,7 +23,9 @@ const MAX_CONTEXTS = 1_000;
 /** Clusters that are looked at side by side. */
 const AT_ONCE = 6;
 
+/** File of the page where none is named, for each command: none replaces the page of the other. */
 export const DEFAULT_PAGE = 'report.html';
+export const DEFAULT_REQUESTS_PAGE = 'requests.html';
 
 /** A server that is alive answers this small question in less. Milliseconds. */
 const ANSWERS_WITHIN_MS = 5_000;
@@ -31,7 +33,7 @@ const ANSWERS_WITHIN_MS = 5_000;
 /** What goes with --all-contexts. */
 export interface AllContextsOptions extends TargetOptions {
   readonly allContexts?: boolean;
-  /** File of the page. @default report.html */
+  /** File of the page. */
   readonly report?: string;
 }
 
@@ -55,13 +57,14 @@ export interface ContextResult {
   readonly document: object;
 }
 
-export function withAllContexts(command: Command, page: string): Command {
+/** @param file of the page where none is named */
+export function withAllContexts(command: Command, page: string, file: string): Command {
   return command
     .option(
       '--all-contexts',
-      `every cluster of the kubeconfig; those that do not answer are named and skipped; ends in one page of all ${page}`,
+      `every cluster of the kubeconfig; those that do not answer are skipped; writes one page of all ${page}`,
     )
-    .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${DEFAULT_PAGE}`);
+    .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${file}`);
 }
 
 /** @throws UsageError for what goes with --all-contexts alone */

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-import { Command, CommanderError, Help } from 'commander';
+import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { isSupported, pasteable, programName, startedIn } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
+import { closing } from './terminal/closing.ts';
 
 interface Row {
   readonly takes: string;
@@ -17,42 +18,42 @@ interface Row {
 const COMMANDS: Readonly<Record<string, Row>> = {
   sweep: {
     takes: '[options]',
-    does: 'Judges every pending kubelet serving request of one cluster and approves the proven ones.',
+    does: 'Judges every pending kubelet serving request of a cluster; with --yes approves the proven ones.',
     load: () => import('./commands/sweep.ts'),
   },
   decide: {
     takes: '[options]',
-    does: 'Judges recorded requests: one JSON object a line on standard input, one verdict a line on standard output.',
+    does: 'Judges recorded requests from standard input, one JSON object per line; prints one verdict per line.',
     load: () => import('./commands/decide.ts'),
   },
   explain: {
     takes: '[options] [csr-name]',
-    does: 'Shows every check of one live request, or every name of the certificate that a node serves, and what to do; writes nothing.',
+    does: 'Shows every check of one request, or every name of the certificate that a node serves; writes nothing.',
     load: () => import('./commands/explain.ts'),
   },
   approve: {
     takes: '[options] <csr-name>',
-    does: 'Approves one live request that you vouch for, after every check was shown.',
+    does: 'Approves one request that you vouch for, after showing every check.',
     load: () => import('./commands/person/approve.ts'),
   },
   deny: {
     takes: '[options] <csr-name>',
-    does: 'Denies one live request, after every check was shown.',
+    does: 'Denies one request, after showing every check.',
     load: () => import('./commands/person/deny.ts'),
   },
   audit: {
     takes: '[options]',
-    does: 'Shows when every certificate of one cluster expires, what renews it, and what could not be seen.',
+    does: 'Shows when every certificate of a cluster expires, what renews it, and what could not be read.',
     load: () => import('./commands/audit/audit.ts'),
   },
   assess: {
     takes: '[options]',
-    does: 'Assesses recorded observations: one JSON object a line on standard input, its findings a line on standard output.',
+    does: 'Assesses recorded observations from standard input, one JSON object per line; prints their findings.',
     load: () => import('./commands/assess.ts'),
   },
   probe: {
     takes: '[options] <host:port...>',
-    does: 'Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.',
+    does: 'Shows the certificates of TLS servers and what is wrong with them; needs no cluster.',
     load: () => import('./commands/probe/probe.ts'),
   },
   rbac: {
@@ -77,7 +78,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   report: {
     takes: '[options]',
-    does: 'Makes the report page of the fleet: one HTML file that needs nothing else.',
+    does: 'Writes the report page of the fleet, one HTML file.',
     load: () => import('./commands/report/report.ts'),
   },
   journal: {
@@ -87,12 +88,12 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   cost: {
     takes: '[options]',
-    does: 'Prints what a month of certmarshal costs in AWS, by line, for a number of clusters.',
+    does: 'Prints what certmarshal costs a month in AWS, line by line, for a number of clusters.',
     load: () => import('./commands/cost.ts'),
   },
   rollout: {
     takes: '',
-    does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, begins, watches.',
+    does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, watches.',
     load: () => import('./commands/rollout/rollout.ts'),
   },
   runbook: {
@@ -129,8 +130,26 @@ const context: Context = {
     },
 };
 
+/** No line of a help is longer: it is hard to read. */
+const MAX_HELP_WIDTH = 100;
+
+function helpWidth(): number {
+  return Math.min(process.stdout.columns || MAX_HELP_WIDTH, MAX_HELP_WIDTH);
+}
+
+/** Wraps what follows the options of a help, as commander wraps what is before. */
+class HelpfulCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new HelpfulCommand(name);
+  }
+
+  override addHelpText(position: AddHelpTextPosition, text: unknown): this {
+    return super.addHelpText(position, () => closing(String(text), helpWidth()));
+  }
+}
+
 async function build(asked: readonly string[]): Promise<Command> {
-  const program: Command = new Command(context.program)
+  const program: Command = new HelpfulCommand(context.program)
     .description(
       'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster expires.',
     )
@@ -147,6 +166,7 @@ async function build(asked: readonly string[]): Promise<Command> {
           : `${command.name()} ${row.takes}`.trimEnd();
       },
     })
+    .configureOutput({ getOutHelpWidth: helpWidth })
     .addHelpText('after', EXIT_HELP)
     .exitOverride();
   // The help of all commands loads none. `help sweep` names its command second, so every argument counts.
@@ -171,15 +191,20 @@ process.stderr.on('error', () => {});
 
 // A clone brings its own Node.js, an installed program runs on whatever there is.
 if (!isSupported(packageJson.engines.node, process.versions.node)) {
+  const least = packageJson.engines.node.replace('>=', '');
   process.stderr.write(
-    `certmarshal needs Node.js ${packageJson.engines.node.replace('>=', '')} or later; this is ${process.version}.\n`,
+    `certmarshal needs Node.js ${least} or later; this is ${process.version}. Install a newer one from https://nodejs.org, or use a clone of certmarshal: npm ci brings Node.js, and npx certmarshal runs with it there.\n`,
   );
   process.exit(EXIT.usage);
 }
 const directory = startedIn(process.env);
 if (directory !== undefined) process.chdir(directory);
 try {
-  await (await build(process.argv.slice(2))).parseAsync();
+  const [first, second, ...others] = process.argv.slice(2);
+  // The help of no command: as that command, it is refused by its name.
+  const isUnknown = first === 'help' && second !== undefined && !Object.hasOwn(COMMANDS, second);
+  const given = isUnknown ? [second, ...others] : process.argv.slice(2);
+  await (await build(given)).parseAsync(given, { from: 'user' });
 } catch (error) {
   if (error instanceof CommanderError) {
     status = error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -39,7 +39,7 @@ export function withOutput(
 
 export const NAMESPACE_OPTION = [
   '-n, --namespace <namespace>',
-  `of the Cluster in Cluster API, its Machines and Secrets; default: as fleet.yaml says, else ${DEFAULT_NAMESPACE}`,
+  `namespace of the Cluster of Cluster API, its Machines and Secrets; default: as in fleet.yaml, else ${DEFAULT_NAMESPACE}`,
 ] as const;
 
 export const ALLOW_EXEC_OPTION = [
@@ -73,11 +73,11 @@ export function withTolerance(command: Command, server: string): Command {
   return command
     .option(
       '--tolerate-expired <pin>',
-      `connect although the certificate of ${server} has expired, if authority: a CA of the kubeconfig issued it; or sha256:…: it is this one`,
+      `connect although the certificate of ${server} has expired; authority: any certificate that a CA of the kubeconfig issued; sha256:…: exactly this certificate`,
     )
     .option(
       '--expired-at-most <time>',
-      'with --tolerate-expired authority: how long ago that may have been, for example 180d; default: 90d, at most 366d',
+      'with --tolerate-expired authority: it expired at most this long ago, for example 180d; default: 90d, at most 366d',
     );
 }
 
@@ -88,7 +88,7 @@ export function withTarget(command: Command): Command {
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
       .option(
         '--service-cidr <cidr>',
-        'service CIDR, whose addresses no node gets; repeatable; fleet.yaml may have it too',
+        'service CIDR: its addresses are never approved; repeatable; added to those of fleet.yaml',
         repeatable,
       ),
   );

@@ -1,4 +1,5 @@
 import type { Provider } from './identifiers.ts';
+import { kebab } from './words.ts';
 
 /**
  * Characters without meaning to a shell, the first of which starts no option. Other text is replaced by a placeholder:
@@ -14,6 +15,16 @@ export function isWord(text: string | undefined): text is string {
 /** A text as one word of a command; `otherwise` if a shell would read more into it. */
 export function word(text: string | undefined, otherwise: string): string {
   return isWord(text) ? text : otherwise;
+}
+
+/** The name of a runbook, of a code, a path or an anchor: `ClusterUnreadable`, `docs/runbooks/alarms/cluster-unreadable.md`, `rollouts.md#no-hold`. */
+export function runbookName(given: string): string {
+  return kebab(given.replace(/^.*[/#]/, '').replace(/\.md$/, ''));
+}
+
+/** The command that prints a runbook. @param given as {@link runbookName} takes it */
+export function readRunbook(given: string): string {
+  return `certmarshal runbook ${runbookName(given)}`;
 }
 
 /** A cluster as a command has to name it. */

@@ -18,8 +18,8 @@ interface AssessOptions {
 
 export const register: Register = (command, { program: name, run }) => {
   command
-    .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
-    .option('--observations', 'answer with the observations that are kept, too: the previous of the next line')
+    .option('--policy <file>', 'fleet.yaml with audit.thresholds; default: the built-in thresholds')
+    .option('--observations', 'add the observations that are kept: the previous of the next line')
     .addHelpText(
       'after',
       `

@@ -30,17 +30,17 @@ export const register: Register = (command, { program: name, run }) => {
   // Required by the command itself: a required option would be missed before a misspelt one is seen.
   withOutput(
     command
-      .option('--clusters <number>', 'how many clusters it watches')
-      .option('--unwell <share>', 'how many of them are not well, all month long', '2%')
+      .option('--clusters <number>', 'number of clusters')
+      .option('--unwell <share>', 'share of them that is not healthy, all month', '2%')
       .option(
         '--webhook <calls>',
-        'with hub.webhook, whose URL is called so often a second, all month long: 10000 is a flood, 0 are kubelets alone',
+        'with hub.webhook: calls of its URL a second, all month; 0: only those of kubelets, 10000: a flood',
       ),
   )
     .addHelpText(
       'after',
       `
-Asks no service: list prices, and the sizes that are deployed. docs/cost.md says how each quantity is found.
+Asks no service: the bill has list prices and the sizes that are deployed. docs/cost.md says how each quantity is found.
 
 Examples:
   ${name} cost --clusters 40

@@ -21,12 +21,12 @@ import { doctorLines } from './doctor-view.ts';
 export const register: Register = (command, { program: name, interruption, run }) => {
   const named = withTolerance(
     command
-      .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
+      .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as the identity of your AWS credentials')
       .option(
         '--sweep-role <arn>',
-        'with --fleet: the role that the functions sweep with; default: by hub.account and hub.region of the file',
+        'with --fleet: ARN of the role of the sweep functions; default: by hub.account and hub.region of the file',
       )
-      .option('--cluster <name>', 'name of the cluster; with --fleet the id of the only one to try')
+      .option('--cluster <name>', 'name of the cluster; with --fleet: id of the only cluster to try')
       .option(
         '--kubeconfig <file>',
         'without --fleet: kubeconfig to try; default: the files of $KUBECONFIG, else ~/.kube/config',
@@ -37,7 +37,7 @@ export const register: Register = (command, { program: name, interruption, run }
         'kubeconfig of the Cluster API management cluster that has the Machines',
       )
       .option(...NAMESPACE_OPTION)
-      .addOption(providerOption('default: by the endpoint'))
+      .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
       .option(...ALLOW_EXEC_OPTION),
     OF_KUBECONFIG,
@@ -51,7 +51,8 @@ docs/doctor.md describes every check.
 Examples:
   ${name} doctor --kubeconfig berlin.yaml
   ${name} doctor --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
-  ${name} doctor --fleet fleet.yaml --cluster berlin-prod --output json
+  ${name} doctor --fleet fleet.yaml
+  ${name} doctor --fleet fleet.yaml --cluster 111122223333/eu-central-1/dublin --output json
 
 Exit status:
   0  no check failed; a warning is no failure

@@ -3,6 +3,7 @@ import { printable } from '../../lambdas/printable.ts';
 import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
 import { kebab } from '../../lambdas/words.ts';
+import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { faint, strong, warn } from '../terminal/paint.ts';
@@ -12,7 +13,7 @@ import { VERDICT_MARKS } from './audit/issued.ts';
 import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
-const NOW_ALONE = 'This looks at now alone: an audit remembers what was proven before.';
+const NOW_ALONE = 'This shows what is proven now; an audit remembers what was proven before.';
 /** Whose runbook says what to do. */
 const RUNBOOKS: Readonly<Partial<Record<IssuedVerdict, FindingCode>>> = {
   'names-another': 'IssuedNamesAnother',
@@ -36,7 +37,10 @@ export function nodeExplanationLines(explanation: NodeExplanation, rendering: Re
     hang('  ', faint(printable(joined([cluster, server && serverWords(server)], ' · '), 600))),
     '',
     seen !== undefined && [table(facts(explanation, seen, now)), ''],
-    problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
+    problems.map(({ object, message, remedy }) => [
+      problemLines(`${object}: ${message}`, pasteable(remedy, rendering.program)),
+      '',
+    ]),
     judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
     seen !== undefined && nextLines(judged?.verdict, rendering),
   ];

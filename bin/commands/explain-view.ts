@@ -2,19 +2,20 @@ import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { SigningRequest } from '../../lambdas/resources/signing-request.ts';
+import type { SigningCondition, SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
+import { instant } from '../../lambdas/time.ts';
 import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
-import { type Places, problemLines, runbookPlace } from '../terminal/phrases.ts';
-import { ago, joined } from '../terminal/words.ts';
+import { nextLine, type Places, problemLines, runbookPlace } from '../terminal/phrases.ts';
+import { ago, joined, sentence } from '../terminal/words.ts';
 
 const ENDINGS = {
-  approve: 'The next sweep approves it.',
+  approve: 'sweep --yes approves it, and so does a deployed certmarshal.',
   leave: 'Not approved.',
-  deny: 'Provably hostile: the next sweep denies it.',
+  deny: 'Provably hostile: sweep --yes denies it, and so does a deployed certmarshal.',
   ignore: 'Not judged.',
 } as const;
 const OBSERVED = 'The policy only observes: no sweep writes it.';
@@ -34,11 +35,13 @@ export interface Explanation {
   readonly csr?: SigningRequest;
   /** Of the evidence: what it could not show. */
   readonly problems?: readonly Problem[];
+  /** The next command, to be pasted. */
+  readonly next?: string | undefined;
 }
 
 /** Tells one verdict as a person asks for it: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
-  { verdict, sweep = verdict, csr, cluster, server, allNames = false, problems = [] }: Explanation,
+  { verdict, sweep = verdict, csr, cluster, server, allNames = false, problems = [], next }: Explanation,
   name: string,
   places: Places,
   now: number,
@@ -62,20 +65,26 @@ export function explanationLines(
       '',
     ],
     // Before the reason: a name that could not be looked up is not proven either.
-    problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
-    [...new Set([verdict.reason, sweep.reason])].map((reason) => reasonLines(reason, places)),
+    problems.map(({ object, message, remedy }) => [
+      problemLines(`${object}: ${message}`, pasteable(remedy, places.program)),
+      '',
+    ]),
+    [...new Set([verdict.reason, sweep.reason])].map((reason) => reasonLines(reason, places, problems.length > 0)),
+    next !== undefined && ['', nextLine(next)],
   ];
 }
 
-function reasonLines(reason: Reason, places: Places): Lines {
+function reasonLines(reason: Reason, places: Places, hasProblems: boolean): Lines {
   const { meaning, next } = REASONS[reason];
+  // The problems above have their remedies.
+  const isSaid = next === '' || (reason === 'EvidenceUnreadable' && hasProblems);
   const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));
-  return [hang('  ', `${reason}: ${meaning}`), next !== '' && hang('  → ', pasteable(typed, places.program))];
+  return [hang('  ', `${reason}: ${meaning}`), !isSaid && hang('  → ', pasteable(typed, places.program))];
 }
 
 function facts(
   { names, policy, mode }: Verdict,
-  { createdAt, username, groups }: SigningRequest,
+  { createdAt, username, groups, conditions }: SigningRequest,
   now: number,
   mostNames: number,
 ) {
@@ -83,7 +92,24 @@ function facts(
   const shown = groups.slice(0, 5).map((group) => printable(group, 60));
   const asked = ['asked', `${age} by ${printable(username, 120)} (${shown.join(', ') || 'no groups'})`];
   const observes = mode === 'observe' ? ' (observe: no sweep writes)' : '';
-  return [asked, ...nameRows(names, mostNames), ...(policy === undefined ? [] : [['policy', `${policy}${observes}`]])];
+  const decided = conditions.map((condition) => [condition.type.toLowerCase(), decisionWords(condition, now)]);
+  return [
+    asked,
+    ...decided,
+    ...nameRows(names, mostNames),
+    ...(policy === undefined ? [] : [['policy', `${policy}${observes}`]]),
+  ];
+}
+
+/** Who decided, when and why, as far as the request says: approvers choose reason and message. */
+function decisionWords({ reason, message = '', updated }: SigningCondition, now: number): string {
+  const at = instant(updated);
+  const when = at === undefined ? 'at an unknown time' : ago((now - at) / 1000);
+  const words = joined(
+    [reason !== '' && `reason ${printable(reason, 100)}`, message !== '' && printable(message, 600)],
+    ': ',
+  );
+  return joined([when, words !== '' && words]);
 }
 
 function headline(verdict: Verdict, sweep: Verdict, username: string | undefined, name: string): string {
@@ -91,7 +117,14 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
   const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[sweep.verdict];
   const writes = sweep.verdict === 'approve' || sweep.verdict === 'deny';
   const ignored = sweep.verdict === 'ignore' && sweep.reason !== verdict.reason;
-  const ending = writes && sweep.mode === 'observe' ? OBSERVED : ignored ? IGNORED : ENDINGS[sweep.verdict];
+  const isDecided = sweep.reason.startsWith('Already');
+  const ending = isDecided
+    ? `${sentence(sweep.message)}.`
+    : writes && sweep.mode === 'observe'
+      ? OBSERVED
+      : ignored
+        ? IGNORED
+        : ENDINGS[sweep.verdict];
   return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
 }
 

@@ -1,10 +1,13 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
-import { type Observed, observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import { type Observed, observe, observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { isNewer } from '../../lambdas/approval/open-requests.ts';
+import { judgeForPerson } from '../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
+import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
+import { isWord } from '../../lambdas/command.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
@@ -16,7 +19,7 @@ import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts'
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
+import { type NamedServer, openTarget, otherwiseNotice, quote, repeatOptions, type TargetOptions } from '../target.ts';
 import type { Places } from '../terminal/phrases.ts';
 import { serverPorts } from './audit/ports.ts';
 import { explainNodeCommand } from './explain-node.ts';
@@ -27,17 +30,13 @@ export const register: Register = (command, { program: name, interruption, run }
     // A request can have any name, also that of a Node: who made it must not choose what is shown of the Node.
     .option(
       '--node <name>',
-      'the certificate that this Node serves, name by name with its proof, in place of a request',
+      'show the certificate that this Node serves, name by name with its proof, instead of a request',
     )
-    .option(
-      '--port <name=port>',
-      'with --node: kubelet=PORT, if it does not listen where Kubernetes has it; repeatable',
-      repeatable,
-    )
+    .option('--port <name=port>', 'with --node: kubelet=PORT, if it is not 10250; repeatable', repeatable)
     .addHelpText(
       'after',
       `
-With --node, the kubelet is asked in a TLS handshake. Where it cannot be reached, the newest request that it was issued a certificate for is shown.
+With --node, certmarshal connects to the kubelet by TLS. If it does not answer, the newest certificate that was issued to a request of the Node is shown.
 
 Examples:
   ${name} explain csr-q77zt --kubeconfig ~/.kube/config
@@ -56,10 +55,11 @@ ${EXIT_HELP}`,
         const { policies } = fleet;
         const places = { program: name, runbooks: fleet.monitoring.runbooks };
         const signal = interruption('nothing is written');
+        const query = { policies, output, places };
         const explained =
           node === undefined
-            ? explainCommand(target, policies, { name: csr ?? '', output, places }, signal, PROCESS)
-            : explainNodeCommand(target, { node, port: kubelet, policies, output, places }, signal, PROCESS);
+            ? explainCommand(target, { ...query, name: csr ?? '', repeat: repeatOptions(options) }, signal, PROCESS)
+            : explainNodeCommand(target, { ...query, node, port: kubelet }, signal, PROCESS);
         return explained.finally(() => target.close());
       }),
     );
@@ -72,33 +72,73 @@ interface ExplainOptions extends TargetOptions {
   readonly output: 'table' | 'json';
 }
 
-interface RequestQuery {
+interface Query {
+  /** Of the request. */
   readonly name: string;
+  readonly policies: readonly ApprovalPolicy[];
   readonly output: 'table' | 'json';
   readonly places: Places;
+  /** The options that say which cluster. */
+  readonly repeat: string;
 }
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
-  policies: readonly ApprovalPolicy[],
-  { name, output, places }: RequestQuery,
+  query: Query,
   signal: AbortSignal,
   io: Io,
 ): Promise<number> {
   const now = io.clock();
+  const { name, policies, output, places } = query;
   const { cluster, server } = target;
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   try {
     const explanation = await explain(target, policies, name, now, signal);
     if (output === 'json') printJson(io, { csr: printable(name, 253), ...explanation.verdict });
-    else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, places, now));
+    else {
+      const shown = await withProof(explanation, target, policies, now, signal);
+      const next = nextCommand(explanation, query);
+      print(io, explanationLines({ ...shown, cluster: cluster.name, server, next }, name, places, now));
+    }
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
     io.stderr.write(noSuchRequest(cluster.name, name));
     return EXIT.incomplete;
   }
+}
+
+const DECIDED: ReadonlySet<Reason> = new Set(['AlreadyApproved', 'AlreadyDenied', 'AlreadyFailed', 'AlreadyIssued']);
+
+/** Of a request that was decided, what would prove its names now. */
+async function withProof(
+  explanation: Explained,
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  now: number,
+  signal: AbortSignal,
+): Promise<Explained> {
+  const { csr, verdict } = explanation;
+  if (csr?.username.startsWith(NODE_PREFIX) !== true || !DECIDED.has(verdict.reason)) return explanation;
+  const nodes = new Set([csr.username.slice(NODE_PREFIX.length)]);
+  const { cluster, evidence } = await observeNodes(target, nodes, policies, signal);
+  const open = { ...csr, conditions: [], issued: false };
+  return {
+    ...explanation,
+    verdict: judgeForPerson(cluster, open, evidence, policies, now),
+    sweep: verdict,
+    problems: evidence.readings.flatMap(evidenceProblem),
+  };
+}
+
+/** Undefined where all is said. */
+function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat }: Query): string | undefined {
+  if (verdict.verdict === 'approve' && verdict.mode === 'enforce') return `${program} sweep --yes${repeat}`;
+  const node = csr?.username.slice(NODE_PREFIX.length) ?? '';
+  return verdict.reason === 'AlreadyIssued' && isWord(node)
+    ? `${program} explain --node ${quote(node)}${repeat}`
+    : undefined;
 }
 
 /** What to say where a request is not there. */

@@ -7,32 +7,32 @@ export const register: Register = (command, { program: name, run }) => {
   command
     .option('--user <name>', 'bind to a user')
     .option('--group <name>', 'bind to a group; default: certmarshal')
-    .option('--service-account <namespace/name>', 'make and bind a service account')
+    .option('--service-account <ns/name>', 'make and bind a service account')
     .option('--management', 'for the management cluster: read Machines')
-    .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+    .option('--policy <file>', 'fleet.yaml: grant what its policies use')
     .option(
-      '--kubeconfig-of <namespace/cluster>',
+      '--kubeconfig-of <ns/cluster>',
       'with --management: read the kubeconfig that Cluster API keeps for this workload cluster; repeatable',
       repeatable,
     )
-    .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+    .option('--no-audit', 'only what approvals need, nothing of what an audit reads')
     .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
     .option(
-      '--cluster-secrets-of <namespace/cluster>',
+      '--cluster-secrets-of <ns/cluster>',
       'with --management --audit-secrets: read the Secrets that Cluster API keeps for this workload cluster; repeatable',
       repeatable,
     )
     .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
-    .option('--rollouts', 'with --management: read what the plan of a rollout is made from')
+    .option('--rollouts', 'with --management: read what the plan of a rollout needs')
     .option(
-      '--rollout-of <namespace/cluster>',
+      '--rollout-of <ns/cluster>',
       'with --rollouts: roll the control plane of this Cluster, namespace and name as in Cluster API; repeatable',
       repeatable,
     )
     .option('--rollout-etcd', 'with --rollout-of: its etcd machines too, where etcd is external; experimental')
     .option(
       '--recovery',
-      'only what certmarshal recovery open takes: approve client certificates of kubelets; delete it after',
+      'only what certmarshal recovery open needs: approve client certificates of kubelets; delete it afterwards',
     )
     .addHelpText(
       'after',

@@ -1,18 +1,25 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readRunbook, runbookName } from '../../lambdas/command.ts';
 import { didYouMean } from '../../lambdas/did-you-mean.ts';
-import { kebab } from '../../lambdas/words.ts';
+import { FINDING_CODES } from '../../lambdas/tables/finding-codes.ts';
+import { keysOf } from '../../lambdas/tables/keys.ts';
+import { compare } from '../../lambdas/words.ts';
 import { EXIT_HELP, type Register } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
-import { type Io, PROCESS } from '../io.ts';
+import { type Io, PROCESS, print } from '../io.ts';
+import { pasteable } from '../program.ts';
+import { type Lines, table } from '../terminal/draw.ts';
+import { strong } from '../terminal/paint.ts';
 
 /** In a clone they are two folders above; beside what is installed, one. */
 const FOLDERS = ['../../docs/runbooks/', '../docs/runbooks/'];
 
 export const register: Register = (command, { program: name, run }) => {
   command
-    .argument('[name]', 'as a message, a finding or a check has it')
+    .argument('[name]', 'name from a message, a finding or a check')
     .addHelpText(
       'after',
       `
@@ -24,45 +31,52 @@ Examples:
   ${name} runbook no-hold
 ${EXIT_HELP}`,
     )
-    .action(run((page?: string) => runbookCommand(page, PROCESS)));
+    .action(run((page?: string) => runbookCommand(page, name, PROCESS)));
 };
 
 /**
- * Prints a runbook, as Markdown, or the names of all. A section of `rollouts.md` is one too, with the head of its page.
+ * Prints a runbook, as Markdown, or the names and titles of all. A section of `rollouts.md` is one too, with the head of its page. A finding and an alarm of one name
+ * are printed together. Links to other runbooks become the commands that print them.
  *
+ * @param program how the user starts it
  * @returns the exit status
- * @throws UsageError for a name that none has
+ * @throws UsageError for an unknown name
  */
-export async function runbookCommand(page: string | undefined, { stdout }: Pick<Io, 'stdout'>): Promise<number> {
+export async function runbookCommand(page: string | undefined, program: string, io: Io): Promise<number> {
   const folder = FOLDERS.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   if (folder === undefined) throw new UsageError('docs/runbooks is missing. Install certmarshal again.');
-  const pages = pagesOf(await readdir(folder, { recursive: true }));
-  const sections = sectionsOf(await readFile(`${folder}rollouts.md`, 'utf8'));
-  const names = [...pages.keys(), ...sections.keys()].toSorted();
+  const files = (await readdir(folder, { recursive: true }))
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => file.endsWith('.md'))
+    .toSorted(compare);
+  const read = (file: string) => readFile(`${folder}${file}`, 'utf8');
+  const sections = sectionsOf(await read(ROLLOUTS));
   if (page === undefined) {
-    stdout.write(`${names.join('\n')}\n`);
+    const titled = await Promise.all(files.map(async (file) => [file, titleOf(await read(file))] as const));
+    print(io, listLines(titled, sections, program));
     return EXIT.done;
   }
-  // `ClusterUnreadable`, `docs/runbooks/alarms/cluster-unreadable.md`, `docs/runbooks/rollouts.md#no-hold`
-  const asked = kebab(page.replace(/^.*[/#]/, '').replace(/\.md$/, ''));
-  const file = pages.get(asked);
-  const text = file === undefined ? sections.get(asked) : await readFile(`${folder}${file}`, 'utf8');
-  if (text === undefined) {
-    const meant = didYouMean(asked, names);
-    const hint = meant === undefined ? 'certmarshal runbook lists all.' : `Did you mean ${meant}?`;
+  const asked = runbookName(page);
+  const shown = files.filter((file) => nameOf(file) === asked);
+  const section = sections.get(asked);
+  if (shown.length === 0 && section === undefined) {
+    const meant = didYouMean(asked, [...files.map(nameOf), ...sections.keys()].toSorted(compare));
+    const hint = meant === undefined ? `${program} runbook lists all.` : `Did you mean ${meant}?`;
     throw new UsageError(`There is no runbook ${JSON.stringify(page.slice(0, 100))}. ${hint}`);
   }
-  stdout.write(text);
+  const texts =
+    shown.length === 0
+      ? [withCommands(section ?? '', ROLLOUTS, files, program)]
+      : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files, program)));
+  io.stdout.write(texts.join('\n'));
   return EXIT.done;
 }
 
-/** By name. The README of a folder has the name of the folder. */
-function pagesOf(files: readonly string[]): ReadonlyMap<string, string> {
-  const named = files
-    .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => [file.replace(/\/?README\.md$/, '').replace(/^.*\/|\.md$/g, '') || 'runbooks', file] as const);
-  return new Map(named);
+const ROLLOUTS = 'rollouts.md';
+
+/** The README of a folder has the name of the folder. */
+function nameOf(file: string): string {
+  return file.replace(/\/?README\.md$/, '').replace(/^.*\/|\.md$/g, '') || 'runbooks';
 }
 
 /** The head of the page and one section of it, by the heading of the section. */
@@ -71,4 +85,54 @@ function sectionsOf(page: string): ReadonlyMap<string, string> {
   return new Map(
     sections.map((section) => [section.slice(0, section.indexOf('\n')), `${head}## ${section.trimEnd()}\n`]),
   );
+}
+
+const LINK = /\[(?<label>[^\]]+)\]\((?<path>[\w./-]*\.md)?(?:#(?<anchor>[\w-]+))?\)/g;
+
+/** Links to runbooks as the commands that print them: beside a terminal there is no other page. */
+function withCommands(text: string, file: string, files: readonly string[], program: string): string {
+  return text.replaceAll(LINK, (link: string, label: string, path: string | undefined, anchor: string | undefined) => {
+    const linked = path === undefined ? file : posix.join(posix.dirname(file), path);
+    if (!files.includes(linked)) return link;
+    // Of the others, a section is printed with its page.
+    const name = linked === ROLLOUTS && anchor !== undefined ? anchor : nameOf(linked);
+    const command = `\`${pasteable(readRunbook(name), program)}\``;
+    return label.endsWith('.md') || runbookName(label) === name ? command : `${label} (${command})`;
+  });
+}
+
+/** `# SanNotOwned: a node asks for …` → `a node asks for …` */
+function titleOf(page: string): string {
+  return (page.split('\n', 1)[0] ?? '').replace(/^# (?:[^:]*: )?/, '');
+}
+
+/** The bold words with which a section begins. */
+function titleOfSection(name: string, text: string): string {
+  const [, words = ''] = text.split(`## ${name}\n`, 2)[1]?.match(/\*\*([^*]+?)[.:,;]?\*\*/) ?? [];
+  return words.replaceAll(/\s+/g, ' ').replaceAll('`', '');
+}
+
+/** Grouped by what names them; a README is for readers of its folder. */
+function listLines(
+  pages: readonly (readonly [file: string, title: string])[],
+  sections: ReadonlyMap<string, string>,
+  program: string,
+): Lines {
+  const codes = new Set(keysOf(FINDING_CODES).map(runbookName));
+  const groups = Map.groupBy(
+    pages.filter(([file]) => !file.endsWith('README.md')),
+    ([file]) => (file.startsWith('alarms/') ? 'Alarms' : codes.has(nameOf(file)) ? 'Findings' : 'Procedures'),
+  );
+  const checks = [...sections].toSorted(([a], [b]) => compare(a, b));
+  return [
+    ...(['Findings', 'Alarms', 'Procedures'] as const).map((group) => [
+      strong(group),
+      table((groups.get(group) ?? []).map(([file, title]) => [nameOf(file), title])),
+      '',
+    ]),
+    strong('Checks and holds of rollouts'),
+    table(checks.map(([name, text]) => [name, titleOfSection(name, text)])),
+    '',
+    `${program} runbook NAME prints one.`,
+  ];
 }

@@ -8,7 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import {
   type AllContextsOptions,
   type ContextResult,
-  DEFAULT_PAGE,
+  DEFAULT_REQUESTS_PAGE,
   eachCluster,
   type FleetContext,
   fleetContexts,
@@ -45,7 +45,7 @@ const SOURCE = 'kubeconfig';
  * @throws UsageError
  */
 export async function sweepAllContexts(options: Options, fleet: Fleet, signal: AbortSignal, io: Io): Promise<number> {
-  const { output, report = DEFAULT_PAGE } = options;
+  const { output, report = DEFAULT_REQUESTS_PAGE } = options;
   if (options.every !== undefined)
     throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave one out.');
   if (options.yes === true)

@@ -17,6 +17,8 @@ const MAX_OTHERS = 100;
 export interface SweepView {
   readonly report: SweepReport;
   readonly server?: NamedServer;
+  /** Whether what is proven is approved; else nothing is written. */
+  readonly yes?: boolean;
   /** The policies that select the cluster. */
   readonly policies: readonly ApprovalPolicy[];
   /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
@@ -67,14 +69,14 @@ export function sweepStory({ cluster, provider, readable, counts, rows, problems
     wouldBe(rows),
     `${counts.left} not approved`,
     hostile > 0 && `${hostile} provably hostile`,
-    problems.length > 0 && counted(problems.length, 'problem'),
+    problem !== undefined && `${problem.object}: ${problem.message}`,
+    problems.length > 1 && `${counted(problems.length - 1, 'problem')} more`,
   ]);
   const mark = hostile > 0 ? bad('✖ ') : counts.left + problems.length > 0 ? warn('! ') : good('✔ ');
   return hang(mark, `${strong(name)} · ${story}`);
 }
 
-function judged({ report, server, policies, program, repeat }: SweepView): Lines {
-  const inForce = policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ') || 'no policy selects it';
+function judged({ report, server, yes = false, policies, program, repeat }: SweepView): Lines {
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
@@ -82,10 +84,10 @@ function judged({ report, server, policies, program, repeat }: SweepView): Lines
   const hidden = rows.length - shown.length;
   const [first] = others;
   return [
-    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce}`),
+    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, yes)}`),
     serverLine(server),
     '',
-    table(summary(report, others)),
+    table(summary(report, others, yes, whyUnwritten(policies, yes))),
     shown.length > 0 && [
       '',
       table(
@@ -99,6 +101,13 @@ function judged({ report, server, policies, program, repeat }: SweepView): Lines
     hidden > 0 && `  … and ${hidden} more; --output json lists them all`,
     first !== undefined && KUBERNETES_NAME.test(first.csr) && ['', `  → ${program} explain ${first.csr}${repeat}`],
   ];
+}
+
+/** `policy default (enforce)`, `dry run (policy default, enforce)` */
+function inForce(policies: readonly ApprovalPolicy[], yes: boolean): string {
+  if (policies.length === 0) return 'no policy selects it';
+  if (yes) return policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ');
+  return `dry run (${policies.map(({ name, mode }) => `policy ${name}, ${mode}`).join('; ')})`;
 }
 
 // The only names that CertificateSigningRequests can have; no other text of a cluster gets into a command that is to be pasted.
@@ -115,11 +124,22 @@ function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
   return reason === 'EvidenceMissing' ? 3 : 2;
 }
 
-function summary({ counts, ignored, rows }: SweepReport, others: readonly SweepRow[]): string[][] {
+/** Why what is proven is not approved. */
+function whyUnwritten(policies: readonly ApprovalPolicy[], yes: boolean): string {
+  if (!yes && policies.some(({ mode }) => mode === 'enforce')) return 'dry run: nothing is written without --yes';
+  return policies.length === 0 ? '' : 'nothing is written: the policy only observes';
+}
+
+function summary(
+  { counts, ignored, rows }: SweepReport,
+  others: readonly SweepRow[],
+  yes: boolean,
+  why: string,
+): string[][] {
   const lines: string[][] = [];
-  if (counts.approved > 0 || counts.wouldWrite === 0)
+  if (counts.approved > 0 || (yes && counts.wouldWrite === 0))
     lines.push([good('✔'), `${counts.approved} approved`, counts.approved > 0 ? 'every name proven' : '']);
-  if (counts.wouldWrite > 0) lines.push([good('◇'), wouldBe(rows), 'dry run: nothing written']);
+  if (!yes || counts.wouldWrite > 0) lines.push([good('◇'), wouldBe(rows), why]);
   if (counts.denied > 0) lines.push([bad('✖'), `${counts.denied} denied`, 'provably hostile']);
   if (counts.failed > 0) lines.push([bad('✖'), `${counts.failed} not written`, 'see below']);
   const left = others.filter(({ verdict }) => verdict === 'leave');

@@ -5,7 +5,7 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
-import { type AllContextsOptions, requireOneCluster, withAllContexts } from '../all-contexts.ts';
+import { type AllContextsOptions, DEFAULT_REQUESTS_PAGE, requireOneCluster, withAllContexts } from '../all-contexts.ts';
 import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
@@ -30,7 +30,7 @@ export interface SweepOptions {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withAllContexts(withTarget(command), 'sweeps, which only look')
+  withAllContexts(withTarget(command), 'dry runs', DEFAULT_REQUESTS_PAGE)
     .option('--yes', 'approve what is proven; without it nothing is written')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
     .addOption(
@@ -49,8 +49,7 @@ Examples:
 
 Exit status:
   0  done
-  1  something could not be judged, read or written, or a request is as --fail-on says; or, where the output is not a
-     terminal, --yes is missing and something would be approved; the output says what
+  1  something could not be judged, read or written; a request is as --fail-on says; or the output is not a terminal, --yes is missing and something would be approved; the output says what
   2  wrong usage or configuration; nothing was done`,
     )
     .action(

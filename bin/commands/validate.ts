@@ -3,7 +3,7 @@ import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
 import { deployWarnings } from '../../lib/deploy-checks.ts';
-import { EXIT_HELP, type Register, withOutput } from '../command.ts';
+import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, printJson } from '../io.ts';
 import { readTextFile } from '../text-file.ts';
@@ -18,13 +18,16 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Connects to nothing. Each problem has its line and column, and what to write instead. A warning is of what is probably not meant.
+Each problem has its line and column, and what to write instead. A warning is about what is probably not meant.
 
 Examples:
   ${name} validate
   ${name} validate examples/organization.yaml
   ${name} validate fleet.yaml --output json
-${EXIT_HELP}`,
+
+Exit status:
+  0  the file can be deployed
+  2  a problem keeps it from being deployed, it cannot be read, or wrong usage`,
     )
     .action(
       run((file: string, { output }: { readonly output: 'table' | 'json' }) => validateCommand(file, output, PROCESS)),

@@ -95,7 +95,7 @@ function sizeOf(csr: SigningRequest, subject: ApprovalSubject | undefined): numb
     ...csr.groups,
     ...(csr.credentials ?? []),
     ...csr.usages,
-    ...csr.conditions.flatMap(({ type, status, reason }) => [type, status, reason]),
+    ...csr.conditions.flatMap(({ type, status, reason, message = '' }) => [type, status, reason, message]),
   ];
   return (
     OVERHEAD_BYTES +

@@ -34,10 +34,10 @@ export interface AuditSource {
   /** Milliseconds. */
   readonly deadlineMs: number;
   /**
-   * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. `own-management`: only for a cluster
-   * that is assumed to be its own management cluster, and may have no Cluster API.
+   * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. An object: only for a cluster that is
+   * assumed to be its own management cluster, and may lack something of Cluster API: what, for people.
    */
-  readonly optional?: 'always' | 'own-management';
+  readonly optional?: 'always' | { readonly lacking: string };
   /** Why it is not read; undefined if it is. `false` if the cluster has no such thing, which is not reported. */
   off(target: AuditTarget): string | false | undefined;
   observe(context: AuditContext): Promise<SourceObservations>;

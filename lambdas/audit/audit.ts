@@ -158,8 +158,11 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     if (source.optional === 'always' && isAbsent(error, id, context))
       return { observations: [{ kind: 'read', ...told, count: 0 }], count: 0 };
     const isOwn = context.target.management === context.target.workload;
-    if (source.optional === 'own-management' && isOwn && isAbsent(error, id, context))
-      return { observations: [{ kind: 'off', ...told, why: 'this cluster has no Cluster API' }], count: 0 };
+    if (typeof source.optional === 'object' && isOwn && isAbsent(error, id, context))
+      return {
+        observations: [{ kind: 'off', ...told, why: `this cluster has no ${source.optional.lacking}` }],
+        count: 0,
+      };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
     const { object } = error;
     const kind = overdue ? 'timeout' : error.kind;

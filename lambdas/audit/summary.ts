@@ -8,7 +8,6 @@ import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
 import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
 import { byUrgency, mostUrgent } from './rules/findings.ts';
-import { DEFAULT_THRESHOLDS } from './rules/thresholds.ts';
 import { largestTally, tallyOf } from './tally.ts';
 
 /** Bytes of JSON of a summary's findings: a thousand full summaries then take under 8 MB. */
@@ -136,9 +135,9 @@ function bounded(finding: KeptFinding): KeptFinding {
   };
 }
 
-/** The same ends as in a timeline. Urgency does not matter here, so any thresholds do. */
+/** The same ends as in a timeline. */
 function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
-  const groups = certificateGroups(snapshot, DEFAULT_THRESHOLDS, Date.parse(snapshot.auditedAt));
+  const groups = certificateGroups(snapshot, Date.parse(snapshot.auditedAt));
   return earliestEnds(
     groups.map(({ what, count, first: { notBefore, notAfter, where } }) => ({
       what,

@@ -69,10 +69,10 @@ function oldCertificate({ object, now }: TrustContext, error: OldCertificateErro
 }
 
 const UNTIL_THEN =
-  'Until then, if only that certificate has expired, add --tolerate-expired authority on the command line, or name the cluster under recovery in fleet.yaml.';
+  'Until then, if only that certificate has expired, certmarshal connects with --tolerate-expired authority, or where recovery in fleet.yaml names the cluster.';
 /** An impostor with the key of an old backup would have its Machines prove names in a cluster that is genuine. */
 const NEVER_TOLERATED =
-  'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig: docs/runbooks/recovery.md.';
+  'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig: certmarshal runbook recovery.';
 
 function explain(code: string, { serverName, bundle, expiredServer, now }: TrustContext): Explanation {
   switch (code) {
@@ -86,7 +86,7 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
         : {
             kind: 'certificate',
             problem: 'the certificate of the endpoint, or its CA, has expired',
-            remedy: `Renew the API server's serving certificate; the CA bundle is not the cause. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
+            remedy: `certmarshal runbook certificate-expired says how to renew the certificate of the API server. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:
       return {

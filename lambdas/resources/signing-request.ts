@@ -35,6 +35,8 @@ export interface SigningCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
+  /** Absent if it is longer than any approver writes. */
+  readonly message?: string;
   /** `lastUpdateTime` as read. */
   readonly updated?: string;
 }
@@ -126,6 +128,7 @@ function readConditions(request: Raw<V1CertificateSigningRequest>): readonly Sig
       type,
       status: shortText(entry, 'status') ?? '',
       reason: shortText(entry, 'reason') ?? '',
+      message: shortText(entry, 'message'),
       updated: shortText(entry, 'lastUpdateTime'),
     });
   }

@@ -1,4 +1,4 @@
-import { type CommandCluster, clusterCommand, word } from '../command.ts';
+import { type CommandCluster, clusterCommand, readRunbook, word } from '../command.ts';
 import { kebab } from '../words.ts';
 import { keysOf } from './keys.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
@@ -380,5 +380,5 @@ export function alarmRunbook(id: AlarmId): string {
  * @param runbooks `monitoring.runbooks` of fleet.yaml: the URL at which `docs/runbooks` is published
  */
 export function runbookPlace(id: AlarmId, runbooks: string | undefined): string {
-  return runbooks === undefined ? `certmarshal runbook ${kebab(id)}` : `${runbooks}/alarms/${kebab(id)}.md`;
+  return runbooks === undefined ? readRunbook(id) : `${runbooks}/alarms/${kebab(id)}.md`;
 }

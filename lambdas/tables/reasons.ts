@@ -246,7 +246,7 @@ export const REASONS = {
   EvidenceUnreadable: {
     verdict: 'leave',
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'certmarshal sweep shows what the source answered, and the command that fixes it.',
+    next: 'Make the source readable: certmarshal doctor tries each right and says how to fix it.',
   },
 
   ...RECOVERY_REASONS,

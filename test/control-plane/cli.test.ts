@@ -285,7 +285,9 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
       await expect(shell('certmarshal sweep --kubeconfig berlin.yaml')).rejects.toMatchObject({
         code: 1,
-        stdout: expect.stringMatching(/◇ {2}1 would be approved +dry run: nothing written\n[^]* 0 writes\n$/),
+        stdout: expect.stringMatching(
+          /◇ {2}1 would be approved +dry run: nothing is written without --yes\n[^]* 0 writes\n$/,
+        ),
         stderr: 'Nothing was written. To approve: add --yes\n',
       });
       // Its policies only observe, so --yes would write nothing either.
@@ -335,13 +337,14 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
       expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
       expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
-      expect(stdout).toContain('certmarshal runbook san-not-owned');
+      expect(stdout).toContain('→ certmarshal runbook san-not-owned\n');
       await admin.put(`${CSRS}/csr-q77zt/approval`, {
         ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
         status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },
       });
       const decided = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
       expect(decided.stdout).toContain('AlreadyDenied');
+      expect(decided.stdout).toMatch(/\n {2}denied +[^\n]*, reason ByHand\n/);
     });
 
     it('explains that a newer request of the node counts', async () => {

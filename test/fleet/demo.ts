@@ -222,7 +222,7 @@ async function auditCluster({ name, target }: DemoCluster): Promise<void> {
     },
   );
   const now = clock.now();
-  say(['', timelineLines(viewOf(report, DEFAULT_THRESHOLDS, now), now)]);
+  say(['', timelineLines(viewOf(report, now), now)]);
 }
 
 function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {

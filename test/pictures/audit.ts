@@ -121,7 +121,7 @@ export function auditPicture(): string {
     auditedAt: NOW,
     ...assessed,
   } as const;
-  const view = viewOf({ snapshot, durationMs: 900, requests: 21 }, DEFAULT_THRESHOLDS, now);
+  const view = viewOf({ snapshot, durationMs: 900, requests: 21 }, now);
   const server = { context: 'admin@berlin-prod', address: '10.0.1.10:6443' };
   return terminalSvg(
     draw(timelineLines(view, now, server), { width: 120, colours: true }),

@@ -88,7 +88,7 @@ async function auditContext(
       const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
       onSnapshot(report.snapshot);
       const now = io.clock();
-      const view = viewOf(report, thresholds, now);
+      const view = viewOf(report, now);
       return { status, lines: storyLine(view, now), document: auditJson(view, options.verbose === true) };
     },
     signal,

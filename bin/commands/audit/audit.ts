@@ -5,7 +5,7 @@ import { tryDirectory } from '../../../lambdas/audit/make-directory.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
-import { type AllContextsOptions, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
+import { type AllContextsOptions, DEFAULT_PAGE, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
@@ -30,34 +30,32 @@ export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions, Plac
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    withAllContexts(withCluster(command), 'audits')
-      .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
-      .option('--no-handshakes', 'no TLS handshakes with machines and Nodes; only one with the API endpoint')
-      .option('--secrets', 'read TLS Secrets and those of Cluster API too: certmarshal rbac --audit-secrets')
-      .option('--kubelet-metrics', 'ask the kubelets through the API server: certmarshal rbac --kubelet-metrics')
+    withAllContexts(withCluster(command), 'audits', DEFAULT_PAGE)
+      .option('--policy <file>', 'fleet.yaml with audit.thresholds; default: the built-in thresholds')
+      .option('--no-handshakes', 'connect by TLS to the API endpoint only, not to machines and Nodes')
+      .option('--secrets', 'read TLS Secrets and those of Cluster API too; the right: certmarshal rbac --audit-secrets')
+      .option(
+        '--kubelet-metrics',
+        'read the metrics of the kubelets through the API server; the right: certmarshal rbac --kubelet-metrics',
+      )
       .option(
         '--port <name=port>',
-        'where a server of the machines listens, if not where Kubernetes and etcd do; repeatable; names: kube-apiserver, kubelet, etcd, etcd-peer, kube-controller-manager, kube-scheduler',
+        'port of a server on the machines, if it is not the default of Kubernetes or etcd; repeatable; names: kube-apiserver, kubelet, etcd, etcd-peer, kube-controller-manager, kube-scheduler',
         repeatable,
       )
-      .option(
-        '--snapshots <directory>',
-        'remember what was seen from one audit to the next, in a file of this directory',
-      )
+      .option('--snapshots <directory>', 'directory that keeps what was seen, for the next audit')
       .addOption(
-        new Option('--fail-on <severity>', 'exit status 1 for a finding that is at least so severe').choices(
-          SEVERITIES,
-        ),
+        new Option('--fail-on <severity>', 'exit status 1 for a finding of at least this severity').choices(SEVERITIES),
       )
-      .option('--verbose', 'each finding on its own; in JSON every observation'),
+      .option('--verbose', 'show each finding; in JSON every observation'),
     'table for people, json for programs, csv for a spreadsheet, openmetrics',
     ['json', 'csv', 'openmetrics'],
   )
     .addHelpText(
       'after',
       `
-Nothing is written to the cluster. A handshake sends nothing but the handshake. docs/output.md describes every output,
-docs/findings.md every finding, docs/coverage.md what is seen where.
+Nothing is written to the cluster. Nothing is sent after a TLS handshake. docs/output.md describes every output,
+docs/findings.md every finding, docs/coverage.md what is read where.
 
 Examples:
   ${name} audit --kubeconfig berlin.yaml
@@ -69,7 +67,7 @@ Examples:
 
 Exit status:
   0  done
-  1  a source or a snapshot could not be read or written, or a finding is as severe as --fail-on; the output says what
+  1  a source or a snapshot could not be read or written, or a finding is as severe as --fail-on; the output says what. A place that did not answer is a finding
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
@@ -128,7 +126,7 @@ export async function auditCommand(
   const { report, status, failed } = await auditOnce(target, thresholds, options, signal, io, (left) =>
     progress.say(`${target.cluster.name}: ${left}`),
   ).finally(() => progress.done());
-  show(report, thresholds, options, target.server, io);
+  show(report, options, target.server, io);
   if (signal.aborted)
     stderr.write(
       `Interrupted: what was not read by then is listed as not read${options.snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
@@ -138,13 +136,7 @@ export async function auditCommand(
   return status;
 }
 
-function show(
-  report: AuditReport,
-  thresholds: Thresholds,
-  options: AuditCommandOptions,
-  server: NamedServer | undefined,
-  io: AuditIo,
-): void {
+function show(report: AuditReport, options: AuditCommandOptions, server: NamedServer | undefined, io: AuditIo): void {
   const now = io.clock();
   const { verbose = false } = options;
   switch (options.output) {
@@ -155,9 +147,9 @@ function show(
       io.stdout.write(auditOpenMetrics(report));
       break;
     case 'json':
-      printJson(io, auditJson(viewOf(report, thresholds, now), verbose));
+      printJson(io, auditJson(viewOf(report, now), verbose));
       break;
     case 'table':
-      print(io, auditLines(viewOf(report, thresholds, now), { ...options, verbose, server, now }));
+      print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));
   }
 }

@@ -1,7 +1,6 @@
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { type CertificateGroup, certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
-import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { IssuedSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
@@ -26,11 +25,11 @@ export function certificatesOf({ snapshot }: AuditReport): readonly CertificateO
 }
 
 /** @param now milliseconds since the epoch */
-export function viewOf(report: AuditReport, thresholds: Thresholds, now: number): AuditView {
+export function viewOf(report: AuditReport, now: number): AuditView {
   const { snapshot } = report;
   return {
     report,
-    groups: certificateGroups(snapshot, thresholds, now),
+    groups: certificateGroups(snapshot, now),
     issued: issuedSummaryOf(snapshot.observations),
   };
 }

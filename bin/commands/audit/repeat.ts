@@ -1,6 +1,8 @@
+import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import type { FleetContext } from '../../all-contexts.ts';
+import { pasteable } from '../../program.ts';
 import { repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
@@ -71,6 +73,16 @@ export function typedCommands(
     const given = repeats.get(id);
     return given === undefined ? command : asTyped({ command, what }, program, given);
   };
+}
+
+/** The next command of a finding, as the user has to type it. The audit itself was just done: then it is the runbook. */
+export function nextOfFinding(
+  { command, what, runbook }: Pick<ExpiryFinding, 'command' | 'what' | 'runbook'>,
+  program: string,
+  given: AuditRepeat,
+): string {
+  const isThisAudit = command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ');
+  return isThisAudit ? pasteable(readRunbook(runbook), program) : asTyped({ command, what }, program, given);
 }
 
 /** A command as the user has to type it: for this program, and for the cluster that was audited. */

@@ -4,6 +4,7 @@ import type { OffObservation, UnreadObservation } from '../../../lambdas/contrac
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
+import { pasteable } from '../../program.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
@@ -13,7 +14,7 @@ import { day, joined, span, took } from '../../terminal/words.ts';
 import { visibleWidth } from '../../terminal/wrap.ts';
 import { type AuditView, severityCounts } from './groups.ts';
 import { issuedLines } from './issued.ts';
-import { type AuditRepeat, asTyped } from './repeat.ts';
+import { type AuditRepeat, nextOfFinding } from './repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
 
 /** What is said without --verbose. */
@@ -42,12 +43,12 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const first = findings.find(({ severity }) => severity !== 'info');
   const { program, repeat } = rendering;
   // What is the matter with the way to a cluster is found by trying each step of it.
-  const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && asTyped(first, program, rendering);
+  const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && nextOfFinding(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
     issuedLines(view.issued),
     findingsBlock(counted(others.length, 'finding'), others, rendering),
-    notRead.length > 0 && findingsBlock(`${notRead.length} not read`, notRead, rendering),
+    notReadBlocks(notRead, rendering),
     notVisibleBlock(notVisible),
     offBlock(sources.off),
     next !== undefined && ['', nextLine(next)],
@@ -59,7 +60,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
 /** Its first lines: the whole story, which server it is about, and the timeline of what expires first. */
 export function timelineLines(view: AuditView, now: number, server?: NamedServer): Lines {
   const sources = auditedSources(view.report.snapshot.observations);
-  return [headline(view, sources, now), serverLine(server), timeline(view, now)];
+  return [headline(view, sources, now), serverLine(server), takenForLine(view, sources), timeline(view, now)];
 }
 
 /** One line of a fleet: the story of one cluster, without what to do about it. */
@@ -68,11 +69,9 @@ export function storyLine(view: AuditView, now: number): Lines {
   const worst = findings.find(({ severity }) => severity !== 'info');
   const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
   const sources = auditedSources(observations);
-  // A message that has a remedy has it behind a semicolon.
-  const brief = worst && { ...worst, message: worst.message.split('; ', 1).join() };
   return isUnreadable(sources)
     ? unreadableLine(view, sources, now)
-    : hang(paint(`${symbol} `), readLine(view, brief, now));
+    : hang(paint(`${symbol} `), readLine(view, sources, worst, now));
 }
 
 const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
@@ -92,7 +91,7 @@ function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>)
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
   const worst = view.report.snapshot.findings.find(({ severity }) => severity !== 'info');
-  return isUnreadable(sources) ? unreadableLine(view, sources, now) : hang('', readLine(view, worst, now));
+  return isUnreadable(sources) ? unreadableLine(view, sources, now) : hang('', readLine(view, sources, worst, now));
 }
 
 function unreadableLine({ report, groups }: AuditView, { unread }: AuditedSources, now: number): Lines {
@@ -103,13 +102,35 @@ function nameOf({ snapshot: { cluster, provider } }: AuditView['report']): strin
   return `${cluster} · ${PROVIDER_NAMES[provider]}`;
 }
 
-function readLine({ report, groups }: AuditView, worst: ExpiryFinding | undefined, now: number): string {
+/** Only its endpoint says what it is, and nothing of EKS Anywhere was found: its Machines are off only then. */
+function isTakenFor({ off }: AuditedSources): boolean {
+  return off.some(({ source }) => source === 'machines');
+}
+
+function takenForLine({ report: { snapshot } }: AuditView, sources: AuditedSources): Lines {
+  return (
+    isTakenFor(sources) &&
+    hang(
+      '  ',
+      faint(`taken for ${PROVIDER_NAMES[snapshot.provider]}, but no Cluster API was found; --provider eks for EKS`),
+    )
+  );
+}
+
+function readLine(
+  { report, groups }: AuditView,
+  sources: AuditedSources,
+  worst: ExpiryFinding | undefined,
+  now: number,
+): string {
   const certificates = counted(
     groups.reduce((sum, { count }) => sum + count, 0),
     'certificate',
   );
   const [, paint] = MARKS[worst?.severity ?? 'well'];
-  return `${strong(nameOf(report))} · ${certificates}: ${paint(story(worst, groups, now))}`;
+  const { cluster, provider } = report.snapshot;
+  const name = isTakenFor(sources) ? `${cluster} · taken for ${PROVIDER_NAMES[provider]}` : nameOf(report);
+  return `${strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`;
 }
 
 /** Whichever list failed first, the server is what does not answer. */
@@ -124,7 +145,8 @@ function remembered(groups: readonly CertificateGroup[], now: number): string {
 }
 
 function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
-  if (worst !== undefined) return worst.message;
+  // A message that has a remedy has it behind a semicolon; the finding below shows both.
+  if (worst !== undefined) return worst.message.split('; ', 1).join();
   if (first === undefined) return 'none was seen';
   const { notAfter } = first.first;
   return `all healthy; ${first.title} expires first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
@@ -218,8 +240,9 @@ function alike(findings: readonly ExpiryFinding[]): readonly (readonly ExpiryFin
 function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
   const [first] = kind;
   if (first === undefined) return [];
-  const { severity, code, message, since } = first;
+  const { severity, code, since } = first;
   const { now, program } = rendering;
+  const message = pasteable(first.message, program);
   const [symbol, paint] = MARKS[severity];
   const many = kind.length > 1;
   const objects = firstOf(
@@ -227,13 +250,38 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
     MAX_OBJECTS,
     kind.length,
   );
+  const runbook = runbookPlace(kebab(code), rendering);
+  const command = nextOfFinding(first, program, rendering);
   return [
     hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
     hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),
-    hang('      ', faint(`${sinceWhen(since, now)} · ${runbookPlace(kebab(code), rendering)}`)),
+    hang('      ', faint(joined([sinceWhen(since, now), !command.includes(' runbook ') && runbook], ' · '))),
     // A command is pasted: it is one line, however long.
-    `      → ${asTyped(first, program, rendering)}`,
+    `      → ${command}`,
   ];
+}
+
+/** A source is a list of objects or the like; a place is one server, or one Secret. */
+function notReadBlocks(findings: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
+  const { sources = [], places = [] } = Object.groupBy(findings, (finding) =>
+    isSource(finding) ? 'sources' : 'places',
+  );
+  return [
+    sources.length > 0 && findingsBlock(`${counted(sources.length, 'source')} not read`, sources, rendering),
+    places.length > 0 && findingsBlock(silent(placesOf(places)), places, rendering),
+  ];
+}
+
+function isSource({ object }: ExpiryFinding): boolean {
+  return object.startsWith('source ');
+}
+
+function placesOf(findings: readonly ExpiryFinding[]): number {
+  return findings.reduce((sum, { placeCount = 1 }) => sum + placeCount, 0);
+}
+
+function silent(places: number): string {
+  return `${counted(places, 'place')} did not answer`;
 }
 
 function notVisibleBlock(findings: readonly ExpiryFinding[]): Lines {
@@ -252,7 +300,7 @@ function offBlock(off: readonly OffObservation[]): Lines {
   return (
     off.length > 0 && [
       '',
-      `  ${strong(`${off.length} not checked`)}`,
+      `  ${strong(`${counted(off.length, 'source')} not checked`)}`,
       [...Map.groupBy(off, reason)].map(([why, sources]) =>
         hang('  · ', `${sources.map(({ source }) => source).join(', ')}: ${why}`),
       ),
@@ -260,29 +308,27 @@ function offBlock(off: readonly OffObservation[]): Lines {
   );
 }
 
-const OPT_INS: Readonly<Partial<Record<SourceId, string>>> = {
-  'tls-secrets': '--secrets',
-  'cluster-secrets': '--secrets',
-  'kubelet-metrics': '--kubelet-metrics',
+/** Where an option is the reason. */
+const BY_OPTION: Readonly<Partial<Record<SourceId, string>>> = {
+  'tls-secrets': 'only with --secrets',
+  'cluster-secrets': 'only with --secrets',
+  'kubelet-metrics': 'only with --kubelet-metrics',
+  tls: 'only the API endpoint, because of --no-handshakes',
 };
 
 function reason({ source, why }: OffObservation): string {
-  const option = OPT_INS[source];
-  return option === undefined ? why : `only with ${option}`;
+  return BY_OPTION[source] ?? why;
 }
 
 function cost({ report: { durationMs, requests, snapshot } }: AuditView, sources: AuditedSources): string {
-  const places = snapshot.findings.reduce(
-    (sum, { code, object, placeCount = 0 }) =>
-      sum + (NOT_READ.has(code) && !object.startsWith('source ') ? placeCount : 0),
-    0,
-  );
+  const places = placesOf(snapshot.findings.filter((finding) => NOT_READ.has(finding.code) && !isSource(finding)));
   return joined([
     took(durationMs),
     counted(requests, 'API request'),
     counted(handshakesOf(sources), 'handshake'),
-    `${counted(sources.read.length, 'source')} read, ${sources.unread.length} not`,
-    places !== 0 && `${counted(places, 'place')} not`,
+    `${counted(sources.read.length, 'source')} read`,
+    sources.unread.length > 0 && `${sources.unread.length} not read`,
+    places > 0 && silent(places),
   ]);
 }
 

@@ -68,22 +68,28 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--context <name>', 'context of the kubeconfig; default: its current one')
       .option(...ALLOW_EXEC_OPTION)
       .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
-      .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
+      .option(
+        '--management',
+        'a management cluster, or one that manages itself: grant reading Machines and Clusters too',
+      )
       .option(
         '--workload-of <cluster>',
-        'a workload cluster of this management cluster: the lines for fleet.yaml go there',
+        'a workload cluster of this management cluster, where its lines of fleet.yaml go',
       )
-      .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
-      .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+      .option('--policy <file>', 'fleet.yaml: grant what its policies use')
+      .option('--no-audit', 'only what approvals need, nothing of what an audit reads')
       .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
       .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
-      .option('-n, --namespace <namespace>', 'of the ServiceAccount', 'kube-system')
-      .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+      .option('-n, --namespace <namespace>', 'namespace of the ServiceAccount', 'kube-system')
+      .option('--name <name>', 'name of the ServiceAccount', 'certmarshal')
       .option('--yes', 'write; without it only what would be written is shown')
-      .option('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
+      .option(
+        '--store <store>',
+        'where the kubeconfig goes: secretsmanager:NAME, or stdout for the kubeconfig and nothing else',
+      )
       .option(
         '--hints',
-        'print no kubeconfig but the webhook by which the cluster whose id --cluster names asks to be swept',
+        'print an admission webhook, no kubeconfig: with it the cluster of the id --cluster tells the hub of new requests',
       ),
     'the API server',
   );

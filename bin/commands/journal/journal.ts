@@ -7,7 +7,7 @@ import { type JournalVerifyOptions, journalVerifyCommand } from './verify.ts';
 function withJournal(command: Command): Command {
   return command
     .option('--bucket <name>', 'bucket of the journal: output JournalBucketName of the stack')
-    .option('--directory <directory>', 'a copy of that bucket instead, made with aws s3 sync; no AWS account is needed')
+    .option('--directory <directory>', 'a copy of that bucket instead, made with aws s3 sync; needs no AWS account')
     .option('--cluster <id>', 'only this cluster, by its id in the fleet');
 }
 
@@ -15,10 +15,10 @@ export const register: Register = (journal, { program, interruption, run }) => {
   withOutput(
     withJournal(journal.command('verify'))
       .description('Shows whether any line was changed, removed, added or moved since it was written.')
-      .option('--since <duration>', 'only the lines of this long until now, for example 30d; default: all')
+      .option('--since <duration>', 'only lines that are not older than this, for example 30d; default: all')
       .option(
         '--expect <cluster=seq:hash>',
-        'a line that an earlier verification printed: it must still be there, unchanged; repeatable',
+        'a line that an earlier verification printed, and that must still be there, unchanged; repeatable',
         repeatable,
       ),
     'table or json',
@@ -26,8 +26,8 @@ export const register: Register = (journal, { program, interruption, run }) => {
     .addHelpText(
       'after',
       `
-Nothing is written. AWS credentials and Region come from the environment, as for the AWS CLI. Note down the anchors that
-it prints: with them, a later verification finds that lines and head were removed together. docs/journal.md
+Nothing is written. AWS credentials and Region come from the environment, as for the AWS CLI. Keep the anchors that it
+prints: with them, a later verification finds lines that were removed together with their head. docs/journal.md
 
 Examples:
   ${program} journal verify --bucket certmarshal-journal
@@ -49,13 +49,13 @@ Exit status:
   withOutput(
     withJournal(journal.command('search'))
       .description('Finds decisions: what was decided about a node, a request or a cluster, why, and by what evidence.')
-      .option('--node <name>', 'lines of this node, and those that asked for its name')
-      .option('--csr <name>', 'lines of this CertificateSigningRequest')
+      .option('--node <name>', 'lines about this node, and about requests for its name')
+      .option('--csr <name>', 'lines about this CertificateSigningRequest')
       .addOption(new Option('--verdict <verdict>', 'lines with this verdict').choices(['approve', 'deny', 'leave']))
-      .option('--hostile', 'only requests without an innocent explanation')
-      .option('--since <duration>', 'lines of this long until now', '30d')
-      .option('--limit <count>', 'the newest so many', '1000'),
-    'table for people, json for programs: one line a decision; csv for a spreadsheet',
+      .option('--hostile', 'only provably hostile requests')
+      .option('--since <duration>', 'only lines that are not older than this', '30d')
+      .option('--limit <count>', 'at most this many, newest first', '1000'),
+    'table for people, json for programs: one line per decision; csv for a spreadsheet',
     ['json', 'csv'],
   )
     .addHelpText(

@@ -21,41 +21,40 @@ interface Given extends TargetOptions {
 }
 
 const ABOUT = {
-  approve: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. Where a name makes it provably
-hostile, belongs to another or is one that no node may have, or where evidence could not be read, nothing is approved until
-you type every name that is not proven again, each with --name. Requests that are hostile by anything else, that are of other
-signers, or decided, are refused.`,
-  deny: `The request is judged first, by every check, with the evidence that a sweep reads, and shown. A kubelet that was denied asks
-again within a minute; one whose request is not approved, after 15 minutes. Requests of other signers, and decided
-ones, are refused.`,
+  approve: `Every check is made first, with the evidence that a sweep reads, and shown. If a name makes the request provably hostile,
+belongs to another node or may belong to no node, or if evidence could not be read, repeat every name that is not proven,
+each with --name; else nothing is approved. A request that is hostile for another reason, that is for another signer, or
+that is decided, is refused.`,
+  deny: `Every check is made first, with the evidence that a sweep reads, and shown. A kubelet that was denied asks again within a
+minute; one whose request stays pending, after 15 minutes. A request that is for another signer, or decided, is refused.`,
 } as const;
+
+/** In the examples. */
+const REASON = { approve: 'second NIC of worker-3, ticket 4711', deny: 'no machine of ours, ticket 4711' } as const;
 
 /** `certmarshal approve` and `certmarshal deny`. */
 export const registerPerson =
   (decision: DecidedByPerson['decision']): Register =>
   (command, { program: name, interruption, run }) => {
     withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
-      .requiredOption('--because <words>', 'why, 10 to 500 characters: written into the condition')
+      .requiredOption('--because <words>', 'your reason, 10 to 500 characters; it is written into the condition')
       .option('--yes', 'write; without it the request is shown and nothing is written')
       .option('--uid <uid>', 'only the request that you saw: its metadata.uid')
-      .option('--journal <directory>', 'keep the decision there, in lines that prove that none was changed');
+      .option('--journal <directory>', 'directory of a journal that keeps the decision; a changed line is found');
     if (decision === 'approve')
-      command.option(
-        '--name <name>',
-        'a name of the request that is not proven, which you vouch for; repeatable',
-        repeatable,
-      );
+      command.option('--name <name>', 'a name that is not proven, and that you vouch for; repeatable', repeatable);
     command
       .addHelpText(
         'after',
         `
 ${ABOUT[decision]}
-The condition has your words and the user that the API server takes you for. It is written to exactly the object that was
-shown; what was changed or replaced meanwhile is not written to. Rights: ${name} rbac --no-audit --user YOU
+The condition has your reason, and your user as the API server knows it. It is written to exactly the object that was
+shown, not to one that was changed or replaced since. It needs these rights:
+  ${name} rbac --no-audit --user YOU
 
 Examples:
-  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because 'second NIC of worker-3, ticket 4711'
-  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because 'second NIC of worker-3, ticket 4711' --journal journal --yes${
+  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because '${REASON[decision]}'
+  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because '${REASON[decision]}' --journal journal --yes${
     decision === 'deny'
       ? ''
       : `

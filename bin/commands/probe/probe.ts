@@ -33,14 +33,14 @@ export const register: Register = (command, { program: name, interruption, run }
     command
       .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
       .option('--ca <file>', 'PEM file of the CAs that may have signed them; without it no issuer is checked')
-      .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
-      .option('--timeout <duration>', 'for each endpoint; default: 5s'),
-    'table for people, json for programs: one line an endpoint',
+      .option('--sni <name>', 'server name to ask for; default: the host, if it is a name')
+      .option('--timeout <duration>', 'longest wait for each endpoint; default: 5s'),
+    'table for people, json for programs: one line per endpoint',
   )
     .addHelpText(
       'after',
       `
-Nothing is trusted, and nothing but a handshake is sent.
+No certificate is trusted, and nothing is sent after the handshake.
 
 Examples:
   ${name} probe 10.0.1.31:2379 10.0.1.31:2380

@@ -28,6 +28,8 @@ export interface RecoveryOptions {
   readonly journal?: KeyboardJournal;
   /** The command again, with `--yes` and without its output. */
   readonly repeat: string;
+  /** The options that say which cluster, for other commands. */
+  readonly repeatCluster: string;
 }
 
 /** What the command does it with; tests have their own. */
@@ -99,7 +101,7 @@ export async function recoveryOpenCommand(
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
   if (reach === 'unreached')
     stderr.write(
-      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of certmarshal runbook recovery; then again: ${options.repeat}\n`,
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of ${options.program} runbook recovery; then again: ${options.repeat}\n`,
     );
   else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
@@ -241,7 +243,7 @@ function outcomeOf(node: string, rows: readonly RecoveryRow[]): NodeOutcome {
 function closing(
   { id, approvals: most }: RecoveryWindow,
   outcomes: readonly NodeOutcome[],
-  { program }: RecoveryOptions,
+  { program, repeatCluster }: RecoveryOptions,
 ): Lines {
   const given = outcomes.filter(({ approvals }) => approvals > 0).length;
   const paint = given === outcomes.length ? good : warn;
@@ -265,6 +267,7 @@ function closing(
       80,
     ),
     '',
-    nextLine(`kubectl get nodes; then ${program} audit shows what else has expired`),
+    hang('  ', 'What else has expired:'),
+    nextLine(`${program} audit${repeatCluster}`),
   ];
 }

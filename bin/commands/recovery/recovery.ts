@@ -46,7 +46,7 @@ const KEYBOARD_OPTIONS = [
 const JSON_OF = (json: string) => `table for people, json for programs: ${json}`;
 const BUCKET_OPTION = [
   '--bucket <name>',
-  'state bucket of a hub, with the AWS credentials and Region of the environment',
+  'state bucket of a hub; uses the AWS credentials and Region of the environment',
 ] as const;
 const SEE_LIST = 'run recovery list to see whether the window is open';
 
@@ -54,31 +54,36 @@ export const register: Register = (recovery, { program, interruption, run }) => 
   withOutput(
     withCluster(recovery.command('open'))
       .description(
-        'Approves client certificates for named control plane kubelets whose certificates have expired, for a while.',
+        'For a short time, approves client certificates of named control plane kubelets whose certificates have expired.',
       )
-      .option('--yes', 'open it; without it one look shows what it would approve, and nothing is written')
-      .option('--bucket <name>', 'state bucket of a hub, whose sweep then does it; needs AWS credentials only')
-      .option('--nodes <list>', 'names of the control plane Nodes, with commas; at most 9')
+      .option('--yes', 'open it; without it one sweep shows what it would approve, and nothing is written')
+      .option('--bucket <name>', 'state bucket of a hub: its sweep then approves; needs only AWS credentials')
+      .option('--nodes <list>', 'names of the control plane Nodes, separated by commas; at most 9')
       .option('--for <duration>', 'how long the window is open, at most 1h', '30m')
-      .option('--approvals <number>', 'for each Node, at most 5; default: 2')
-      .option('--by <name>', 'who opens it, for the record; default: your user name and host; with --bucket your ARN')
+      .option('--approvals <number>', 'approvals per Node, at most 5; default: 2')
+      .option('--by <name>', 'who opens it, for the record; default: your user name and host; with --bucket: your ARN')
       .option(
         '--bootstrap-group <group>',
-        'that the bootstrap tokens of the Nodes have; repeatable; default: that of kubeadm',
+        'group of the bootstrap tokens of the Nodes; repeatable; default: that of kubeadm',
         repeatable,
       )
       .option('--fleet <file>', 'fleet.yaml, for the id of the cluster')
-      .option('--journal <directory>', 'keep every decision there, in lines that prove that none was changed'),
-    JSON_OF('one document a sweep'),
+      .option('--journal <directory>', 'directory of a journal that keeps every decision; a changed line is found'),
+    JSON_OF('one document per sweep'),
   )
     .addHelpText(
       'after',
       `
-With --yes and without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
-kube-apiserver has to answer, with --tolerate-expired also when its certificate has expired. Rights: ${program} rbac --recovery --user YOU
-With --yes and --bucket the sweep that is deployed does it, within 2 minutes; the user it connects as needs the same rights:
-${program} rbac --recovery --service-account kube-system/certmarshal
-Where the certificate of the API server has expired, recovery in fleet.yaml lets it in.
+With --yes and without --bucket it runs until the window closes, and sweeps every 10 s. kube-apiserver has to answer; if its certificate
+has expired, add --tolerate-expired. You need these rights:
+  ${program} rbac --recovery --user YOU
+
+With --yes and --bucket the deployed sweep approves, within 2 minutes. If the certificate of the API server has expired, recovery in
+fleet.yaml lets it connect. Its user needs the same rights:
+  ${program} rbac --recovery --service-account kube-system/certmarshal
+
+All steps before and after:
+  ${program} runbook recovery
 
 Examples:
   ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m --yes
@@ -128,6 +133,7 @@ Exit status:
         program,
         version: packageJson.version,
         repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)} --yes`,
+        repeatCluster: repeatOptions(options),
         journal,
       };
       return await recoveryOpenCommand({ ...target, clusterId: id }, window, command, signal, RECOVERY_PORTS);
@@ -139,7 +145,7 @@ Exit status:
   withOutput(
     recovery
       .command('close')
-      .description('Closes the recovery window of a cluster of a deployed certmarshal before its end.')
+      .description('Closes the recovery window of a cluster of a deployed certmarshal early.')
       .option('--yes', 'close it; without it the window is shown, and nothing is written')
       .option(...BUCKET_OPTION)
       .option('--cluster <id>', 'id of the cluster in the fleet'),
@@ -148,7 +154,7 @@ Exit status:
     .addHelpText(
       'after',
       `
-No sweep gets the window any more; one that has it already ends within 2 minutes. A window at the keyboard is closed with Ctrl-C.
+No new sweep uses the window; one that runs ends within 2 minutes. Ctrl-C closes a window at the keyboard.
 
 Example:
   ${program} recovery close --bucket certmarshal-state --cluster berlin-prod --yes
@@ -169,7 +175,7 @@ Exit status:
   withOutput(
     recovery
       .command('list')
-      .description('Shows the recovery windows of a deployed certmarshal that are open, or were within a day.')
+      .description('Shows the recovery windows of a deployed certmarshal that are open, or were open within a day.')
       .option(...BUCKET_OPTION),
     JSON_OF('one document'),
   )

@@ -47,13 +47,13 @@ export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   command
-    .option('--bucket <name>', 'state bucket of a hub, read with the AWS credentials and Region of the environment')
+    .option('--bucket <name>', 'state bucket of a hub; uses the AWS credentials and Region of the environment')
     .option(
       '--state <directory>',
       'directory with registry.v2.json.gz and fleet-index.v2.json.gz, copies of its objects',
     )
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
-    .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
+    .option('--policy <file>', 'fleet.yaml with monitoring; default: the built-in values')
     .option(
       '-o, --output <file>',
       'file of the page, named .html; - for standard output; json for the data of the page',
@@ -62,7 +62,7 @@ export const register: Register = (command, { program: name, interruption, run }
     .addHelpText(
       'after',
       `
-Exactly one of --bucket, --state and --snapshots. Nothing is written but the page. docs/report.md describes it.
+Give exactly one of --bucket, --state and --snapshots. Only the page is written. docs/report.md describes it.
 
 Examples:
   ${name} report --bucket certmarshal-state --policy fleet.yaml

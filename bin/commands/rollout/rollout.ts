@@ -13,13 +13,13 @@ export const register: Register = (rollout, { program: name, interruption, run }
   const command = (verb: string): Command =>
     withOutput(
       withCluster(rollout.command(verb), 'the API server that it reads and writes')
-        .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
+        .option('--fleet <file>', 'fleet.yaml with rollouts; default: the built-in times, for every cluster')
         .option(
           '--accept <list>',
-          'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; and at rollout start for you alone, never for the schedule: one-of-its-management-cluster, management-cluster-last',
+          'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
         )
-        .option('--secrets', 'external etcd: read its client certificate, and the private key beside it in the Secret'),
-      'table for people, json for programs: one document a look',
+        .option('--secrets', 'external etcd: read its client certificate, and so the private key in the same Secret'),
+      'table for people, json for programs: one document per reading',
     );
 
   const does = (work: RolloutCommand, means = 'nothing is written') =>
@@ -32,12 +32,13 @@ export const register: Register = (rollout, { program: name, interruption, run }
 
   command('plan')
     .description('Shows every check, what would be written, and when; for the schedule and for you. Writes nothing.')
-    .option('--verbose', 'the checks that passed, too')
+    .option('--verbose', 'show the checks that passed, too')
     .addHelpText(
       'after',
       `
---kubeconfig is that of the cluster; alone, of one that manages itself. Else add --management-kubeconfig and --cluster: from
---kubeconfig it is known when the CA of the cluster expires, without which nothing begins. docs/rollouts.md
+--kubeconfig is that of the cluster. It is enough for a cluster that manages itself; for another, add
+--management-kubeconfig and --cluster. --kubeconfig shows when the CA of the cluster expires: without that no rollout
+starts. docs/rollouts.md
 
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml
@@ -52,17 +53,17 @@ Exit status:
     .action(does(rolloutPlanCommand));
 
   command('start')
-    .description('Begins a rollout now, with one write, after every check that no one can answer for.')
+    .description('Starts a rollout now, with one write, if every check passes that you may not waive.')
     .option('--yes', 'write; without it the plan is shown and nothing is written')
-    .option('--watch', 'and carry it on until it is over, as rollout drive does')
-    .option('--verbose', 'the checks that passed, too')
+    .option('--watch', 'continue it until it is over, as rollout drive does')
+    .option('--verbose', 'show the checks that passed, too')
     .addHelpText(
       'after',
       `
-You answer for what only the schedule waits for: both opt-ins, the times, windows, the turn of the fleet; and for spare
-capacity and a backup of etcd. After certificates have expired nothing is begun: docs/rollouts.md
-What other clusters of the management cluster do holds you too, until you have looked and name it:
---accept one-of-its-management-cluster also takes the Lease from a rollout that has it.
+You answer for what only the schedule waits for: both opt-ins, times, windows and the turn of the fleet; and for spare
+capacity and a backup of etcd. After certificates have expired no rollout starts. docs/rollouts.md
+A rollout of another cluster of the management cluster stops yours too, until you have checked it and accept it:
+--accept one-of-its-management-cluster also takes the Lease from it.
 
 Examples:
   ${name} rollout start --kubeconfig berlin.yaml
@@ -70,21 +71,21 @@ Examples:
   ${name} rollout start --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --yes
 
 Exit status:
-  0  done: begun; with --watch it is done, every new certificate seen
-  1  nothing was begun, or with --watch it is held or aborted; the output says why
+  0  done: the rollout started; with --watch it is done, and every new certificate was seen
+  1  no rollout started, or with --watch it is held or aborted; the output says why
   2  wrong usage or configuration; nothing was done`,
     )
     .action(does(rolloutStartCommand, FINISHED));
 
   command('status')
-    .description('Shows how far the rollout is, machine by machine, by handshakes with each. Writes nothing.')
-    .option('--watch', 'look again every 5 s until it is over, and tell what changes')
+    .description('Shows how far the rollout is, machine by machine, by TLS handshakes. Writes nothing.')
+    .option('--watch', 'read again every 5 s until it is over, and show what changes')
     .addHelpText(
       'after',
       `
-That a rollout is done is concluded from what is there, and needs no write: with stacked etcd, status --watch sees it
-through. Where etcd is external, or to renew the Lease and set holds as a deployed certmarshal does: rollout drive.
-Of a cluster that another one manages, its own --kubeconfig is not needed here: all of it is in the management cluster.
+certmarshal reads the state of a rollout from the cluster and needs no write for it: with stacked etcd, status --watch
+follows it to its end. With external etcd, or to renew the Lease and set holds as a deployed certmarshal does, use rollout
+drive. For a cluster that another one manages, --management-kubeconfig and --cluster are enough.
 
 Examples:
   ${name} rollout status --kubeconfig berlin.yaml
@@ -104,9 +105,9 @@ Exit status:
     .addHelpText(
       'after',
       `
-With --yes it does, every 15 s, what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
-Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
-With external etcd everything is checked once more before etcd begins: --kubeconfig shows when the CA expires.
+With --yes it does, every 15 s, what the sweep of a deployed certmarshal does: with external etcd the next write of the order, the
+Lease kube-system/certmarshal-rollout, and a hold when something is wrong. You can stop it and start it again at any time.
+With external etcd everything is checked again before etcd is rolled: --kubeconfig shows when the CA expires.
 
 Examples:
   ${name} rollout drive --kubeconfig berlin.yaml --yes
@@ -123,9 +124,9 @@ Exit status:
     [
       'abort',
       'Stops the rollout of certmarshal: machines that were not replaced stay as they are.',
-      '\nA hold is taken away with it. Neither the schedule nor a person begins another rollout for 7 days.',
+      '\nIt removes a hold too. For 7 days neither the schedule nor a person can start another rollout of the cluster.',
     ],
-    ['resume', 'Takes a hold off a rollout, after you have fixed why it was held.', ''],
+    ['resume', 'Removes the hold of a rollout, after you have fixed its cause.', ''],
   ] as const)
     command(change)
       .description(description)
@@ -133,7 +134,7 @@ Exit status:
       .addHelpText(
         'after',
         `${also}
-Of a cluster that another one manages, its own --kubeconfig is not needed here: all of it is in the management cluster.
+For a cluster that another one manages, --management-kubeconfig and --cluster are enough.
 
 Examples:
   ${name} rollout ${change} --kubeconfig berlin.yaml

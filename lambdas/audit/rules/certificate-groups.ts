@@ -4,11 +4,9 @@ import type { Provider } from '../../identifiers.ts';
 import { finished } from '../../steps.ts';
 import type { Basis } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../tables/certificate-classes.ts';
-import { SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
+import { type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { compare, isoOf } from '../../words.ts';
 import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
-import { severityOf } from './certificate.ts';
-import type { Thresholds } from './thresholds.ts';
 
 /**
  * The certificates of one class, for a line of a timeline: all of them, and the one that expires first. All times RFC
@@ -34,21 +32,43 @@ export interface CertificateGroup {
     /** Only if it was not seen now. */
     readonly lastSeen?: string;
   };
-  /** The worst severity of them; `info` if none is urgent. */
+  /** Of the worst finding about them; `info` where there is no such finding. */
   readonly severity: Severity;
   readonly renewedBy?: string;
 }
 
+/** Findings about certificates that are not seen, and so are in no group. */
+const NOT_SEEN: ReadonlySet<FindingCode> = new Set<FindingCode>([
+  'CertificateUnreadable',
+  'ExpiryUnknown',
+  'Unreachable',
+  'SourceUnread',
+  'SourceLost',
+  'CoverageShrunk',
+  'SourcePartial',
+  'NotVisible',
+]);
+
 /** The certificates of a cluster by class, the most severe first, then by expiry. Pure. */
 export function certificateGroups(
-  { observations, provider, auditedAt }: Pick<Snapshot, 'observations' | 'provider' | 'auditedAt'>,
-  thresholds: Thresholds,
+  {
+    observations,
+    findings,
+    provider,
+    auditedAt,
+  }: Pick<Snapshot, 'observations' | 'findings' | 'provider' | 'auditedAt'>,
   now: number,
 ): readonly CertificateGroup[] {
+  const severities = Map.groupBy(
+    findings.filter(({ code }) => !NOT_SEEN.has(code)),
+    ({ what }) => what,
+  );
+  const severityOf = (what: CertificateClass): Severity =>
+    SEVERITIES.find((severity) => severities.get(what)?.some((finding) => finding.severity === severity)) ?? 'info';
   const kept = new Set<Observation>(observations.filter(({ observedAt }) => observedAt < auditedAt));
   const certificates = finished(knownCertificates(observations, kept, now));
   return [...Map.groupBy(certificates, ({ what }) => what)]
-    .map(([what, same]) => groupOf(what, same, provider, thresholds, now))
+    .map(([what, same]) => groupOf(what, severityOf(what), same, provider, now))
     .toSorted(
       (a, b) =>
         SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
@@ -59,9 +79,9 @@ export function certificateGroups(
 
 function groupOf(
   what: CertificateClass,
+  severity: Severity,
   same: readonly KnownCertificate[],
   provider: Provider,
-  thresholds: Thresholds,
   now: number,
 ): CertificateGroup {
   const first = same.reduce((earliest, next) =>
@@ -70,7 +90,6 @@ function groupOf(
       : earliest,
   );
   const { best, object, member, notAfter, lastSeen } = first;
-  const severities = same.map(({ lives, spare }) => severityOf({ lives, what, thresholds, now, spare }));
   const { title, layer } = CERTIFICATE_CLASSES[what];
   return {
     what,
@@ -87,7 +106,7 @@ function groupOf(
       basis: best.basis,
       lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     },
-    severity: SEVERITIES.find((severity) => severities.some((other) => other === severity)) ?? 'info',
+    severity,
     renewedBy: renewalOf(first, provider, now),
   };
 }

@@ -217,7 +217,7 @@ export function nameOf(
 }
 
 /** The worst severity of its believed lives. */
-export function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
+function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
   const { lives, what, thresholds, now } = judged;
   const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
   if (severities.includes('critical')) return isMild(judged) ? 'warning' : 'critical';

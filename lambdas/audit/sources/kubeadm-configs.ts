@@ -24,7 +24,7 @@ export const kubeadmConfigs: AuditSource = {
   id: 'kubeadm-configs',
   stage: 'second',
   deadlineMs: 10_000,
-  optional: 'own-management',
+  optional: { lacking: 'KubeadmConfig' },
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace: namespace }, members, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };

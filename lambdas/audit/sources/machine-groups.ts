@@ -21,7 +21,7 @@ export const kubeadmControlPlane = machineGroups({
   listed: 'kubeadmcontrolplanes',
   kind: 'KubeadmControlPlane',
   role: 'control-plane',
-  optional: 'own-management',
+  optional: { lacking: 'KubeadmControlPlane' },
   isOf: () => true,
   // The webhook of Cluster API defaults it to 1.
   wanted: (plane) => field(plane, 'spec', 'replicas') ?? 1,

@@ -38,7 +38,7 @@ export const machines: AuditSource = {
   id: 'machines',
   stage: 'first',
   deadlineMs: 10_000,
-  optional: 'own-management',
+  optional: { lacking: 'Cluster API' },
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace }, now, signal, remembered }) {
     if (management === undefined) return { observations: [], count: 0 };

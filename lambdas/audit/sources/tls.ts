@@ -67,7 +67,7 @@ export const tlsSource: AuditSource = {
         ...(servers.length > MAX_SERVERS ? [tooMany(told, servers.length)] : []),
         // Not if the endpoint failed: what is off is not missed, but the endpoint is.
         ...(!target.reach.handshakes && reached
-          ? [{ kind: 'off' as const, ...told, why: 'this lane cannot reach machines' }]
+          ? [{ kind: 'off' as const, ...told, why: 'handshakes with machines are off' }]
           : []),
       ],
       count: within.length + 1,

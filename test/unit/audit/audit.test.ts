@@ -8,6 +8,7 @@ import { clusterSecrets } from '../../../lambdas/audit/sources/cluster-secrets.t
 import { eksAnywhere } from '../../../lambdas/audit/sources/eks-anywhere.ts';
 import { eksAuthorities } from '../../../lambdas/audit/sources/eks-authorities.ts';
 import { eksNodegroups } from '../../../lambdas/audit/sources/eks-nodegroups.ts';
+import { kubeadmConfigs } from '../../../lambdas/audit/sources/kubeadm-configs.ts';
 import { etcdadmCluster, kubeadmControlPlane } from '../../../lambdas/audit/sources/machine-groups.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
@@ -211,6 +212,11 @@ describe('a 404 of what was never there', () => {
     const [snapshot] = await audited([nodes, machines], [{ management: EMPTY }]);
     expect(snapshot && found(snapshot)).toEqual([]);
     expect(snapshot && offOf(snapshot)).toEqual(['machines']);
+    const [own] = await audited([nodes, kubeadmConfigs, kubeadmControlPlane], [{ management: EMPTY }]);
+    expect(own?.observations.flatMap((seen) => (seen.kind === 'off' ? [seen.why] : []))).toEqual([
+      'this cluster has no KubeadmConfig',
+      'this cluster has no KubeadmControlPlane',
+    ]);
   });
 
   it('is a read that failed where a management cluster was named', async () => {

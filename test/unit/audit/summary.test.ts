@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
-import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
@@ -167,7 +166,7 @@ describe('summaryOf', () => {
     ];
     const seen = snapshot({ observations });
     const { ends } = summaryOf(seen, { durationMs: 1 });
-    const [group] = certificateGroups(seen, DEFAULT_THRESHOLDS, Date.parse(at()));
+    const [group] = certificateGroups(seen, Date.parse(at()));
     expect(ends).toMatchObject([{ what: 'kube-apiserver', count: 1, notAfter: at(5 * DAY) }]);
     expect(ends[0]?.notAfter).toBe(group?.first.notAfter);
   });

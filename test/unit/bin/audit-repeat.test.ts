@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { asTyped, auditRepeat, typedCommands } from '../../../bin/commands/audit/repeat.ts';
+import { asTyped, auditRepeat, nextOfFinding, typedCommands } from '../../../bin/commands/audit/repeat.ts';
+import { runbookOf } from '../../../lambdas/tables/finding-codes.ts';
 
 const GIVEN = auditRepeat({
   kubeconfig: 'berlin prod.yaml',
@@ -11,15 +12,16 @@ const GIVEN = auditRepeat({
   secrets: true,
   kubeletMetrics: true,
   port: ['kubelet=10251'],
-  snapshots: 'snapshots',
 });
+
+const runbook = runbookOf('Unreachable');
 
 describe('a command as the user has to type it', () => {
   it.each([
     [
-      'an audit like the one that found it',
+      'the runbook, where the audit that was just done would be next',
       'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
-      "npm run -s certmarshal -- audit --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --no-handshakes --secrets --kubelet-metrics --port kubelet=10251 --snapshots snapshots",
+      'npm run -s certmarshal -- runbook unreachable',
     ],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
     [
@@ -49,7 +51,7 @@ describe('a command as the user has to type it', () => {
     ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {
-    expect(asTyped({ command }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
+    expect(nextOfFinding({ command, runbook }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
   });
 
   it('asks for a Secret of Cluster API where that keeps it, and for another one in the cluster', () => {

@@ -86,6 +86,27 @@ describe('the command line', () => {
       expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });
   }, 60_000);
 
+  it.each([['nope'], ['help', 'nope']])('names the command that is unknown: %j %j', async (...args) => {
+    expect(await runCli(args)).toEqual(refusal("error: unknown command 'nope'"));
+  });
+
+  it('has no line over 100 columns in a help but commands to be pasted', async () => {
+    for (const command of [
+      '',
+      'audit',
+      'approve',
+      'deny',
+      'rbac',
+      'recovery open',
+      'rollout start',
+      'journal verify',
+    ]) {
+      const { stdout } = await runCli([...command.split(' '), '--help'].filter((word) => word !== ''));
+      const long = stdout.split('\n').filter((line) => line.length > 100 && !/^ {2}(?:certmarshal|aws) /.test(line));
+      expect({ command, long }).toEqual({ command, long: [] });
+    }
+  });
+
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
     expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);

@@ -118,6 +118,7 @@ async function open(
     output,
     version: '0.0.0',
     repeat: 'certmarshal recovery open --nodes cp-1,cp-2 --yes',
+    repeatCluster: ' --kubeconfig berlin.yaml',
     ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
   };
   const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);

@@ -168,7 +168,7 @@ describe('the table of an audit', () => {
   it('says what was not read, what cannot be seen, and what was not checked', () => {
     expect(render()).toContain(
       [
-        '  1 not read: 1 warning',
+        '  1 place did not answer: 1 warning',
         '',
         '  ! warning  Unreachable  etcd server 10.0.1.32:2379',
         '      no answer in 5 s',
@@ -178,19 +178,56 @@ describe('the table of an audit', () => {
         '  2 not visible: neither seen from here nor inferred',
         '  · etcd peer, control plane clients',
         '',
-        '  2 not checked',
+        '  2 sources not checked',
         '  · cluster-secrets, tls-secrets: only with --secrets',
         '',
         '  Next  kubectl certmarshal probe 10.0.1.31:2379',
         '',
-        '4.2 s, 21 API requests, 58 handshakes, 3 sources read, 0 not',
+        '4.2 s, 21 API requests, 58 handshakes, 3 sources read, 1 place did not answer',
       ].join('\n'),
     );
   });
 
-  it('repeats how the cluster was named in a command that audits it', () => {
+  it('ends with the runbook where the command of the finding is the audit that was just done', () => {
     const report = reportOf([], [findingOf({ command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin' })]);
-    expect(render({ report })).toContain('  Next  kubectl certmarshal audit --kubeconfig k\n');
+    const text = render({ report });
+    expect(text).toContain('  Next  kubectl certmarshal runbook certificate-expiring\n');
+    expect(text.match(/runbook certificate-expiring/g)).toHaveLength(2);
+  });
+
+  it('counts sources and places that were not read apart', () => {
+    const unread = findingOf({ code: 'SourceUnread', severity: 'warning', object: 'source nodes', message: 'refused' });
+    const silent = { ...UNREACHABLE, placeCount: 3 };
+    const text = render({ report: reportOf([], [unread, silent]) });
+    expect(text).toMatch(/\n {2}1 source not read: 1 warning\n[^]*\n {2}3 places did not answer: 1 warning\n/);
+    expect(text).toMatch(/3 sources read, 3 places did not answer$/);
+  });
+
+  it('has a short headline: the remedy is in the finding', () => {
+    const message = '2 places do not answer: a, b; check the Node with certmarshal doctor';
+    const text = render({ report: reportOf([], [findingOf({ message })]) });
+    expect(text.split('\n')[0]).toBe('berlin · EKS Anywhere · 5 certificates: 2 places do not answer: a, b');
+    expect(text).toContain('\n      2 places do not answer: a, b; check the Node with kubectl certmarshal doctor\n');
+  });
+
+  it('says that a cluster without Cluster API is only taken for EKS Anywhere, and why a source was not checked', () => {
+    const off = (source: 'machines' | 'tls', why: string): Observation => ({
+      kind: 'off',
+      source,
+      observedAt: '2026-11-21T09:59:59.000Z',
+      why,
+    });
+    const observations = [
+      off('machines', 'this cluster has no Cluster API'),
+      off('tls', 'handshakes with machines are off'),
+    ];
+    const text = render({ report: reportOf(observations) });
+    expect(text).toMatch(
+      /^berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; --provider eks for EKS\n/,
+    );
+    expect(text).toContain('  · machines: this cluster has no Cluster API\n');
+    expect(text).toContain('  · tls: only the API endpoint, because of --no-handshakes\n');
+    expect(render()).not.toContain('taken for');
   });
 
   it('sends nobody after what is only worth knowing', () => {

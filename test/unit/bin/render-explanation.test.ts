@@ -37,7 +37,7 @@ const render = (explanation: Explanation = explain(), width?: number) =>
 describe('the explanation of a request', () => {
   it('names the node once', () => {
     expect(render().split('\n')[0]).toBe(
-      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. The next sweep approves it.',
+      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. sweep --yes approves it, and so does a deployed certmarshal.',
     );
   });
 
@@ -58,6 +58,38 @@ describe('the explanation of a request', () => {
     expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
       /The policy only observes: no sweep writes it\.$/,
     );
+  });
+
+  it('says who decided it, when and why, beside what would prove it now', () => {
+    const { verdict, csr } = explain();
+    const condition = { type: 'Approved', status: 'True', reason: 'KubectlApprove', message: 'by kubectl' };
+    const conditions = [
+      { ...condition, updated: '2026-01-01T00:01:00Z' },
+      { ...condition, type: 'Failed', reason: '\u001b' },
+    ];
+    const sweep = {
+      ...verdict,
+      verdict: 'ignore',
+      reason: 'AlreadyIssued',
+      message: 'the certificate is issued',
+    } as const;
+    const text = render({ verdict, sweep, csr: { ...csr, conditions, issued: true }, next: 'certmarshal x' });
+    expect(text.split('\n')[0]).toMatch(/all proven by Machine eksa-system\/md-0-8\. The certificate is issued\.$/);
+    expect(text).toContain('\n  approved  2 min ago, reason KubectlApprove: by kubectl\n');
+    expect(text).toContain('\n  failed    at an unknown time, reason \\u{1b}: by kubectl\n');
+    expect(text).toMatch(/\n {2}Next {2}certmarshal x$/);
+  });
+
+  it('does not send after what was read where its problem is told', () => {
+    const { verdict, csr } = explain(9);
+    const unread = { ...verdict, reason: 'EvidenceUnreadable' } as const;
+    const problems = [
+      { kind: 'evidence', object: 'evidence machine', message: 'refused', remedy: 'certmarshal doctor' },
+    ];
+    const text = render({ verdict: unread, csr, problems });
+    expect(text).toContain('✖ evidence machine: refused\n    → certmarshal doctor\n');
+    expect(text).not.toContain('  → Make the source readable');
+    expect(render({ verdict: unread, csr })).toContain('  → Make the source readable: certmarshal doctor');
   });
 
   it('shows one name a line, what is not proven first', () => {

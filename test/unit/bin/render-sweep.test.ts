@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type SweepView, sweepLines } from '../../../bin/commands/sweep-view.ts';
+import { type SweepView, sweepLines, sweepStory } from '../../../bin/commands/sweep-view.ts';
 import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
@@ -30,7 +30,7 @@ const REPORT = reportOf({ rows: ROWS, counts: COUNTS, requests: { sent: 3, write
 
 describe('the table of a sweep', () => {
   it('shows what is most urgent first, and recommends to explain that', () => {
-    const lines = render({ report: REPORT }).split('\n');
+    const lines = render({ report: REPORT, yes: true }).split('\n');
     expect(lines.filter((line) => /^ {2}[a-z]+ +worker-1 /.test(line)).map((line) => line.replace(/ +/g, ' '))).toEqual(
       [
         ' thief worker-1 5s ✖ not approved IP 10.0.0.2 belongs to w2 SanNotOwned',
@@ -101,7 +101,38 @@ describe('the table of a sweep', () => {
       rows: [rowOf({ mode: 'observe', outcome: 'observed' })],
       counts: { ...COUNTS, approved: 0, wouldWrite: 1, left: 0, failed: 0 },
     });
-    expect(render({ report })).toMatch(/◇ {2}1 would be approved {2}dry run: nothing written\n[^]*◇ would approve/);
+    const policies = [{ ...DEFAULT_POLICY, mode: 'observe' as const }];
+    for (const yes of [false, true])
+      expect(render({ report, policies, yes })).toMatch(
+        /◇ {2}1 would be approved {2}nothing is written: the policy only observes\n[^]*◇ would approve/,
+      );
+  });
+
+  it('says without --yes that nothing is written, also where there is nothing to approve', () => {
+    const report = reportOf({});
+    expect(render({ report })).toMatch(
+      /^berlin · EKS Anywhere · dry run \(policy default, enforce\)\n[^]*◇ {2}0 would be approved {2}dry run: nothing is written without --yes\n/,
+    );
+    expect(render({ report, yes: true })).toMatch(
+      /^berlin · EKS Anywhere · policy default \(enforce\)\n\n {2}✔ {2}0 approved\n(?![^]*◇)/,
+    );
+  });
+});
+
+describe('the line of a sweep in a fleet', () => {
+  const problem = { kind: 'evidence', object: 'evidence machine', message: 'refused', remedy: 'r' };
+  it.each([
+    [[], '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile'],
+    [
+      [problem],
+      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile, evidence machine: refused',
+    ],
+    [
+      [problem, problem, problem],
+      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile, evidence machine: refused, 2 problems more',
+    ],
+  ])('names what could not be read: %#', (problems, line) => {
+    expect(draw(sweepStory({ ...REPORT, problems }))).toBe(line);
   });
 });
 

@@ -71,7 +71,9 @@ describe('a sweep', () => {
   it('writes nothing without it, and fails a job that would not notice', async () => {
     const { stdout, ...rest } = await sweep([PROVEN]);
     expect(rest).toEqual({ status: 1, stderr: MISSING, written: 0 });
-    expect(stdout).toMatch(/policy default \(enforce\)[^]*◇ {2}1 would be approved +dry run: nothing written/);
+    expect(stdout).toMatch(
+      /dry run \(policy default, enforce\)[^]*◇ {2}1 would be approved +dry run: nothing is written without --yes/,
+    );
     expect(JSON.parse((await sweep([PROVEN], { output: 'json' })).stdout)).toMatchObject({
       counts: { approved: 0, wouldWrite: 1 },
       rows: [{ verdict: 'approve', outcome: 'observed', mode: 'enforce' }],

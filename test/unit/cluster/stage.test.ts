@@ -97,7 +97,7 @@ describe('runStage', () => {
       'recovery',
       'recovery-bug',
       'recovery of cluster paris',
-      /"recovery failed" of the log\. certmarshal runbook recovery/,
+      /"recovery failed" of the log\. certmarshal runbook recovery has the way/,
     ],
     ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
     ['rollout', 'bug', 'rollout of cluster paris', /"rollout failed" of the log\. Approvals continue; whether/],

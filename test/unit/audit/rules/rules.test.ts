@@ -405,11 +405,7 @@ describe('whose word counts', () => {
       expect(honest).toMatchObject({ severity: 'critical', what: place.what });
       const result = assess([member(), place, certificate(shown)]);
       expect(found(result, 'CertificateExpiring')).toContainEqual(honest);
-      const groups = certificateGroups(
-        { ...result, provider: 'eks-anywhere', auditedAt: days(0) },
-        DEFAULT_THRESHOLDS,
-        NOW,
-      );
+      const groups = certificateGroups({ ...result, provider: 'eks-anywhere', auditedAt: days(0) }, NOW);
       expect(groups.map(({ what }) => what)).toContain(place.what);
     });
   });
@@ -1110,11 +1106,7 @@ describe('certificateGroups', () => {
       certificate({ where: 'c:6443', notAfter: days(200), fingerprint: 'b'.repeat(64) }),
       certificate({ what: 'etcd-server', where: 'e:2379', notAfter: days(2), observedAt: days(-1) }),
     ];
-    const groups = certificateGroups(
-      { observations, provider: BERLIN.provider, auditedAt: days(0) },
-      DEFAULT_THRESHOLDS,
-      NOW,
-    );
+    const groups = certificateGroups({ ...assess(observations), provider: BERLIN.provider, auditedAt: days(0) }, NOW);
     expect(groups.map(({ what, count, severity }) => [what, count, severity])).toEqual([
       ['etcd-server', 1, 'critical'],
       ['kube-apiserver', 2, 'info'],
@@ -1126,6 +1118,21 @@ describe('certificateGroups', () => {
     });
   });
 
+  it('is as urgent as the worst finding about its certificates, whatever that is about', () => {
+    const worker = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3', fingerprint: 'k' } as const;
+    const result = assess([
+      certificate(),
+      certificate({ ...worker, issuedByCluster: false, notAfter: days(300) }),
+      unread('tls', { what: 'kube-apiserver', where: 'b:6443', problem: 'unreachable' }),
+    ]);
+    expect(result.findings.map(({ code }) => code)).toEqual(expect.arrayContaining(['IssuerUnknown', 'Unreachable']));
+    const groups = certificateGroups({ ...result, provider: BERLIN.provider, auditedAt: days(0) }, NOW);
+    expect(groups.map(({ what, severity }) => [what, severity])).toEqual([
+      ['kubelet-serving', 'warning'],
+      ['kube-apiserver', 'info'],
+    ]);
+  });
+
   it.each([
     ['the one that ends first', ['b', 'c', 'a'], { a: 300, b: 200, c: 250 }],
     ['the one that ends first, whoever was seen last', ['c', 'a', 'b'], { a: 300, b: 200, c: 250 }],
@@ -1134,7 +1141,7 @@ describe('certificateGroups', () => {
     const observations = order.map((where) =>
       certificate({ where, notAfter: days(new Map(Object.entries(ends)).get(where) ?? 0), fingerprint: where }),
     );
-    const [group] = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    const [group] = certificateGroups({ observations, findings: [], provider: 'eks', auditedAt: days(0) }, NOW);
     expect(group?.first).toMatchObject({ where: 'b', notAfter: days(200) });
   });
 
@@ -1149,7 +1156,7 @@ describe('certificateGroups', () => {
     const observations = Object.entries(ends).map(([what, end]) =>
       certificate({ what: what as CertificateClass, where: what, notAfter: days(end), fingerprint: what }),
     );
-    const groups = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    const groups = certificateGroups({ observations, findings: [], provider: 'eks', auditedAt: days(0) }, NOW);
     const expected = ['endpoint', 'kube-apiserver', 'tls-secret', 'etcd-peer', 'etcd-server'];
     expect(groups.map(({ what }) => what)).toEqual(expected);
   });

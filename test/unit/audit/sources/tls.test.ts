@@ -259,7 +259,7 @@ describe('what is told', () => {
         issuedByCluster: true,
       }),
       expect.objectContaining({ what: 'ca-bundle', where, position: 1, commonName: 'kubernetes', isAuthority: true }),
-      { kind: 'off', source: 'tls', observedAt, why: 'this lane cannot reach machines' },
+      { kind: 'off', source: 'tls', observedAt, why: 'handshakes with machines are off' },
     ]);
     expect(await observe({ server, handshakes: false, provider: 'eks' })).toContainEqual(
       expect.objectContaining({ what: 'eks-api-server', where, position: 0 }),
