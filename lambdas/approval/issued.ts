@@ -90,7 +90,7 @@ export interface IssuedGrounds {
  * Kubernetes backdates certificates by five minutes (kube-controller-manager, `pkg/controller/certificates/authority`).
  * Nothing that this could explain is held against a certificate.
  */
-export const SETTLED_MS = 20 * MINUTE_MS;
+const SETTLED_MS = 20 * MINUTE_MS;
 
 /** Longer than approved requests are kept plus one audit: evidence read now still describes the time of issuance. */
 const JUST_NOW_MS = 120 * MINUTE_MS;

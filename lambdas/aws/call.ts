@@ -3,7 +3,7 @@ import { aborted, classify, unanswered } from './classify.ts';
 import type { AwsError, AwsErrorKind } from './errors.ts';
 
 /** One call with its connection and, where the SDK retries, all tries. Milliseconds. */
-export const CALL_DEADLINE_MS = 10_000;
+const CALL_DEADLINE_MS = 10_000;
 
 /** The call, for errors. */
 export interface Call {

@@ -47,7 +47,7 @@ export const WorkloadCluster = z.object({
 });
 export type WorkloadCluster = Contract<typeof WorkloadCluster>;
 
-export const SweepCounts = z.object({
+const SweepCounts = z.object({
   approved: Count,
   denied: Count,
   /** Decisions that mode observe did not write. */

@@ -26,7 +26,7 @@ const SourceRecord = z.object({
 export type SourceRecord = Contract<typeof SourceRecord>;
 
 /** Lane, kind and number, or the hash of the only cluster: a message group of the orders. */
-export const ShardName = matching(
+const ShardName = matching(
   /^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/,
   'the name of a shard',
 );

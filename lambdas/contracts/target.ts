@@ -85,7 +85,7 @@ const withNamespace = z.transform((management: unknown) =>
 );
 
 /** Opt-ins of its audits that need further rights. */
-export const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
+const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
 export type TargetAudit = Contract<typeof TargetAudit>;
 
 /** A cluster and how to reach it. Secrets are named, never carried. */

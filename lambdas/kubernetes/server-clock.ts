@@ -7,7 +7,7 @@ export interface ServerClock {
 }
 
 /** Clocks with NTP differ by less than a second; a minute is more than an unsynchronized one loses in a week. */
-export const NOTABLE_SKEW_MS = 60_000;
+const NOTABLE_SKEW_MS = 60_000;
 
 /**
  * Reads the `Date` of an answer, which the server wrote in whole seconds between our sending and receiving: a

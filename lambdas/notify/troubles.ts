@@ -59,7 +59,7 @@ export function troublesOf(
 }
 
 /** `berlin-prod`, `berlin-prod etcd-ca`. Ids of clusters have no spaces. {@link readTroubleKey} is its inverse. */
-export function troubleKey(cluster: string, part?: string): string {
+function troubleKey(cluster: string, part?: string): string {
   return part === undefined ? cluster : `${cluster} ${part}`;
 }
 

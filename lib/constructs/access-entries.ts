@@ -2,7 +2,7 @@ import { CfnAccessEntry } from 'aws-cdk-lib/aws-eks';
 import { Construct } from 'constructs';
 
 /** The group that `certmarshal rbac` binds to its ClusterRoles. */
-export const ACCESS_GROUP = 'certmarshal';
+const ACCESS_GROUP = 'certmarshal';
 
 export interface AccessEntriesProps {
   /** Names of EKS clusters of this account and Region. */
