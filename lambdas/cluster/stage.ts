@@ -24,7 +24,7 @@ export interface Known {
   readonly open?: OpenTarget | undefined;
   /** Why nothing may be written to the cluster. */
   readonly held?: string | undefined;
-  /** Why the cluster cannot be looked at. */
+  /** Why the cluster cannot be read. */
   readonly trouble?: Problem | undefined;
 }
 

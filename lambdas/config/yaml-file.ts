@@ -16,20 +16,20 @@ export type YamlFile =
   | {
       readonly ok: true;
       readonly value: unknown;
-      /** What is wrong without making the rest unreadable. */
+      /** Problems that leave the rest readable. */
       readonly problems: readonly TextProblem[];
-      /** The place of the value or the key at `path`, or of what is nearest above it when there is none. */
+      /** The position of the value or the key at `path`, or of its nearest existing parent. */
       readonly positionOf: (path: Path, at?: 'value' | 'key') => Position;
     }
   | { readonly ok: false; readonly problems: readonly TextProblem[] };
 
 const MAX_BYTES = 1024 * 1024;
-/** One slip makes the parser stumble on, so later syntax errors are mostly echoes. */
+/** One error confuses the parser, so later syntax errors are mostly echoes. */
 const MAX_SYNTAX_PROBLEMS = 20;
 
 /**
- * Reads one YAML 1.2 document with the place of every value. Never throws. Bounded in size, depth and, with aliases expanded,
- * in the number of values. A tag that the core schema does not know is a problem, not a guess.
+ * Reads one YAML 1.2 document with the position of every value. Never throws. Bounded in size, depth and, with aliases
+ * expanded, in the number of values. A tag outside the core schema is a problem, not a guess.
  */
 export function readYaml(text: string): YamlFile {
   const lines = new LineCounter();
@@ -45,7 +45,7 @@ export function readYaml(text: string): YamlFile {
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
-    // readValues looks for them: the parser compares every key with every other.
+    // readValues finds duplicates: the parser compares every key with every other.
     uniqueKeys: false,
     resolveKnownTags: false,
     // `silent` would hide a second document.

@@ -4,7 +4,7 @@ import { printable } from '../printable.ts';
 /** Where a value is inside a file: map keys and list indexes from the root. */
 export type Path = readonly (string | number)[];
 
-/** Something wrong at an offset of the text. */
+/** A problem at an offset of the text. */
 export interface Remark {
   readonly offset: number;
   readonly message: string;
@@ -20,22 +20,22 @@ export interface Place {
 export interface YamlValues {
   readonly value: unknown;
   readonly placeOf: (path: Path) => Place | undefined;
-  /** Keys that are there twice or are not text, and aliases of nothing. */
+  /** Duplicate keys, keys that are not text, and aliases without an anchor. */
   readonly remarks: readonly Remark[];
-  /** Set when a bound was met; the rest was not read then. */
+  /** Set when a bound was reached; the rest was not read. */
   readonly limit?: Remark;
 }
 
 const MAX_DEPTH = 16;
-/** With aliases expanded: what stops a small file from meaning a huge one. A thousand clusters are about 7,000. */
+/** With aliases expanded: stops a small file from expanding to a huge one. A thousand clusters are about 7,000. */
 const MAX_VALUES = 50_000;
 
 export const TOO_DEEP = `nested more than ${MAX_DEPTH} levels deep; no part of this file needs that`;
 const TOO_MANY = `more than ${MAX_VALUES} values, aliases expanded; split it into two deployments`;
 
 /**
- * Turns the nodes of a YAML document into plain data. Of a key that is there twice the first counts. Bounded in depth and in the
- * number of values, also when an alias contains itself.
+ * Turns the nodes of a YAML document into plain data. Of duplicate keys the first counts. Bounded in depth and in the
+ * number of values, even if an alias contains itself.
  */
 export function readValues(root: ParsedNode | null): YamlValues {
   const places = new Map<string, Place>();
@@ -89,7 +89,7 @@ export function readValues(root: ParsedNode | null): YamlValues {
   };
 }
 
-/** People look for a list, a section or nothing at all where its key is. */
+/** For a list, a section or an empty value, people look at its key. */
 function placeOfNode(node: ParsedNode, key: number | undefined): Place {
   const [start, end] = node.range;
   if (key === undefined) return { value: start };

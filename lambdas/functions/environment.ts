@@ -6,7 +6,7 @@ import type { HubIdentity } from '../fleet/sources.ts';
  *
  * @param bundleUrl `import.meta.url` of the bundle
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- whoever deployed the file knows what is in it
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the deployment decides what is in the file
 export function readBesideBundle<T>(bundleUrl: string, fileName: string): T {
   const value: T = JSON.parse(readFileSync(new URL(fileName, bundleUrl), 'utf8'));
   return value;

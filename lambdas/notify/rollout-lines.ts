@@ -15,7 +15,7 @@ export interface View {
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;
 
-/** What is over is told for a day. Milliseconds. */
+/** Finished rollouts are reported for a day. Milliseconds. */
 const OVER_MS = DAY_MS;
 
 /** What each state is called; those without a word need no line. The order is that of the lines. */

@@ -160,7 +160,7 @@ function partOf(finding: KeptFinding, signal: Signal): string {
   return classPart(finding, signal) ?? (signal.classes === undefined ? object() : 'unknown');
 }
 
-/** Undefined where each finding is told alone. */
+/** Undefined if each finding is reported separately. */
 function classPart({ what }: Pick<KeptFinding, 'what'>, { id }: Signal): CertificateClass | undefined {
   return 'byObject' in SIGNALS[id] ? undefined : what;
 }

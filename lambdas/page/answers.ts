@@ -11,12 +11,12 @@ import type { Basis, Known } from './known.ts';
 import { counted, cut, linkTo, number, shownState, stateWords, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;
-/** A tile names so many clusters. */
+/** Most clusters that a tile names. */
 const NAMED = 2;
-/** Whoever is woken up reads so many sentences. */
+/** Most sentences that a paged engineer reads. */
 const STORIES = 3;
 
-/** Whether the fleet is well: one sentence, the worst stories, and one number for each question. */
+/** Whether the fleet is healthy: one sentence, the worst stories, and one number for each question. */
 export function answers(health: FleetHealth, known: Known, ends: readonly CertificateEnd[]): Html {
   if (known.unread.length > 0) return unreadState(health, known);
   const { clusters } = health;
@@ -48,7 +48,7 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES)}</u
 <dl class="tiles">${tiles}</dl></section>`;
 }
 
-/** Nothing is well of which nothing could be read. */
+/** An unreadable fleet is not healthy. */
 function unreadState({ clusters }: FleetHealth, { unread }: Known): Html {
   const tiles = ['clusters are healthy', 'certificates need a person', 'hostile requests', 'clusters are not seen'];
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="critical" aria-hidden="true">✖</b> The state could not be read. <small>${unread.join(' and ')}: <a href="#discovery">what to do</a>.</small></h2>
@@ -63,7 +63,7 @@ function unknownTile(label: string, why: string): Html {
 interface Headline {
   /** The whole story. */
   readonly sentence: string;
-  /** What else there is. */
+  /** Further sentences. */
   readonly rest?: string;
 }
 
@@ -102,7 +102,7 @@ function having(count: number, what: string): readonly Said[] {
   return count > 0 ? [[count, `${count === 1 ? 'has' : 'have'} ${what}`]] : [];
 }
 
-/** Those of which something has to be read first. A sweep never tells of certificates: that is no news of a cluster. */
+/** Clusters that must be read first. A sweep never reports certificates, so missing ones are not news. */
 function unknownClusters(
   { counts, clusters }: Pick<FleetHealth, 'counts' | 'clusters'>,
   basis: Basis,
@@ -137,7 +137,7 @@ function tile(tone: Tone, value: Html, label: string, detail: Html | string): Ht
 
 type Named = Pick<ClusterHealth, 'id' | 'name'>;
 
-/** The first of them by name, each with its link. */
+/** The first ones by name, each with its link. */
 function names(clusters: readonly Named[]): Html {
   const more = clusters.length - NAMED;
   return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
@@ -173,7 +173,7 @@ function wellTile(health: FleetHealth, basis: Basis): Html {
   );
 }
 
-/** Counted are clusters: nobody thinks in kinds of certificate. */
+/** Counts clusters: people do not think in kinds of certificates. */
 function soonTile(ends: readonly CertificateEnd[], now: number): Html {
   const urgent = ends.filter(({ urgency }) => urgency !== 'well').toSorted((a, b) => a.at - b.at);
   const soon = ends.filter(({ at, urgency }) => urgency === 'well' && at <= now + SOON_DAYS * DAY_MS);
@@ -196,7 +196,7 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
   );
 }
 
-/** A request that is still open is not yet counted among those of 30 days. */
+/** A pending request is not yet among those of 30 days. */
 function hostileTile({ slo, clusters, totals }: FleetHealth): Html {
   const hostile = hostileIn(clusters);
   const count = Math.max(slo.counts.refused, totals.RequestsHostile);
@@ -214,7 +214,7 @@ function hostileIn(clusters: readonly ClusterHealth[]): readonly ClusterHealth[]
   return clusters.filter(({ signals }) => signals.some(({ id }) => id === 'RequestsHostile'));
 }
 
-/** The same of one sweep, which knows no other day. */
+/** The same for a single sweep, which has no history. */
 function pendingHostileTile({ clusters, totals: { RequestsHostile: count } }: FleetHealth): Html {
   return tile(
     count > 0 ? 'critical' : 'well',
@@ -226,7 +226,7 @@ function pendingHostileTile({ clusters, totals: { RequestsHostile: count } }: Fl
   );
 }
 
-/** What the sweep would do, and what not. */
+/** What the sweep would approve, and what not. */
 function requestTiles(clusters: readonly ClusterHealth[]): readonly Html[] {
   const those = (key: 'approved' | 'left') => clusters.filter((cluster) => wouldBe(cluster)[key] > 0);
   const sum = (key: 'approved' | 'left') => clusters.reduce((all, cluster) => all + wouldBe(cluster)[key], 0);
@@ -270,7 +270,7 @@ function unseenTile(clusters: readonly ClusterHealth[]): Html {
   );
 }
 
-/** The same of audits, which approve nothing anywhere. */
+/** The same for audits, which approve nothing. */
 function unlistedTile(clusters: readonly ClusterHealth[]): Html {
   const unseen = clusters.filter(({ readable }) => !readable);
   return tile(
@@ -296,7 +296,7 @@ function sloTile({ slo }: FleetHealth): Html {
   );
 }
 
-/** Beside the objective: a request that nothing proves is no promise, and its node waits all the same. */
+/** Beside the objective: an unprovable request does not count for it, but its node waits all the same. */
 function dayTile({ slo: { day } }: FleetHealth): Html {
   const { requests, accepted, details } = dayWords(day);
   return tile(

@@ -20,7 +20,7 @@ import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 import { cut } from './words.ts';
 
-/** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
+/** How much of a cluster is in the page: everything in the fleet index, what an engineer needs to act, or nothing. */
 export type Depth = 'full' | 'short';
 
 const SHORT = { signals: 3, findings: 2, verdicts: 2, problems: 1, certificates: 4 } as const;
@@ -28,7 +28,7 @@ const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificate
 
 const CLASSES = keysOf(CERTIFICATE_CLASSES);
 
-/** What is the same for every cluster: the details name its entries by their index. */
+/** Shared by all clusters: the details refer to its entries by index. */
 export const VOCABULARY = {
   classes: CLASSES.map((what) => ({
     title: CERTIFICATE_CLASSES[what].title,
@@ -37,7 +37,7 @@ export const VOCABULARY = {
   sources: SOURCE_IDS,
 } as const;
 
-/** What renews a certificate; the second, where it is another, once it has expired. */
+/** What renews a certificate; the second entry, if different, for an expired one. */
 function renewal(what: CertificateClass, provider: Provider): readonly (string | undefined)[] {
   const once = renewedOnceExpired(what, provider);
   return [renewedBy(what, provider), ...(once === undefined ? [] : [once])];
@@ -45,30 +45,30 @@ function renewal(what: CertificateClass, provider: Provider): readonly (string |
 
 export type ClusterDetails = ReturnType<typeof clusterDetails>;
 
-/** What the script reads; `null` is a cluster that there was no room for. */
+/** The data for the script; `null` is a cluster without room. */
 export type PageData = typeof VOCABULARY & {
   /** When the page was made, in milliseconds since the epoch. */
   readonly at: number;
   readonly basis: Basis;
-  /** The command that prints all that the page was made of. */
+  /** The command that prints the data of the page. */
   readonly again?: string;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string;
   readonly clusters: readonly (ClusterDetails | null)[];
 };
 
-/** What makes a command about a cluster one that the reader of the page can type. */
+/** Rewrites a command about a cluster so that the reader of the page can type it. */
 export type Typed = (
   command: string,
   about: { readonly id: string; readonly what?: CertificateClass | undefined },
 ) => string;
 
-/** Characters of a command. Half of one is another command: a longer one is not shown. */
+/** Longest command in characters. Half of a command is another one, so longer ones are dropped. */
 const LONGEST_COMMAND = 600;
 
 /**
- * What the page shows of a cluster when it is opened, as plain data. Keys are short where a thousand well clusters have them; what is empty is absent.
- * Times of certificates are minutes from `now`.
+ * What the page shows of an opened cluster, as plain data. Keys are short where a thousand healthy clusters have them;
+ * empty values are absent. Times of certificates are minutes from `now`.
  *
  * @param now milliseconds since the epoch
  */
@@ -169,7 +169,10 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
 type IssuedOf = readonly [approvedBy: string, ...numbers: number[]];
 type IssuedDetails = readonly [numbers: readonly number[], byApprover?: readonly IssuedOf[]];
 
-/** By approver where there is room; of the only approver the numbers are those of all. In short, nothing where all are proven: the row tells that. */
+/**
+ * By approver if there is room; a single approver has the numbers of all. In the short form nothing if all are proven,
+ * because the row says so.
+ */
 function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedDetails | undefined {
   if (issued === undefined) return undefined;
   const { counts, byApprover } = issued;
@@ -184,7 +187,7 @@ function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedD
   ];
 }
 
-/** Of each verdict, as a bar has them from the left, up to the last that is not 0. */
+/** Counts by verdict, in the order of the bar, up to the last one above 0. */
 function numbersOf(counts: VerdictCounts): readonly number[] {
   const last = WORST_LAST.findLastIndex((verdict) => counts[verdict] > 0);
   return WORST_LAST.slice(0, last + 1).map((verdict) => counts[verdict]);
@@ -194,7 +197,7 @@ type End = NonNullable<ClusterHealth['audit']>['ends'][number];
 
 type EndDetails = readonly [what: number, count: number, life: number, left: number, urgency: number, where: string];
 
-/** `life` and `left` are minutes, `life` 0 where it is not known. */
+/** `life` and `left` are minutes; `life` is 0 if unknown. */
 function certificate(end: End, cluster: ClusterHealth, now: number): EndDetails {
   const at = Date.parse(end.notAfter);
   const from = end.notBefore === undefined ? Number.NaN : Date.parse(end.notBefore);

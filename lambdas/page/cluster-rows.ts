@@ -9,7 +9,7 @@ import { counted, cut, number, shownState, stateWords, timeTag } from './words.t
 const COLUMNS = ['Cluster', 'State', 'What is wrong', 'Expires first', 'Proven', 'In time', 'Swept'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Columns of which a page knows nothing in any row. */
+/** Columns that are empty in every row of a page. */
 const HIDDEN: Readonly<Record<Basis, readonly Column[]>> = {
   hub: [],
   audits: ['In time'],
@@ -44,7 +44,7 @@ function hidden(column: Column, basis: Basis): Html | false {
   return HIDDEN[basis].includes(column) && html` hidden`;
 }
 
-/** When it was swept, or audited where it never is. */
+/** When it was swept, or audited if it never is swept. */
 function lookedAt({ sweptAt, audit }: ClusterHealth, { basis, unread }: Known): Html | string {
   if (basis === 'audits')
     return audit === undefined || audit.sources.read.length === 0 ? 'not read' : timeTag(audit.auditedAt);
@@ -67,7 +67,7 @@ function about(cluster: ClusterHealth, known: Known): Html | string {
   return state === 'new' ? notKnown(cluster, known) : 'nothing';
 }
 
-/** What is wrong with a cluster, the worst first: what alarms look at, else what keeps it from being read, else what its audit warns of. */
+/** Problems of a cluster, the worst first: signals of alarms, else why it is unreadable, else warnings of its audit. */
 export function troublesOf({ id, signals, findings, audit, state }: ClusterHealth): readonly string[] {
   if (signals.length > 0) return signals.map(({ story }) => story);
   if (state !== 'noted' && state !== 'new') return [];
@@ -78,7 +78,7 @@ export function troublesOf({ id, signals, findings, audit, state }: ClusterHealt
   return state === 'new' ? problems : [...problems, ...warnings];
 }
 
-/** What a sweep that only looks would do, in the words of the terminal. */
+/** The result of a dry run of sweep, in the words of the terminal. */
 function requestWords(cluster: ClusterHealth): string {
   const { approved, denied, left } = wouldBe(cluster);
   return [
@@ -88,14 +88,14 @@ function requestWords(cluster: ClusterHealth): string {
   ].join(', ');
 }
 
-/** How many open requests a sweep that writes would decide, and how many not. */
+/** How many pending requests a sweep would decide, and how many not. */
 export function wouldBe({ requests, verdicts }: Pick<ClusterHealth, 'requests' | 'verdicts'>) {
   const { wouldWrite = 0, left = 0 } = requests ?? {};
   const denied = verdicts.filter(({ verdict, outcome }) => verdict === 'deny' && outcome === 'observed').length;
   return { approved: Math.max(0, wouldWrite - denied), denied, left };
 }
 
-/** Why nothing is wrong with a cluster, and it is not healthy either. */
+/** Why a cluster without problems is not healthy. */
 function notKnown({ sweptAt, audit }: ClusterHealth, { basis, unread }: Known): string {
   if (unread.length > 0) return 'unknown';
   if (basis === 'hub')

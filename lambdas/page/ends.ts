@@ -7,16 +7,16 @@ export interface CertificateEnd {
   readonly cluster: Pick<ClusterHealth, 'id' | 'name' | 'provider'>;
   readonly what: CertificateClass;
   readonly count: number;
-  /** Of the one that ends first. Milliseconds since the epoch. */
+  /** Expiry of the first one. Milliseconds since the epoch. */
   readonly at: number;
-  /** `well`: it ends some day, and nothing says that this is too soon. */
+  /** `well`: it expires, but nothing says too soon. */
   readonly urgency: Urgency;
 }
 
 export const URGENCIES = ['critical', 'warning', 'well'] as const;
 export type Urgency = (typeof URGENCIES)[number];
 
-/** Findings that say that an end comes too soon. */
+/** Findings about an expiry that is too soon. */
 const ABOUT_ENDS: ReadonlySet<FindingCode> = new Set<FindingCode>([
   'CertificateExpired',
   'CertificateExpiring',
@@ -24,7 +24,7 @@ const ABOUT_ENDS: ReadonlySet<FindingCode> = new Set<FindingCode>([
   'AuthorityBoundsLeaves',
 ]);
 
-/** Of every cluster that is not gone; what bites first comes first. @param now milliseconds since the epoch */
+/** For every cluster that is not gone, the first expiry first. @param now milliseconds since the epoch */
 export function certificateEnds(clusters: readonly ClusterHealth[], now: number): readonly CertificateEnd[] {
   return clusters
     .filter(({ state }) => state !== 'gone')
@@ -33,7 +33,7 @@ export function certificateEnds(clusters: readonly ClusterHealth[], now: number)
       return (cluster.audit?.ends ?? []).flatMap(({ what, count, notAfter }): readonly CertificateEnd[] => {
         const at = Date.parse(notAfter);
         if (Number.isNaN(at)) return [];
-        // The findings of an old audit do not know yet that it has ended by now.
+        // An old audit has no finding for a certificate that has expired since.
         const urgency = urgencies.get(what) ?? (at <= now ? 'warning' : 'well');
         return [{ cluster, what, count, at, urgency }];
       });
@@ -41,7 +41,7 @@ export function certificateEnds(clusters: readonly ClusterHealth[], now: number)
     .toSorted((a, b) => URGENCIES.indexOf(a.urgency) - URGENCIES.indexOf(b.urgency) || a.at - b.at);
 }
 
-/** How urgent the end of each class is. Where the findings were cut, the tally still has all of them. */
+/** Urgency of each class's expiry. If findings were cut, the tally has all of them. */
 export function urgencyByClass({ audit }: Pick<ClusterHealth, 'audit'>): ReadonlyMap<CertificateClass, Urgency> {
   const worst = new Map<CertificateClass, Urgency>();
   for (const { code, severity, what } of [...(audit?.tally ?? []), ...(audit?.findings ?? [])]) {

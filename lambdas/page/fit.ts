@@ -1,27 +1,27 @@
 import type { Depth } from './cluster-details.ts';
 
-/** What of each cluster is in the page. */
+/** The part of each cluster in the page. */
 export interface Fitted {
-  /** One for each cluster, in their order; `null` where there was no room. */
+  /** One for each cluster, in order; `null` without room. */
   readonly pieces: readonly (string | null)[];
-  /** The first so many are told in full, the next so many in short. */
+  /** Number of clusters in full, then in short. */
   readonly full: number;
   readonly short: number;
 }
 
-/** Where not every cluster can be told even in short, the most urgent ones get the rest of the room in full. */
+/** If there is no room for all clusters in short, the most urgent ones get the room in full. */
 const SHORT_SHARE = 0.6;
 
 /**
- * Chooses what is told of each cluster, so that all of it fits: each in short, then in full while there is room. What is left out is what is least
- * urgent. Pure.
+ * Chooses how much of each cluster to show so that all fit: each in short, then in full while there is room. The least
+ * urgent ones are dropped first. Pure.
  *
  * @param count of clusters, the most urgent ones first
  * @param room bytes, with a comma after each
  */
 export function fit(count: number, room: number, piece: (index: number, depth: Depth) => string): Fitted {
   const shorts = Array.from({ length: count }, (_, index) => piece(index, 'short'));
-  // `null,` where there is nothing.
+  // `null,` for a dropped one.
   const free = room - 5 * count;
   const growth = shorts.map((text) => Buffer.byteLength(text) - 4);
   const all = growth.reduce((sum, bytes) => sum + bytes, 0);

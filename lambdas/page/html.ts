@@ -7,15 +7,15 @@ export interface Html {
   readonly [MARKUP]: string;
 }
 
-/** What may stand in a template: text is escaped, whatever it is; `undefined` and `false` are nothing. */
+/** Values in a template: text is escaped; `undefined` and `false` are empty. */
 export type Part = Html | string | number | undefined | false | readonly Html[];
 
-/** Characters of one text; who knows better cuts before. */
+/** Longest text in characters; callers may cut earlier. */
 const MAX_TEXT = 600;
 
 /**
- * A piece of HTML. Everything in `${…}` that is not itself such a piece is text: characters that cannot be printed become visible, and those
- * that mean something in HTML, in an element or in a quoted attribute, are escaped. So there is no way to forget it.
+ * A piece of HTML. Any other value in `${…}` is text: unprintable characters become visible, and characters with a
+ * meaning in HTML, in an element or a quoted attribute, are escaped. So escaping cannot be forgotten.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let markup = strings[0] ?? '';
@@ -25,12 +25,15 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return { [MARKUP]: markup };
 }
 
-/** Our own style and script. Never for what comes from anywhere else. */
+/** For our own style and script only, never for other text. */
 export function constant(text: string): Html {
   return { [MARKUP]: text };
 }
 
-/** JSON for a `<script type="application/json">`: nothing in it can end the element or begin a comment, and no text is unprintable. */
+/**
+ * JSON for a `<script type="application/json">`: it cannot end the element or begin a comment, and contains no
+ * unprintable text.
+ */
 export function embeddedJson(value: unknown): Html {
   const json = JSON.stringify(value, (_key, entry: unknown) =>
     typeof entry === 'string' ? printable(entry, MAX_TEXT) : entry,

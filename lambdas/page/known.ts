@@ -1,7 +1,7 @@
-/** What a fleet is known from: the sweeps and audits of a hub, audits of a person, or one sweep of a person, which only looks. */
+/** The origin of the data: sweeps and audits of a hub, audits of a person, or one dry run of sweep by a person. */
 export type Basis = 'hub' | 'audits' | 'sweep';
 
-/** What a page may speak of. What is outside of it gets no tick. */
+/** What a page may judge. Anything else gets no check mark. */
 export interface Known {
   readonly basis: Basis;
   /** Parts of the state that could not be read. */

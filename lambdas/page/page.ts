@@ -15,26 +15,26 @@ import { discovery, unknown } from './unknown.ts';
 import { counted, cut, number, timeTag } from './words.ts';
 
 export interface PageOptions {
-  /** The whole page, in bytes; what is least urgent of the details is left out, and that is said. @default 1,000,000 */
+  /** Size of the whole page in bytes; the least urgent details are dropped, and the page says so. @default 1,000,000 */
   readonly largest?: number;
   /** Version of certmarshal. */
   readonly program: string;
-  /** What the fleet is known from. @default hub */
+  /** The origin of the data. @default hub */
   readonly basis?: Basis;
-  /** A command about a cluster as its reader has to type it. @default as it is */
+  /** Rewrites a command about a cluster for the reader. @default unchanged */
   readonly typed?: Typed;
-  /** The command that prints all that the page was made of. */
+  /** The command that prints the data of the page. */
   readonly again?: string | undefined;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string | undefined;
-  /** Parts of the state that could not be read: the page then says of nothing that it is well. */
+  /** Unreadable parts of the state: the page then calls nothing healthy. */
   readonly unread?: readonly string[];
 }
 
 const MAX_PAGE = 1_000_000;
-/** Of the room that rows and details share, so that the rows of a very large fleet leave something for what is urgent. */
+/** Share of the room for rows, so that those of a very large fleet leave some for urgent details. */
 const ROWS_SHARE = 0.6;
-/** For the sentences about what was left out. */
+/** For the sentences about dropped details. */
 const SPARE_BYTES = 1_000;
 
 const POLICY = [
@@ -46,7 +46,7 @@ const POLICY = [
 ].join('; ');
 
 /**
- * The report page: one HTML document that needs nothing else. Pure. Everything of a cluster is data in it, whatever it says.
+ * The report page: one self-contained HTML document. Pure. Everything from a cluster is data in it, whatever it says.
  */
 export function renderPage(
   health: FleetHealth,
@@ -126,7 +126,7 @@ ${constant(rows.join(''))}</tbody></table></div>`
 }</section>`;
 }
 
-/** What there was no room for, and of which clusters. */
+/** Which details of which clusters were dropped. */
 function leftOut(
   clusters: FleetHealth['clusters'],
   rows: readonly string[],

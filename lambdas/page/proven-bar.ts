@@ -2,7 +2,7 @@ import { issuedTotal } from '../audit/issued-words.ts';
 import type { VerdictCounts } from '../contracts/audit-summary.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
 
-/** How a verdict on a kubelet serving certificate looks: a symbol, and the class of its part of a bar. */
+/** Symbol of a verdict on a kubelet serving certificate, and the class of its part of a bar. */
 export const VERDICT_LOOKS: Readonly<Record<IssuedVerdict, { readonly symbol: string; readonly tone: string }>> = {
   'names-another': { symbol: '✖', tone: 'critical' },
   'not-proven': { symbol: '!', tone: 'warning' },
@@ -11,7 +11,7 @@ export const VERDICT_LOOKS: Readonly<Record<IssuedVerdict, { readonly symbol: st
   proven: { symbol: '✔', tone: 'well' },
 };
 
-/** As a bar has them, from the left. */
+/** In the order of a bar, from the left. */
 export const WORST_LAST: readonly IssuedVerdict[] = ISSUED_VERDICTS.toReversed();
 
 /** Part of a bar, in percent of its width. */
@@ -21,12 +21,12 @@ export interface Segment {
   readonly width: number;
 }
 
-/** A bar of all certificates. Pure. @param least percent of the bar: less is not seen, however few have a verdict */
+/** A bar of all certificates. Pure. @param least minimum percent of a part, so that few certificates stay visible */
 export function segmentsOf(counts: VerdictCounts, least: number): readonly Segment[] {
   const present = WORST_LAST.filter((verdict) => counts[verdict] > 0);
   const total = issuedTotal(counts);
   const shares = present.map((verdict) => Math.max(least, (counts[verdict] / total) * 100));
-  // What the small ones got too much, the largest gives.
+  // The largest part gives what small ones got too much.
   const excess = shares.reduce((sum, share) => sum + share, 0) - 100;
   const largest = shares.indexOf(Math.max(...shares));
   let from = 0;

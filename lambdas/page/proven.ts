@@ -7,12 +7,15 @@ import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-ba
 import { share } from './scale.ts';
 import { counted, cut, linkTo, number } from './words.ts';
 
-/** So many clusters are named. */
+/** Most clusters that are named. */
 const NAMED = 2;
-/** Of a bar as wide as the page, percent. */
+/** Minimum part of a bar as wide as the page, percent. */
 const LEAST = 1;
 
-/** Whose kubelet serving certificates are proven, in all of the fleet: one number, one bar, and every verdict with its number, also where that is 0. */
+/**
+ * Proven kubelet serving certificates of the whole fleet: one number, one bar, and the number of every verdict, zeros
+ * included.
+ */
 export function provenLine(clusters: readonly ClusterHealth[]): Html {
   const present = clusters.filter(({ state }) => state !== 'gone');
   const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);

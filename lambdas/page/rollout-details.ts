@@ -8,7 +8,7 @@ import { cut } from './words.ts';
 const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;
 const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
 
-/** Of which one line says all. */
+/** States for which one line is enough. */
 const ONE_LINE: Readonly<Record<Depth, ReadonlySet<RolloutState>>> = {
   full: new Set<RolloutState>(['off']),
   short: new Set<RolloutState>(['off', 'idle']),
@@ -17,7 +17,8 @@ const ONE_LINE: Readonly<Record<Depth, ReadonlySet<RolloutState>>> = {
 export type RolloutDetails = NonNullable<ReturnType<typeof rolloutDetails>>;
 
 /**
- * What the page shows of the rollout of a cluster, as plain data; what is empty is absent. Nothing for one that nobody ever looked at: it is not opted in.
+ * What the page shows of a cluster's rollout, as plain data; empty values are absent. Undefined for a cluster without
+ * any step: it is not opted in.
  */
 export function rolloutDetails(
   { name, namespace, provider, rollout }: Pick<ClusterHealth, 'name' | 'namespace' | 'provider' | 'rollout'>,
@@ -56,7 +57,7 @@ export function rolloutDetails(
     machines: progress && partOf(progress, most.machines),
     etcd: progress?.etcd && partOf(progress.etcd, most.machines),
     took: rollout.durationMs === undefined ? undefined : Math.round(rollout.durationMs / 60_000),
-    // What a person has to do is in the plan, which is made where it is asked for.
+    // The actions of a person are in the plan, which is made on demand.
     command:
       state === 'assist' ? clusterCommand('rollout plan', { name, namespace, provider, isManaged: true }) : undefined,
   };

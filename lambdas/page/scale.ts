@@ -1,6 +1,6 @@
 import { DAY_MS } from '../time.ts';
 
-/** Where on the track things are, in percent of its width. */
+/** Positions on the track, in percent of its width. */
 const ENDED = { from: 0, until: 8 } as const;
 const AHEAD = { from: 10, until: 89 } as const;
 const LATER = { from: 92, until: 100 } as const;
@@ -12,8 +12,8 @@ export const ZONES = { ended: ENDED, ahead: AHEAD, later: LATER } as const;
 export const TICKS = [7, 30, 90, 180, 365] as const;
 
 /**
- * Where a moment stands, in percent: what has ended at the left edge, what comes within a year between, with much room for the near future, and what
- * comes later at the right edge. Pure, and never decreasing in `at`.
+ * The position of a time in percent: expired ones at the left edge, those within a year in between, with much room for
+ * the near future, and later ones at the right edge. Pure, and never decreasing in `at`.
  *
  * @param at as `now`, milliseconds since the epoch
  */

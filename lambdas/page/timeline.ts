@@ -4,22 +4,25 @@ import { type Html, html } from './html.ts';
 import { position, share, TICKS, ZONES } from './scale.ts';
 import { linkTo, number, timeTag } from './words.ts';
 
-/** So many are told by name; with them the page still fits on a screen. */
+/** Most named certificates; with them the page still fits on a screen. */
 const NAMED = 6;
-/** Where nothing is urgent, those that end next are told all the same. */
+/** If nothing is urgent, the next ones to expire are named all the same. */
 const NAMED_WELL = 3;
 const COLUMNS = 44;
 const HEIGHT = 92;
-/** A mark is this high while there is room for it. */
+/** Height of a mark while there is room. */
 const MARK = 8;
 
 const SYMBOLS: Readonly<Record<Urgency, string>> = { critical: '✖', warning: '!', well: '✔' };
 
-/** What ends in the next twelve months: those to look at by name, and one mark for each class of each cluster. @param ends in the order of urgency */
+/**
+ * Expiries of the next twelve months: the urgent ones by name, and one mark for each class of each cluster. @param ends
+ * in the order of urgency
+ */
 export function timeline(ends: readonly CertificateEnd[], now: number): Html {
   if (ends.length === 0)
     return html`<p class="calm">No certificate is known yet: no cluster was audited, or none shows one.</p>`;
-  // What is due first comes first: three days are three days, also to what is only a warning.
+  // Ordered by due date: three days are three days, also for a mere warning.
   const urgent = ends.filter(({ urgency }) => urgency !== 'well').toSorted((a, b) => a.at - b.at);
   const well = ends.filter(({ urgency }) => urgency === 'well');
   const next = well.slice(0, Math.max(0, NAMED_WELL - urgent.length));
@@ -56,7 +59,7 @@ function histogram(ends: readonly CertificateEnd[], now: number): Html {
   const ended = ends.filter(({ at }) => at <= now).length;
   const later = ends.length - within - ended;
   const told = `A mark is one kind of certificate in one cluster, where the first of them expires: ${number(within)} within twelve months, ${number(ended)} expired, ${number(later)} later.`;
-  // What comes later is far more than fits, and nobody has to compare it.
+  // Later ones are too many to fit, and need no comparison.
   const highest = Math.max(1, ...[...stacks].filter(([column]) => column < COLUMNS).map(([, stack]) => total(stack)));
   const unit = Math.min(MARK, HEIGHT / highest);
   return html`<figure class="axis"><svg role="img" aria-label="${told}" height="${HEIGHT + 22}">
@@ -71,12 +74,12 @@ function total(stack: Stack): number {
   return stack.critical + stack.warning + stack.well;
 }
 
-/** How many there are at an edge, where the height does not tell. */
+/** The number at an edge, where the height does not show it. */
 function edgeCount({ from, until }: { readonly from: number; readonly until: number }, count: number): Html {
   return html`<text class="count" x="${share((from + until) / 2)}" y="-5">${number(count)}</text>`;
 }
 
-/** The two edges have a column of their own. */
+/** The two edges have their own columns. */
 function columnOf(percent: number): number {
   if (percent < ZONES.ahead.from) return -1;
   if (percent > ZONES.ahead.until) return COLUMNS;
@@ -92,7 +95,7 @@ function bar(column: number, stack: Stack, unit: number): Html {
   let y = HEIGHT;
   return html`${URGENCIES.flatMap((urgency) => {
     if (stack[urgency] === 0) return [];
-    // What is urgent is seen, however much there is of the rest.
+    // Urgent ones stay visible, however many others there are.
     const height = Math.min(y, Math.max(stack[urgency] * unit, urgency === 'well' ? 1 : 3));
     y -= height;
     const marks = unit === MARK && column < COLUMNS ? dividers(x, width, y, stack[urgency]) : [];
@@ -103,7 +106,7 @@ function bar(column: number, stack: Stack, unit: number): Html {
   })}`;
 }
 
-/** Where there are few, each is seen by itself. */
+/** Few marks are drawn separately. */
 function dividers(x: number, width: number, y: number, count: number): readonly Html[] {
   return Array.from(
     { length: count },

@@ -5,7 +5,7 @@ import { counted, cut, linkTo, number, timeTag } from './words.ts';
 
 const NAMED = 3;
 
-/** What is not known. Of a hub every question has its number, also where that is 0. */
+/** What is unknown. A hub page has the number of every question, zeros included. */
 export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
   const { basis, unread: parts } = known;
   const present = clusters.filter(({ state }) => state !== 'gone');
@@ -80,7 +80,7 @@ function mark(weight: Weight, count: number): Html {
   return html`<i aria-hidden="true">${symbol}</i>`;
 }
 
-/** How old the oldest of each part is. */
+/** The age of the oldest data of each part. */
 function ages(present: readonly ClusterHealth[], basis: Basis): Html {
   const swept = oldest(present.map(({ sweptAt }) => sweptAt));
   const audited = oldest(present.map(({ audit }) => audit?.auditedAt));
@@ -98,7 +98,7 @@ function oldest(times: readonly (string | undefined)[]): string | undefined {
 
 const SHOWN_PROBLEMS = 10;
 
-/** What is wrong with finding the clusters, with what to do. */
+/** Problems of the discovery, with their remedies. */
 export function discovery(problems: FleetHealth['problems'], { basis, unread }: Known): Html | undefined {
   if (problems.length === 0) return undefined;
   const more = problems.length - SHOWN_PROBLEMS;

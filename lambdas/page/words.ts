@@ -13,7 +13,7 @@ const STATE_WORDS: Readonly<Record<ClusterState, string>> = {
   gone: '– gone',
 };
 
-/** The state that is shown. Only a hub has alarms, and so tells a warning that fires one from another. */
+/** The displayed state. Only a hub has alarms, and so distinguishes warnings that fire one. */
 export function shownState(state: ClusterState, basis: Basis): ClusterState {
   return state === 'noted' && basis !== 'hub' ? 'warning' : state;
 }
@@ -24,7 +24,7 @@ export function stateWords({ state, readable }: Pick<ClusterHealth, 'state' | 'r
   return basis === 'sweep' && readable ? '○ not audited' : '○ not read';
 }
 
-/** As much of a text as there is room for, cut between two words where it has some. */
+/** Cuts a text to the room, between two words if possible. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const head = text.slice(0, most - 1);
@@ -43,9 +43,9 @@ export function number(count: number): string {
 }
 
 /**
- * A time for a reader without a script, in UTC; the script makes the reader's own of it.
+ * A time in UTC for a reader without a script; the script converts it to local time.
  *
- * @param style how much of it: `date` in a table
+ * @param style length: `date` in a table
  */
 export function timeTag(at: string, style: 'time' | 'date' = 'time'): Html {
   const time = Date.parse(at);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { buildSync } from 'esbuild';
 
-/** One classic script of all that is in `browser`: it is made here, because a page is also written where no compiler is. */
+/** One classic script of everything in `browser`: built ahead, because pages are also written where no compiler is. */
 export function buildScript(): string {
   const { outputFiles } = buildSync({
     entryPoints: [`${import.meta.dirname}/browser/script.ts`],
@@ -15,5 +15,5 @@ export function buildScript(): string {
   return outputFiles[0]?.text.trimEnd() ?? '';
 }
 
-// Run after a change of what is in browser: npm run -s generate
+// Run after a change in browser: npm run -s generate
 if (import.meta.main) writeFileSync(`${import.meta.dirname}/script.json`, `${JSON.stringify(buildScript())}\n`);

@@ -20,10 +20,10 @@ export interface OutcomesReportProps {
   readonly key?: IKey | undefined;
 }
 
-/** Fan-in: the queue of what became of every order, and report, which folds it into the fleet index when a start of dispatch says so. */
+/** Fan-in: the queue of outcomes, and report, which folds them into the fleet index when dispatch starts it. */
 export class OutcomesReport extends Construct {
   public readonly outcomes: Queue;
-  /** A standard queue: only that delays each message by itself. */
+  /** A standard queue: FIFO queues have no delay for each message. */
   public readonly starts: Queue;
   public readonly report: HubFunction;
 

@@ -15,13 +15,16 @@ export interface AlarmInstance {
   readonly first: string;
 }
 
-/** Rings at the threshold and above. What is well has no data: a series costs money while it has some. A query without any is in INSUFFICIENT_DATA, whatever is said here. */
+/**
+ * Fires at or above the threshold. Healthy clusters have no data, because a series with data costs money. A query
+ * without data is INSUFFICIENT_DATA, whatever is configured here.
+ */
 const REACHED = {
   comparison: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
   missing: TreatMissingData.NOT_BREACHING,
 } as const;
 
-/** @param threshold as `fleet.yaml` has it */
+/** @param threshold from `fleet.yaml` */
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   if (!isOnSignal(id)) return ofHub(id, threshold, hub);
   const { signal } = ALARMS[id].watches;
@@ -105,8 +108,8 @@ function watchedBy(id: HubAlarmId, functions: readonly WatchedFunction[]): reado
 }
 
 /**
- * Fires when a minute has fewer values than it should, also when it has none at all: silence must ring. Three minutes in five, because the tick and CloudWatch's minute
- * drift against each other.
+ * Fires when a minute has fewer values than expected, or none at all: silence must fire. Three minutes in five, because
+ * the tick and CloudWatch's minute drift against each other.
  */
 function beat(
   service: 'dispatch' | 'report',

@@ -18,15 +18,15 @@ import type { WatchedHub } from './watched.ts';
 export interface FleetAlarmsProps {
   readonly settings: AlarmSettings;
   readonly hub: WatchedHub;
-  /** Where notify listens. */
+  /** Topic of notify. */
   readonly notified: ITopic;
-  /** Where people listen: for what is wrong with notify itself. */
+  /** Topic of people, for failures of notify itself. */
   readonly people: ITopic;
   /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
 }
 
-/** An alarm that was made, with what the others need to know of it. */
+/** A created alarm, with what the others need to know about it. */
 export interface MadeAlarm {
   readonly id: AlarmId;
   readonly name: string;
@@ -34,11 +34,12 @@ export interface MadeAlarm {
   readonly alarm: IAlarm;
 }
 
-/** What tells of everything else cannot tell of itself. */
+/** notify cannot report its own failures. */
 const TELLER = 'notify';
 
 /**
- * Every alarm of the table that is not switched off. Each says when it rings and when it is over, to notify, which makes of it what a person can act on.
+ * Every alarm of the table that is not switched off. Each reports its state changes to notify, which turns them into
+ * messages.
  *
  * @returns them, in the order of the table
  */

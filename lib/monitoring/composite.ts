@@ -22,8 +22,9 @@ export interface PagingAlarm {
 }
 
 /**
- * One alarm for each level, in ALARM as long as any of that level is. CloudWatch tells the fallback topic itself, which opens one incident and closes it again, also when
- * no function of ours works. Where a level has more alarms than a rule takes, the rule is over groups of them.
+ * One alarm for each level, in ALARM while any alarm of that level is. CloudWatch itself notifies the fallback topic,
+ * which opens and closes one incident even if no function of ours works. If a level has more alarms than a rule allows,
+ * the rule is over groups of them.
  */
 // oxlint-disable-next-line max-params -- one call
 export function pagingAlarms(
@@ -60,7 +61,7 @@ function groupsOf(scope: Construct, { level, runbooks }: Level, children: readon
   });
 }
 
-/** By name, which is shorter than an ARN and is known before the deployment. */
+/** By name, which is shorter than an ARN and known before the deployment. */
 function anyOf(
   scope: Construct,
   { level, runbooks }: Level,

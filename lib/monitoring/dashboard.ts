@@ -31,14 +31,15 @@ export interface FleetDashboardProps {
 
 /** Columns of a dashboard. */
 const WIDTH = 24;
-/** Clusters, or classes of certificates in them, in a graph: more lines than this nobody tells apart. */
+/** Most lines in a graph: more cannot be told apart. */
 const SHOWN_CLUSTERS = 10;
 
-/** Of the last day: what came and went over night is seen in the morning. */
+/** The last day: events of the night are visible in the morning. */
 const RANGE = Duration.days(1);
 
 /**
- * The fleet at a glance, from the top to the bottom: is it well, in how many numbers, since when, which clusters are not, is certmarshal itself, and where to read on.
+ * The fleet at a glance, from top to bottom: is it healthy, in numbers, since when, which clusters are not, is
+ * certmarshal itself, and where to read on.
  */
 export class FleetDashboard extends Construct {
   public readonly dashboardName: string;
@@ -46,7 +47,7 @@ export class FleetDashboard extends Construct {
   constructor(scope: Construct, id: string, { alarms, paging, hub, runbooks }: FleetDashboardProps) {
     super(scope, id);
     const dashboard = new Dashboard(this, 'Resource', {
-      // Dashboards are of the account, not of a Region of it.
+      // Dashboards belong to the account, not to a Region.
       dashboardName: nameOf({ disambiguator: Stack.of(this).region }),
       defaultInterval: RANGE,
       widgets: [
@@ -66,13 +67,13 @@ export class FleetDashboard extends Construct {
   }
 }
 
-/** By name: a dashboard needs no alarm to be there. */
+/** By name: a dashboard does not need the alarm to exist. */
 function status(scope: Construct, names: readonly string[]): IWidget[] {
   const alarms = names.map((name) => Alarm.fromAlarmName(scope, name, name));
   return [new AlarmStatusWidget({ title: 'Alarms', alarms, width: WIDTH, height: 2 + Math.ceil(alarms.length / 6) })];
 }
 
-/** What one number says of the fleet now. */
+/** One current number of the fleet. */
 const NUMBERS: readonly (readonly [
   label: string,
   service: 'dispatch' | 'report',
@@ -149,7 +150,7 @@ function trends(): IWidget[] {
   ];
 }
 
-/** Which clusters: one line each, the worst ones. An empty graph is a good one. */
+/** One line for each of the worst clusters. An empty graph is a good one. */
 const CULPRITS: readonly (readonly [title: string, signal: SignalId])[] = [
   ['Clusters that cannot be read, in seconds', 'UnreadableFor'],
   ['Clusters with critical certificates', 'CertificatesCritical'],
@@ -163,7 +164,7 @@ function culprits(): IWidget[] {
   );
 }
 
-/** At 0 while nothing rolls, and no rollout is due. */
+/** 0 without a current or due rollout. */
 function rollouts(): IWidget[] {
   const half = { width: WIDTH / 2 };
   const lines = [

@@ -14,13 +14,14 @@ export interface DescriptionProps {
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
 const LONGEST = 1_024;
-/** Of what only CloudFormation knows: the name of a log group, the URL of a queue. */
+/** Length of values that only CloudFormation knows: the name of a log group, the URL of a queue. */
 const MAX_TOKEN = 250;
 
 /**
- * What an alarm says to the person it wakes up: what it means, when it fires, what to do first, and where to read on. The command has a line of its own, to be copied.
+ * The text of an alarm for the paged engineer: what it means, when it fires, what to do first, and where to read on.
+ * The command has its own line, to be copied.
  *
- * @throws Error for one that CloudWatch would not take
+ * @throws Error for a text that CloudWatch would reject
  */
 export function describeAlarm({ alarm, threshold, first, runbooks }: DescriptionProps): string {
   const entry: AlarmEntry = ALARMS[alarm];

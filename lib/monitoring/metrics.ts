@@ -3,10 +3,10 @@ import { Duration } from 'aws-cdk-lib/core';
 import type { SignalId } from '../../lambdas/tables/signals.ts';
 import { ALWAYS_ON, METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
 
-/** A metric of certmarshal has at most a value a minute. */
+/** A metric of certmarshal has at most one value a minute. */
 export const MINUTE = Duration.minutes(1);
 
-/** A total of the fleet, or something of one function. Powertools publishes it under the dimension `service` and no other. */
+/** A metric of the fleet or of one function. Powertools publishes it under the dimension `service` only. */
 export function fleetMetric(service: Service, metricName: string, statistic: string, label?: string): Metric {
   return new Metric({
     namespace: METRICS_NAMESPACE,
@@ -18,12 +18,13 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
   });
 }
 
-/** What each service publishes whenever it publishes anything. */
+/** A metric that each service always publishes. */
 const PULSE = { dispatch: METRIC.registered, sweep: METRIC.completed, report: METRIC.clustersUnwell } as const;
 
 /**
- * A metric of the fleet on a dashboard: 0 in the minutes in which its service said something else only. A graph would draw a line from one value to the next, and a
- * number would be the newest value, however old it is. Where the service said nothing, nothing is shown.
+ * A metric of the fleet on a dashboard: 0 in minutes in which its service published other metrics only. Otherwise a
+ * graph would draw a line from one value to the next, and a number would show an old value. Empty if the service
+ * published nothing.
  */
 // oxlint-disable-next-line max-params -- those of fleetMetric
 export function shownMetric(
@@ -50,15 +51,16 @@ export interface SignalQuery {
   readonly signal: SignalId | typeof METRIC.rolloutProgress;
   /** One series a cluster and class of certificate, not one a cluster. */
   readonly byClass?: boolean;
-  /** Only so many series, the largest first. @default all, of which CloudWatch returns 500, and lets 100 ring */
+  /** Most series, the largest first. @default all; CloudWatch returns 500, and fires for 100 */
   readonly limit?: number;
 }
 
 /**
- * A signal of every cluster that is not well, in one query of Metrics Insights: a cluster that joins needs no change.
+ * A signal of every unhealthy cluster in one query of Metrics Insights: new clusters need no change.
  *
- * `Cluster` and `Class` are reserved words there, so every name has its quotation marks. SCHEMA takes series with exactly these dimensions, `service` among them.
- * Source: CloudWatch User Guide, "Query components and syntax in CloudWatch Metrics Insights" and "Reserved keywords".
+ * `Cluster` and `Class` are reserved words there, so every name is quoted. SCHEMA selects series with exactly these
+ * dimensions, `service` included. Source: CloudWatch User Guide, "Query components and syntax in CloudWatch Metrics
+ * Insights" and "Reserved keywords".
  */
 export function signalQuery({ signal, byClass = false, limit }: SignalQuery): MathExpression {
   const groups = ['Cluster', ...(byClass ? ['Class'] : [])].map(quoted);

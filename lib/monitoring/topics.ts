@@ -8,10 +8,10 @@ import { AlarmTopic } from '../constructs/alarm-topic.ts';
 /**
  * The topics of the hub, all under one key:
  *
- * - `alarms`: what CloudWatch says of every alarm; notify listens, nobody else needs to.
- * - `critical` and `warning`: what notify makes of it for people. Also to `critical` goes what notify cannot tell.
- * - `pager` and `chat`: each incident by itself, opened and closed by notify, as a paging service and a chat read it.
- * - `fallback`: one incident for each level, which CloudWatch opens and closes without any function of ours.
+ * - `alarms`: state changes of every alarm, for notify only.
+ * - `critical` and `warning`: messages of notify for people. `critical` also gets alarms that notify could not send.
+ * - `pager` and `chat`: single incidents, opened and closed by notify, for a paging service and a chat.
+ * - `fallback`: one incident for each level, opened and closed by CloudWatch without any function of ours.
  */
 export class Topics extends Construct {
   public readonly alarms: AlarmTopic;
@@ -26,7 +26,7 @@ export class Topics extends Construct {
     const key = new Key(this, 'Key', {
       description: 'certmarshal: encrypts the topics of the alarms',
       enableKeyRotation: true,
-      // Nothing that it encrypted is kept.
+      // Nothing encrypted with it is kept.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
@@ -42,11 +42,12 @@ export class Topics extends Construct {
     this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
     this.pager = new AlarmTopic(this, 'Incidents', { displayName: 'certmarshal pager', key });
     this.chat = new AlarmTopic(this, 'Chat', { displayName: 'certmarshal chat', key });
-    // It was called pager before: who subscribed to it, perhaps with a filter on the names of the composite alarms, still gets exactly these.
+    // It was called pager before: its subscribers, perhaps with a filter on names of composite alarms, still get
+    // exactly these.
     this.fallback = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal fallback', key, fromAlarms: true });
   }
 
-  /** Lets a role tell people. */
+  /** Lets a role publish to people. */
   allowTelling(role: IRole): void {
     for (const topic of [this.critical, this.warning, this.pager, this.chat]) topic.grantPublish(role);
     acknowledgeWildcards(role, 'Forms of one permission on the one key of the topics.', [

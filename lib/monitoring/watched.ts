@@ -1,7 +1,7 @@
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { HubFunction } from '../constructs/hub-function.ts';
 
-/** What of the hub the alarms and the dashboard look at. */
+/** The parts of the hub that alarms and dashboard watch. */
 export interface WatchedHub {
   readonly dispatch: HubFunction;
   readonly report: HubFunction;
@@ -14,7 +14,7 @@ export interface WatchedFunction {
   readonly name: string;
   readonly fn: HubFunction;
   readonly timeoutSeconds: number;
-  /** Anyone may call it, and Lambda refuses most of a flood: no throttle is news. @default false */
+  /** Anyone may call it, and Lambda throttles most of a flood: throttles are not news. @default false */
   readonly limited?: boolean;
 }
 

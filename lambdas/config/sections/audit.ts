@@ -6,11 +6,11 @@ import { DEFAULT_AUDIT } from '../fleet.ts';
 import { duration, list, section, wanted, wrong } from '../values.ts';
 import { repeats, type Written } from '../written.ts';
 
-/** Sweeps leave an audit what remains of their time, each minute one turn of a part of the fleet. */
+/** An audit gets the time that sweeps leave; each minute it is the turn of a part of the fleet. */
 const SHORTEST_SECONDS = 5 * 60;
 const MAX_SECONDS = 24 * 60 * 60;
 
-/** Between two audits no certificate passes a ceiling and expires. */
+/** No certificate may pass a ceiling and expire between two audits. */
 const LOWEST_CEILING_SECONDS = MAX_SECONDS;
 
 const SHARE_FORM = 'write the share of the lifetime that is left, above 0 and at most 1, for example 0.2';
@@ -18,7 +18,7 @@ const SHARE_FORM = 'write the share of the lifetime that is left, above 0 and at
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const CLASS_NAMES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 
-/** From when on a certificate is a finding. */
+/** When a certificate becomes a finding. */
 const Level = z.strictObject({
   share: z
     .number(wanted(SHARE_FORM))
@@ -61,7 +61,7 @@ const ThresholdEntry = z.strictObject({
   }),
 });
 
-/** `audit`: how often certificates are looked at, and when one is a finding. */
+/** `audit`: how often certificates are read, and when one is a finding. */
 export const Audit = section(
   z
     .strictObject({
@@ -151,7 +151,7 @@ function ceilingRules(warning: Written<typeof Level>, critical: Written<typeof L
     );
 }
 
-/** Of two thresholds for one class nobody can say which one counts. */
+/** With two thresholds for one class it is unclear which one counts. */
 function distinctClasses(entries: readonly Written<typeof ThresholdEntry>[]): void {
   const general = entries.filter((entry) => entry.at('classes').isMissing);
   for (const [entry, { place }] of repeats(general, () => ''))

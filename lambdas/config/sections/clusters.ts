@@ -60,15 +60,15 @@ const ClusterEntry = z
   .meta({ title: 'Cluster' })
   .transform((entry) => ({ ...entry, id: entry.id ?? entry.name }));
 
-/** `clusters`: clusters that are listed one by one. */
+/** `clusters`: listed clusters. */
 export const Clusters = section(z.array(ClusterEntry), []).describe('Clusters listed one by one.');
 
 export type FleetCluster = Contract<typeof ClusterEntry>;
 
-/** How far the audit of a cluster goes beyond what needs no further rights. */
+/** Opt-ins of the audit of a cluster that need further rights. */
 export type AuditOptIns = Pick<FleetCluster, keyof typeof auditOptIns>;
 
-/** @param managementClusters whose ids, and those of their authenticators, are no others' either */
+/** @param managementClusters whose ids and authenticator ids must differ too */
 export function clusterRules(
   { entries: clusters }: Written<typeof Clusters>,
   { entries: managementClusters }: Written<typeof ManagementClusters>,
@@ -82,7 +82,7 @@ export function clusterRules(
         : undefined;
     if (wrong !== undefined) entry.refuse(`"${authenticatorId}" ${wrong}`, 'authenticatorId');
   }
-  // A token is good for every cluster with the id that it was signed for: who runs one of two could enter the other with it.
+  // A token is valid for every cluster with its id: an administrator of one of two could enter the other with it.
   const ids = [
     ...managementClusters.map((entry) => ({ entry, id: entry.at('authenticatorId').valid })),
     ...clusters.map((entry) => ({ entry, id: entry.at('authenticatorId').valid })),

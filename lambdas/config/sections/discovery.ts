@@ -10,7 +10,7 @@ import { LEFT_OUT, leftOutOf, NameSelection, noneByDefault } from '../selection.
 import { auditOptIns, laneName, list, matching, name, refusing, section, text, wrong } from '../values.ts';
 import { distinctEntries, few, repeats, type Written } from '../written.ts';
 
-// Far more than anybody has, and few enough that their product is no burden.
+// Far above any real use, and with a bounded product.
 const MAX_ACCOUNTS = 1_000;
 const MAX_REGIONS = 50;
 const MAX_ACCESS_ENTRIES = 1_000;
@@ -44,7 +44,7 @@ const ClusterSelection = NameSelection.extend({
 
 const SELECTED = 'A cluster must have one of the names and all of the tags.';
 
-/** An entry of `discovery`: EKS clusters that are found by themselves. */
+/** An entry of `discovery`: EKS clusters to discover. */
 const DiscoveryEntry = z
   .strictObject({
     accounts: list(account)
@@ -112,7 +112,7 @@ const DiscoveryEntry = z
   })
   .meta({ title: 'Discovery of EKS clusters' });
 
-/** `discovery`: EKS clusters that are found by themselves. */
+/** `discovery`: EKS clusters to discover. */
 export const Discovery = section(z.array(DiscoveryEntry), []).describe(
   'EKS clusters that are discovered automatically, by account and Region.',
 );
@@ -135,7 +135,7 @@ export function discoveryRules({ entries }: Written<typeof Discovery>): void {
   }
 }
 
-/** Undefined where it is not clear which they are. Bounded, because accounts and Regions are multiplied. */
+/** Undefined if they are unclear. Bounded, because accounts and Regions are multiplied. */
 function placesOf(entry: WrittenEntry) {
   const accounts = entry.at('accounts').list;
   const regions = entry.at('regions').list;
@@ -143,7 +143,7 @@ function placesOf(entry: WrittenEntry) {
   return accounts.length > MAX_ACCOUNTS || regions.length > MAX_REGIONS ? undefined : { accounts, regions };
 }
 
-/** A Region of an account that two entries look into: its clusters would be found twice, with two roles and two selections. */
+/** A Region of an account in two entries: its clusters would be found twice, with two roles and two selections. */
 function distinctPlaces(entries: readonly WrittenEntry[]): void {
   const first = new Map<string, WrittenEntry>();
   for (const entry of entries) {
@@ -166,7 +166,7 @@ function distinctPlaces(entries: readonly WrittenEntry[]): void {
   }
 }
 
-/** A role is made once in an account, for all of its Regions, and trusts sessions of one kind. */
+/** A role is created once in an account, for all of its Regions, and trusts sessions of one kind. */
 function sameRoles(entries: readonly WrittenEntry[]): void {
   const first = new Map<string, { readonly place: string; readonly session: string }>();
   for (const entry of entries) {
@@ -190,11 +190,11 @@ function sameRoles(entries: readonly WrittenEntry[]): void {
   }
 }
 
-/** Those of an entry make sense where it is of one place, and sweeps the cluster. Tags of clusters nobody knows here. */
+/** Access entries need an entry for one place that sweeps the cluster. The tags of clusters are unknown here. */
 function usefulAccessEntries(entry: WrittenEntry): void {
   const accessEntries = entry.at('accessEntries');
   const { accounts, regions } = placesOf(entry) ?? {};
-  // Each place has a stack, and CloudFormation fails where a cluster is not.
+  // Each place has a stack, and CloudFormation fails for a missing cluster.
   if (accessEntries.entries.length > 0 && accounts !== undefined && accounts.length * (regions?.length ?? 0) !== 1)
     accessEntries.refuse(
       'only an entry of one account and one Region can have them, because these clusters are in no other; give the place an entry of its own',

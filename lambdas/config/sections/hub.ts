@@ -7,7 +7,7 @@ import { matching, section, wrong } from '../values.ts';
 import { few, type Written } from '../written.ts';
 import type { Discovery } from './discovery.ts';
 
-/** The least that an SQS event source can be held to (Lambda API Reference, ScalingConfig), and the usual quota of an account. */
+/** The minimum of an SQS event source (Lambda API Reference, ScalingConfig), and the usual quota of an account. */
 const MIN_CONCURRENCY = 2;
 const MAX_CONCURRENCY = 1_000;
 
@@ -70,7 +70,7 @@ export const Hub = section(
 
 export type HubOptions = Contract<typeof Hub>;
 
-/** What a deployment has to know of its place. */
+/** What a deployment must know about its place. */
 export function hubRules(hub: Written<typeof Hub>, discovery: Written<typeof Discovery>): void {
   const account = hub.at('account');
   const isPlaced = !account.isMissing && !hub.at('region').isMissing;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Contract } from '../../contracts/contract.ts';
 import { section, whole, wrong } from '../values.ts';
 
-/** A slip of the keyboard in mode compliance cannot be undone by anybody: ten years. */
+/** A typing error in mode compliance cannot be undone by anyone: at most ten years. */
 const MAX_DAYS = 3_650;
 const DAYS_FORM = `write a whole number of days, 1 to ${MAX_DAYS}`;
 

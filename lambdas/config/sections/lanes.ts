@@ -58,11 +58,11 @@ export function laneRules({ entries }: Written<typeof Lanes>): void {
   for (const entry of entries) distinctEntries(entry.at('subnetIds'), entry.at('securityGroupIds'));
 }
 
-/** What a discovery names is for endpoints that not everybody reaches. */
+/** A lane in a discovery entry is for endpoints with restricted access. */
 const NO_WAY =
   'clusters whose endpoint is private, or has an allow list, cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this';
 
-/** @param known the lanes that this one may be */
+/** @param known the allowed lanes */
 export function laneRule(lane: Pick<Written<unknown>, 'text' | 'refuse'>, known: readonly string[]): void {
   const { text: name } = lane;
   if (name === undefined || known.includes(name)) return;

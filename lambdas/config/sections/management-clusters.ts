@@ -19,7 +19,7 @@ import {
 } from '../values.ts';
 import { distinctNames, type Written } from '../written.ts';
 
-/** An entry of `managementClusters`: it is swept, and its workload clusters are found by themselves. */
+/** An entry of `managementClusters`: it is swept, and its workload clusters are discovered. */
 const ManagementClusterEntry = z
   .strictObject({
     name: name('management cluster').describe('Name of the management cluster; also its id in the fleet.'),
@@ -80,7 +80,7 @@ const ManagementClusterEntry = z
   })
   .meta({ title: 'Management cluster' });
 
-/** `managementClusters`: they are swept, and their workload clusters are found by themselves. */
+/** `managementClusters`: they are swept, and their workload clusters are discovered. */
 export const ManagementClusters = section(z.array(ManagementClusterEntry), []).describe(
   'EKS Anywhere and other Cluster API management clusters; their workload clusters are discovered automatically.',
 );

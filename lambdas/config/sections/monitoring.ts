@@ -9,11 +9,12 @@ import { clockTime, instant, timeZone, weekdays } from '../time-values.ts';
 import { duration, fleetGlob, list, section, share, text, wanted, whole, wrong } from '../values.ts';
 import type { Written } from '../written.ts';
 
-// Every alarm has an entry, with the threshold that its metric can have, so that one that never rings, or always, is refused here.
+// Every alarm has an entry with the possible thresholds of its metric: one that would never or always fire is rejected
+// here.
 
-/** A sweep is a minute apart from the next, and its alarm takes two or three of them. */
+/** Sweeps are a minute apart, and their alarm needs two or three of them. */
 const SHORTEST_SECONDS = 2 * 60;
-/** An alarm that waits longer is no alarm. */
+/** A longer wait is useless for an alarm. */
 const MAX_SECONDS = 7 * 24 * 60 * 60;
 const MAX_COUNTED = 1_000_000;
 const LEAST_OBJECTIVE = 0.9;
@@ -29,7 +30,7 @@ function alarm(id: AlarmId) {
     .describe(ALARMS[id].meaning);
 }
 
-/** Undefined where the alarm has no threshold to choose. */
+/** Undefined if the alarm has no configurable threshold. */
 function thresholdOf(id: AlarmId) {
   const { setting } = ALARMS[id];
   if (setting === 'none') return undefined;
@@ -92,7 +93,7 @@ const Weekly = z.strictObject({
   timeZone: timeZone.meta({ description: 'Time zone of the times.', examples: ['Europe/Berlin'] }),
 });
 
-/** An entry of `monitoring.maintenance`. That it has one kind of time is a rule of the file. */
+/** An entry of `monitoring.maintenance`. A rule of the file checks that it has one kind of time. */
 const MaintenanceEntry = z
   .strictObject({
     clusters: list(fleetGlob).meta({
@@ -109,7 +110,7 @@ const MaintenanceEntry = z
     weekly: Weekly.exactOptional().describe('Weekly, instead of from and until.'),
   })
   .meta({ title: 'Maintenance' })
-  // One without a time, which a rule refuses, is never open.
+  // Without a time, which a rule rejects, it is never open.
   .transform(
     ({ from = '', until = '', weekly, ...window }): MaintenanceWindow => ({
       ...window,
@@ -121,7 +122,7 @@ const OBJECTIVE_FORM = `write a share of the requests, ${LEAST_OBJECTIVE} or mor
 
 const URL_FORM = 'write an https URL of at most 200 characters, without user, query, fragment or a slash at its end';
 
-/** It stands in the description of every alarm, and in each message. */
+/** Part of the description of every alarm, and of each message. */
 const runbooksUrl = text('the URL at which docs/runbooks is published').refine(
   isRunbooksUrl,
   wrong(`cannot be the URL of the runbooks; ${URL_FORM}`),
@@ -132,7 +133,7 @@ function isRunbooksUrl(value: string): boolean {
   return URL.canParse(value);
 }
 
-/** `monitoring`: when somebody is told, and of what. */
+/** `monitoring`: who is notified when, and of what. */
 export const Monitoring = section(
   z
     .strictObject({
@@ -191,7 +192,7 @@ export const Monitoring = section(
 
 export type FleetMonitoring = Contract<typeof Monitoring>;
 
-/** Whoever changes one of the two keeps the other. */
+/** Changing one of the two keeps the other. */
 function settingsOf(said: z.output<typeof AlarmsSection>): AlarmSettings {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has no other keys
   const ids = Object.keys(said) as AlarmId[];
@@ -225,7 +226,7 @@ function clearTimes(entry: Written<typeof MaintenanceEntry>): void {
   else if (until.isMissing) until.refuse('missing; write when it ends: open-ended maintenance is forgotten');
 }
 
-/** Days on each of which a window opens when the last one closes are one window that is always open. */
+/** Windows that open on each day when the last one closes are one window that is always open. */
 function endsSometimes(weekly: Written<typeof Weekly>): void {
   const from = weekly.at('from').text;
   const days = weekly.at('days').entries.map(({ text: day }) => day);
@@ -233,7 +234,7 @@ function endsSometimes(weekly: Written<typeof Weekly>): void {
     weekly.refuse('never ends: every day it is a whole day; write fewer days, or an end before it begins again');
 }
 
-/** Where every request is missed, a budget of a hundredth burns a hundred times faster than allowed, and never faster. */
+/** If every request is missed, a budget of a hundredth burns a hundred times faster than allowed, never faster. */
 function canRing(monitoring: Written<typeof Monitoring>, id: AlarmId): void {
   const objective = monitoring.at('objective').valid;
   if (objective === undefined) return;

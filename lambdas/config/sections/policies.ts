@@ -72,7 +72,7 @@ const Age = z.strictObject({
     .describe('An older request is ignored as orphaned. Default and maximum: 15m.'),
 });
 
-/** An entry of `policies`: what is approved, on whose word. */
+/** An entry of `policies`: what is approved, by which evidence. */
 const PolicyEntry = z
   .strictObject({
     name: name('policy').prefault(DEFAULT_POLICY.name).describe('Named in every approval, verdict and report.'),
@@ -146,19 +146,19 @@ function ageOn(provider: Provider, { min, max }: z.output<typeof Age>) {
 
 type WrittenPolicy = Written<typeof PolicyEntry>;
 
-/** @param clusters of every section that lists them */
+/** @param clusters of every section that lists any */
 export function policyRules(
   policies: Written<typeof Policies>,
   managementClusters: Written<typeof ManagementClusters>,
   clusters: Written<typeof Clusters>,
 ): void {
-  // Whoever empties the list wants nothing approved, and would get the built-in policy.
+  // The author of an empty list wants nothing approved, but would get the built-in policy.
   if (policies.list?.length === 0)
     policies.refuse(
       'an empty list; remove it for the built-in policy, or write a policy with mode: observe to approve nothing',
     );
   distinctNames(policies.entries);
-  // Clusters that are found tell their Service CIDRs themselves.
+  // Discovered clusters report their Service CIDRs themselves.
   const withoutServices = [
     ...managementClusters.entries
       .filter((entry) => entry.at('serviceCidrs').isMissing)
@@ -172,7 +172,7 @@ export function policyRules(
     usedPatterns(policy);
     hybridBesideEc2(policy);
     possibleAge(policy);
-    // What a node says of itself may be the address of a Service, so these have to be known.
+    // A node may claim the address of a Service, so these must be known.
     const listed = policy.at('evidence').entries.find(({ text: source = '' }) => needsNodes(source));
     const read = policy.pick('providers', 'clusters');
     const unknown = withoutServices.filter((cluster) => read !== undefined && isFor(read, cluster));
@@ -199,7 +199,7 @@ function usedPatterns(policy: WrittenPolicy): void {
     );
 }
 
-/** Only EC2 tells which nodes are its instances, and so no hybrid ones. */
+/** Only EC2 says which nodes are instances, and so not hybrid. */
 function hybridBesideEc2(policy: WrittenPolicy): void {
   const written = (wanted: EvidenceSource) =>
     policy.at('evidence').entries.find(({ text: source }) => source === wanted);
@@ -207,7 +207,7 @@ function hybridBesideEc2(policy: WrittenPolicy): void {
     written('hybrid')?.refuse('proves nothing alone, because only EC2 tells which nodes are hybrid ones; add ec2');
 }
 
-/** No request could be in an empty window, with the defaults of any provider that the policy is for. */
+/** No request fits an empty window, with the defaults of any provider of the policy. */
 function possibleAge(policy: WrittenPolicy): void {
   const { providers = [], age = {} } = policy.pick('providers', 'age') ?? {};
   const provider = providers.find((each) => ageOn(each, age).minSeconds >= ageOn(each, age).maxSeconds);

@@ -15,7 +15,7 @@ const PIN_FORM = 'authority, or sha256: and the 64 lowercase hexadecimal digits 
 
 const MAX_SECONDS = MAX_EXPIRED_AT_MOST_MS / 1_000;
 
-/** An entry of `recovery`. That none is for ever is checked where there is a clock. */
+/** An entry of `recovery`. Its end is checked where a clock is available. */
 const RecoveryEntry = z
   .strictObject({
     cluster: matching(

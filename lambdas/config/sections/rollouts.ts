@@ -16,7 +16,10 @@ import { distinct, duration, fleetGlob, list, refusing, section, share, text, wh
 import { repeats, type Written } from '../written.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** Kubernetes issues for a year: earlier than that a new certificate would be due. Whoever issues for ten has time enough, too. */
+/**
+ * Kubernetes issues for a year: with an earlier lead a new certificate would already be due. An issuer of ten years
+ * leaves enough time, too.
+ */
 const MAX_DAYS = 300;
 const SHORTEST_PAUSE_SECONDS = 10 * 60;
 const MAX_PAUSE_SECONDS = 30 * DAY_SECONDS;
@@ -33,7 +36,7 @@ const shareOfLife = share(SHARE_FORM).meta({
   examples: [0.3],
 });
 
-/** @param least days below which it cannot be meant, and why */
+/** @param least days below which it is surely a mistake, and why */
 function lead(least: number, tooFew: string) {
   const daysProblem = (days: number): string | undefined => {
     if (days < least) return `is ${tooFew}`;
@@ -55,7 +58,7 @@ function lead(least: number, tooFew: string) {
 
 const { begin, stop } = DEFAULT_ROLLOUT_POLICY;
 
-/** Which of the two kinds it is, and that both of its times are of that kind, are rules of the file. */
+/** Rules of the file check its kind, and that both of its times are of that kind. */
 const RolloutWindow = z.strictObject({
   days: weekdays.exactOptional().meta({
     description: 'Weekly: the days on which it begins. Without days, the window is open once.',
@@ -75,12 +78,12 @@ const RolloutWindow = z.strictObject({
     .meta({ description: 'Weekly: time zone of the times.', examples: ['Europe/Berlin'] }),
 });
 
-/** Who means to close every window must not open them all. */
+/** An empty list, meant to close every window, must not open them all. */
 const NO_WINDOW = 'an empty list; leave it out for any time, or write a window';
 
 const ETCD_MODES = ['assist', 'auto-experimental'] as const;
 
-/** No "did you mean": nobody is to be led to what is experimental by a misspelling. */
+/** No "did you mean": a typing error must not lead to an experimental option. */
 const wrongEtcd = ({ input }: { readonly input?: unknown }) =>
   `${typeof input === 'string' ? `"${printable(input, 60)}" is not known here; ` : ''}write one of ${ETCD_MODES.join(', ')}${typeof input === 'string' ? '' : `, not ${kindOf(input)}`}`;
 
@@ -136,14 +139,14 @@ const RolloutEntry = z
       ...entry,
       begin: leadOf(begins, begin),
       stop: leadOf(stops, stop),
-      // One without a time zone, which a rule refuses, is never open.
+      // Without a time zone, which a rule rejects, it is never open.
       windows: windows.map(({ days, timeZone: zone = '', ...times }) =>
         days === undefined ? times : { days, ...times, timeZone: zone },
       ),
     }),
   );
 
-/** `rollouts`: control planes whose machines are replaced before their certificates end. */
+/** `rollouts`: control planes whose machines are replaced before their certificates expire. */
 export const Rollouts = section(
   z
     .strictObject({
@@ -181,7 +184,7 @@ function pauseProblem(seconds: number): string | undefined {
   return seconds > MAX_PAUSE_SECONDS ? 'is too long to get through a fleet; write 30d or less' : undefined;
 }
 
-/** Days and share as the file says, the rest as is built in. */
+/** Days and share from the file, the rest from the defaults. */
 function leadOf(said: z.output<ReturnType<typeof lead>> | undefined, builtIn: Lead): Lead {
   return typeof said === 'number' ? { ...builtIn, days: said / DAY_SECONDS } : { ...builtIn, ...said };
 }
@@ -197,7 +200,7 @@ export function rolloutRules(rollouts: Written<typeof Rollouts>): void {
   }
 }
 
-/** Of both the lesser counts, so that both have to be in order: for short lives it is the share. */
+/** The smaller of the two counts, so both must be in order: for short lifetimes it is the share. */
 function stopsAfterItBegins(entry: WrittenEntry): void {
   const read = entry.pick('begin', 'stop');
   if (read === undefined) return;
@@ -232,13 +235,13 @@ function windowRules(window: Written<typeof RolloutWindow>): void {
   if (begins === undefined || ends === undefined) return;
   if (days.isMissing && Date.parse(ends) <= Date.parse(begins))
     until.refuse(`${ends} is not after from, ${begins}; write a later time`);
-  // Whoever opens it always has none, and had better say so.
+  // An always open window is none, and should be written so.
   const written = days.entries.map(({ text: day }) => day);
   if (!zone.isMissing && begins === ends && WEEKDAYS.every((day) => written.includes(day)))
     window.refuse('never ends: every day it is a whole day; remove it, because without windows any time is allowed');
 }
 
-/** The first entry that matches a cluster counts: a second one with the same glob never does, nor does any after one for all clusters. */
+/** The first matching entry counts: a second one with the same glob never does, nor any after one for all clusters. */
 function firstMatch(entries: readonly WrittenEntry[]): void {
   const all = entries.findIndex((entry) => entry.at('clusters').entries.some(({ text: glob }) => glob === '*'));
   const counting = all === -1 ? entries : entries.slice(0, all + 1);
