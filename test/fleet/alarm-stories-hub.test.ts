@@ -249,7 +249,7 @@ it('tells every five minutes, and not more often, what it cannot remember while 
     '11 [critical] berlin',
     '21 [critical] zurich',
     '26 [critical] zurich',
-    '46 [recovered] berlin: over',
+    '46 [recovered] berlin: resolved',
   ]);
 });
 

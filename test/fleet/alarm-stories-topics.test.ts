@@ -41,7 +41,7 @@ describe('one incident, opened and closed', () => {
     story.deadly.add(topic);
     plugIn();
     await story.until(() => story.isOver() && story.paged().at(-1)?.includes(`OK ${KEY}`) === true, 60);
-    expect(story.told().at(-1)).toContain('[recovered] berlin: over');
+    expect(story.told().at(-1)).toContain('[recovered] berlin: resolved');
     await story.minutes(10);
     expect(story.paged().at(-1)).toContain(`OK ${KEY}`);
     expect(story.threads().length).toBeGreaterThanOrEqual(2);

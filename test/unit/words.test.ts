@@ -58,6 +58,11 @@ function textsOf(node: unknown): readonly Text[] {
   return Object.values(node).flatMap(textsOf);
 }
 
+/** Comments. What looks like one in a string is found twice, which does no harm. */
+function commentsOf(source: string): readonly Text[] {
+  return [...source.matchAll(/\/\*[^]*?\*\/|\/\/.*/g)].map(({ 0: text, index }) => ({ text, start: index }));
+}
+
 function filesOf(root: string): readonly string[] {
   if (statSync(join(ROOT, root)).isFile()) return [root];
   return readdirSync(join(ROOT, root), { recursive: true, encoding: 'utf8' })
@@ -69,7 +74,9 @@ function filesOf(root: string): readonly string[] {
 /** `file:line: the word; write …` for each word of the table. */
 function oldWords(file: string, source: string): readonly string[] {
   const prose = file === 'CONTRIBUTING.md' ? (source.split(TABLE)[0] ?? '') : source;
-  const texts = file.endsWith('.ts') ? textsOf(parseAst(source, { lang: 'ts' })) : [{ text: prose, start: 0 }];
+  const texts = file.endsWith('.ts')
+    ? [...textsOf(parseAst(source, { lang: 'ts' })), ...commentsOf(source)]
+    : [{ text: prose, start: 0 }];
   return texts.flatMap(({ text, start }) =>
     words.flatMap(({ pattern, instead }) =>
       [...text.matchAll(pattern)].map(({ 0: word, index }) => {
@@ -80,9 +87,13 @@ function oldWords(file: string, source: string): readonly string[] {
   );
 }
 
-it('finds an old word in a literal, in a template and in prose, and nothing in code', () => {
+it('finds an old word in a literal, a template, a comment and prose, and nothing in code', () => {
   const source = "const nobody = 1;\nconst a = 'Mend it';\nconst b = `${nobody} of the alarms\nrings`;\n";
   expect(oldWords('x.ts', source)).toEqual(['x.ts:2: Mend; write fix, renew, replace', 'x.ts:4: rings; write fires']);
+  expect(oldWords('x.ts', '/** What\n * bites. */\nconst a = 1; // nobody')).toEqual([
+    'x.ts:2: bites; write expires, is due',
+    'x.ts:3: nobody; write no one, or a passive',
+  ]);
   expect(oldWords('x.md', 'A certificate\nends.')).toEqual(['x.md:1: certificate\nends; write expires, expired']);
 });
 
