@@ -18,19 +18,19 @@ import { hang, type Lines } from './terminal/draw.ts';
 import { bad, faint } from './terminal/paint.ts';
 import { startProgress } from './terminal/progress.ts';
 
-/** No person has a file with more. */
+/** More than any real kubeconfig has. */
 const MAX_CONTEXTS = 1_000;
-/** Clusters that are looked at side by side. */
+/** Clusters read concurrently. */
 const AT_ONCE = 6;
 
 /** File of the page where none is named, for each command: none replaces the page of the other. */
 export const DEFAULT_PAGE = 'report.html';
 export const DEFAULT_REQUESTS_PAGE = 'requests.html';
 
-/** A server that is alive answers this small question in less. Milliseconds. */
+/** Enough for the small version request. Milliseconds. */
 const ANSWERS_WITHIN_MS = 5_000;
 
-/** What goes with --all-contexts. */
+/** Options used with --all-contexts. */
 export interface AllContextsOptions extends TargetOptions {
   readonly allContexts?: boolean;
   /** File of the page. */
@@ -40,18 +40,18 @@ export interface AllContextsOptions extends TargetOptions {
 /** The one cluster of a context. */
 export interface FleetContext {
   readonly context: string;
-  /** What it is called in the fleet: its name, and where several contexts lead to clusters of one name, more of what the kubeconfig calls it. */
+  /** Id in the fleet: its name, or a longer form of its kubeconfig name if several clusters share a name. */
   readonly id: string;
-  /** URL of its API server, as the kubeconfig has it. */
+  /** URL of its API server in the kubeconfig. */
   readonly server: string | undefined;
-  /** Other contexts that lead to the same API server. */
+  /** Other contexts of the same API server. */
   readonly also: readonly string[];
 }
 
-/** What came of the cluster of a context. */
+/** The result for the cluster of a context. */
 export interface ContextResult {
   readonly status: number;
-  /** One line a cluster. */
+  /** One line per cluster. */
   readonly lines: Lines;
   /** For programs. */
   readonly document: object;
@@ -67,7 +67,7 @@ export function withAllContexts(command: Command, page: string, file: string): C
     .option('--report <file>', `with --all-contexts: file of that page, named .html; default: ${file}`);
 }
 
-/** @throws UsageError for what goes with --all-contexts alone */
+/** @throws UsageError for options that need --all-contexts */
 export function requireOneCluster({ report }: AllContextsOptions): void {
   if (report !== undefined) throw new UsageError('--report goes with --all-contexts: add that, or leave it out.');
 }
@@ -75,7 +75,7 @@ export function requireOneCluster({ report }: AllContextsOptions): void {
 /**
  * The clusters of a kubeconfig, each once, in the order of its contexts.
  *
- * @throws UsageError when the kubeconfig cannot be read, or an option names one cluster
+ * @throws UsageError if the kubeconfig cannot be read, or an option names one cluster
  */
 export async function fleetContexts(
   options: AllContextsOptions,
@@ -100,12 +100,16 @@ export async function fleetContexts(
   }
 }
 
-/** Pure. @param listed the one that counts among those of the same API server comes first */
+/**
+ * The clusters of the contexts, each API server once. Pure.
+ *
+ * @param listed of several contexts with one API server, the first counts
+ */
 export function clustersOf(listed: readonly ListedContext[]): readonly FleetContext[] {
   const byServer = Map.groupBy(listed, ({ context, cluster, server, serverName }) => {
     const url = parseServerUrl(server ?? '');
     if (typeof url === 'string') return `context ${context}`;
-    // Behind another host may be a proxy to many clusters.
+    // Another host may be a proxy to many clusters.
     return regionOfEksEndpoint(url.href) !== undefined ? url.href : JSON.stringify([url.href, serverName, cluster]);
   });
   const clusters = [...byServer.values()].flatMap(([first, ...others]) =>
@@ -123,7 +127,7 @@ export function clustersOf(listed: readonly ListedContext[]): readonly FleetCont
   });
 }
 
-/** `111122223333/eu-central-1/dublin`, as a fleet calls it, of what EKS writes as the name of a cluster. */
+/** `111122223333/eu-central-1/dublin`, the fleet's id, from the ARN that EKS writes as cluster name. */
 function longName(cluster: string): string {
   const { region, account, name } =
     /^arn:[^:]+:eks:(?<region>[^:]+):(?<account>[^:]+):cluster\/(?<name>.+)$/.exec(cluster)?.groups ?? {};
@@ -131,10 +135,11 @@ function longName(cluster: string): string {
 }
 
 /**
- * Does the same with every cluster, a few at a time, and prints what came of each as soon as it is there. What one cluster does is not felt by the others.
+ * Runs `work` for every cluster, a few at a time, and prints each result as soon as it is known. A cluster does not
+ * affect the others.
  *
- * @param work may throw UsageError and KubernetesError, which are told as the result of that cluster
- * @returns the exit status of the worst
+ * @param work may throw UsageError and KubernetesError, which become the result of that cluster
+ * @returns the worst exit status
  */
 export async function eachCluster(
   clusters: readonly FleetContext[],
@@ -190,10 +195,10 @@ async function resultOf(
 }
 
 /**
- * Asks an API server for its version once, before anything is read of it. Any answer counts, also a refusal.
+ * Requests the version of an API server before anything else. Any answer counts, also an error status.
  *
- * @param signal of the person at the keyboard
- * @returns why it is skipped; undefined when it answers, or when the signal aborts
+ * @param signal aborts when the user interrupts
+ * @returns why it is skipped; undefined if it answers or the signal aborts
  */
 async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promise<string | undefined> {
   const deadline = AbortSignal.timeout(ANSWERS_WITHIN_MS);
@@ -209,9 +214,9 @@ async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promis
 }
 
 /**
- * Opens the cluster of a context, and closes it when the work is done.
+ * Opens the cluster of a context, and closes it after the work.
  *
- * @param skip what becomes of one that cannot be opened, or does not answer
+ * @param skip the result if the cluster cannot be opened or does not answer
  */
 export async function withContext<T extends { readonly workload: KubernetesClient; close(): void }, R>(
   open: () => Promise<T>,
@@ -234,7 +239,7 @@ export async function withContext<T extends { readonly workload: KubernetesClien
   }
 }
 
-/** A context that leads to no cluster that can be asked. */
+/** The result for a context without a usable cluster. */
 export function skipped({ id, context }: FleetContext, problem: string): ContextResult {
   const name = printable(id, 200);
   return {

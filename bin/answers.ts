@@ -7,40 +7,39 @@ import type { Io } from './io.ts';
 import { type Line, readLines } from './lines.ts';
 import { systemErrorWords } from './system-error.ts';
 
-/** Evidence is a few kB a node: room for thousands of nodes in a line. */
+/** Evidence has a few kB per node: enough for thousands of nodes in a line. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
 
-/** What a command that reads standard input takes. */
 export interface InputIo extends Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number };
 }
 
 /** How a record is answered. */
 export interface Answering {
-  /** The longest line. @default 16 MiB */
+  /** Longest line. Bytes. @default 16 MiB */
   readonly maxLineBytes?: number;
-  /** How the answer to a record that cannot be judged says which one it is. */
+  /** Identifies an invalid record in its answer. */
   readonly named: (record: unknown) => object;
-  /** The answer, or a sentence that says why it is missing. */
+  /** The answer; a string says why there is none. */
   readonly answer: (record: unknown) => object | string;
 }
 
 /**
- * Answers the records on standard input, one JSON object a line, while reading and in order. One that cannot be judged gets an answer with `error`, and the
- * others are not affected.
+ * Answers the records on standard input, one JSON object per line, while reading and in order. An invalid record gets
+ * an answer with `error`; the others are not affected.
  *
- * @param command of ours, for the messages
+ * @param command our command, for messages
  * @returns the exit status
- * @throws UsageError when standard input cannot be read at all, or has no record
+ * @throws UsageError if standard input cannot be read at all, or has no record
  */
 export async function answerStandardInput(
   { stdin, stdout, stderr }: InputIo,
   command: string,
   answering: Answering,
 ): Promise<number> {
-  // Node.js takes a directory for an empty stream.
+  // Node.js reads a directory as an empty stream.
   if (stdin.fd !== undefined && fstatSync(stdin.fd).isDirectory())
     throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
   if (stdin.isTTY === true) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');

@@ -2,10 +2,10 @@ import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 
 /**
- * Asks for the Region before the first call: without one the SDK fails as if the service did not answer.
+ * Requires a Region before the first call: without one the SDK fails as if the service did not answer.
  *
- * @param client any client of the SDK that was told no Region
- * @throws UsageError when neither the environment nor a profile names one
+ * @param client any SDK client without an explicit Region
+ * @throws UsageError if neither the environment nor a profile names one
  */
 export async function requireRegion(client: {
   readonly config: { readonly region: () => Promise<string> };
@@ -19,7 +19,7 @@ export async function requireRegion(client: {
   }
 }
 
-/** @throws UsageError for what no S3 bucket can be called */
+/** @throws UsageError if it is not a valid S3 bucket name */
 export function requireBucketName(name: string, limit?: number): string {
   if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
   throw new UsageError(`--bucket takes the name of an S3 bucket; got ${printable(name, limit)}.`);

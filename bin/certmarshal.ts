@@ -180,13 +180,13 @@ async function build(asked: readonly string[]): Promise<Command> {
 let outputError: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   outputError = error;
-  // Whoever read the output may have seen enough (`| head`): that ends the program, and is no failure.
+  // The reader of the output may have seen enough (`| head`): that ends the program, and is no failure.
   const enough = error.code === 'EPIPE';
   if (!enough) process.stderr.write(`Standard output cannot be written: ${systemErrorWords(error)}.\n`);
   // A command whose last write this was ends first, with its own status.
   setImmediate(() => process.exit(enough ? status : EXIT.incomplete));
 });
-// Nobody is left to tell.
+// No one is left to notify.
 process.stderr.on('error', () => {});
 
 // A clone brings its own Node.js, an installed program runs on whatever there is.

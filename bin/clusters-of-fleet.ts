@@ -2,7 +2,7 @@ import { type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { nameMayBeWanted } from '../lambdas/fleet/cluster-selection.ts';
 import { listedClusters } from '../lambdas/fleet/listed-clusters.ts';
 
-/** Whether discovery may find a cluster of this id: `111122223333/eu-central-1/dublin`. */
+/** Whether discovery may find a cluster with this id: `111122223333/eu-central-1/dublin`. */
 export function mayBeFound(id: string, { discovery }: Pick<Fleet, 'discovery'>): boolean {
   const [account = '', region = '', name = ''] = id.split('/');
   return (
@@ -17,7 +17,7 @@ export function mayBeFound(id: string, { discovery }: Pick<Fleet, 'discovery'>):
   );
 }
 
-/** Whether a cluster of the fleet may have this id: a name, `MANAGEMENT/NAMESPACE/NAME`, or `ACCOUNT/REGION/NAME`. */
+/** Whether a cluster of the fleet may have this id: a name, `MANAGEMENT/NAMESPACE/NAME` or `ACCOUNT/REGION/NAME`. */
 export function isOfFleet(id: string, fleet: Fleet): boolean {
   const [management = '', namespace = '', name] = id.split('/');
   return (

@@ -2,7 +2,7 @@ import type { EksCluster } from '../lambdas/aws/eks-clusters.ts';
 import { AwsError } from '../lambdas/aws/errors.ts';
 import type { AwsScope } from '../lambdas/contracts/target.ts';
 
-/** DescribeCluster with the credentials that are about to be used. @throws AwsError */
+/** DescribeCluster with the credentials for the calls that follow. @throws AwsError */
 export type DescribeEks = (
   scope: AwsScope,
   name: string,
@@ -10,9 +10,9 @@ export type DescribeEks = (
   signal: AbortSignal,
 ) => Promise<EksCluster>;
 
-/** With the AWS profile, else with the credentials of the user's environment. */
+/** With the credentials of the profile, else of the environment. */
 export const describeEks: DescribeEks = async (scope, name, profile, signal) => {
-  // The SDK is only loaded by those who have an EKS cluster.
+  // Load the SDK only for EKS clusters.
   const [{ createCredentials }, { createEksReader }] = await Promise.all([
     import('../lambdas/aws/spoke-credentials.ts'),
     import('../lambdas/aws/eks-clusters.ts'),
@@ -25,19 +25,19 @@ export const describeEks: DescribeEks = async (scope, name, profile, signal) => 
   );
 };
 
-/** What a kubeconfig says of a server of EKS. */
+/** An EKS API server in a kubeconfig. */
 export interface KnownServer {
   /** Name or address, without a port. */
   readonly host: string;
-  /** Its CA bundle, base64-encoded; undefined where it is not compared. */
+  /** CA bundle, base64; undefined if it is not compared. */
   readonly caData?: string | undefined;
 }
 
 /**
- * What EKS says of a cluster, where that is the server that a kubeconfig names: a host name of EKS may lead to an address of anyone, and an account may have another cluster of the
- * same name.
+ * The cluster in EKS, if it has the server of the kubeconfig: an EKS host name may resolve to anyone's address, and an
+ * account may have another cluster of this name.
  *
- * @throws AwsError also where it is another server
+ * @throws AwsError also if it is another server
  */
 export async function knownToEks(
   describe: DescribeEks,

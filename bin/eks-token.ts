@@ -10,18 +10,22 @@ import { printable } from '../lambdas/printable.ts';
 import { remedyAtTheKeyboard } from './doctor/at-the-keyboard.ts';
 import { type DescribeEks, describeEks, type KnownServer, knownToEks } from './eks-cluster.ts';
 
-/** Whose name a role session of `aws eks get-token` has: RBAC may name it. Source: aws-cli, awscli/customizations/eks/get_token.py, `STSClientFactory`. */
+/**
+ * The session name that `aws eks get-token` uses: RBAC may refer to it. Source: aws-cli,
+ * awscli/customizations/eks/get_token.py, `STSClientFactory`.
+ */
 const SESSION_NAME = 'EKSGetTokenAuth';
 
-/** A check that hangs must not keep a sweep waiting. Milliseconds. */
+/** A hanging check must not delay a sweep. Milliseconds. */
 const CHECK_MS = 10_000;
 
 /**
- * Signs in this process what `aws eks update-kubeconfig` has `aws eks get-token` sign, with the profile and the role that the kubeconfig names. The token is for the API server
- * that EKS itself names for that cluster, with its CA bundle: a kubeconfig can give the name of any EKS server an address and a CA of its own. For a host that is not one of EKS,
- * in the Region of the token, the `exec` is like any other.
+ * Signs the token of `aws eks get-token` in this process, for the `exec` that `aws eks update-kubeconfig` writes, with
+ * its profile and role. The token is used only for the API server and CA bundle that EKS itself names for the cluster:
+ * a kubeconfig can give the name of any EKS cluster another address and CA. A host that is no EKS endpoint in the
+ * Region of the token is treated like any other `exec`.
  *
- * @param isTrusted the user passed `--allow-exec`, and so trusts what the file says of the server
+ * @param isTrusted the user passed `--allow-exec`, and so trusts the server of the kubeconfig
  */
 export function createReadExec(isTrusted: boolean, describe: DescribeEks = describeEks): ReadExec {
   return (exec, server, caData) => {
@@ -45,7 +49,7 @@ function tokensOf(
   scope: AwsScope,
   check: () => Promise<unknown>,
 ): TokenSource {
-  // The SDK is only loaded by those who have an EKS cluster.
+  // Load the SDK only for EKS clusters.
   const signer = once(async () => {
     const [{ createCredentials }, { createTokenSigner }] = await Promise.all([
       import('../lambdas/aws/spoke-credentials.ts'),

@@ -1,4 +1,4 @@
-/** What the exit status of every command means. */
+/** The exit status of every command. */
 export const EXIT = {
   done: 0,
   /** Something could not be judged, read or written; the output says what. */
@@ -7,7 +7,7 @@ export const EXIT = {
   usage: 2,
 } as const;
 
-/** An error of the person at the keyboard: printed without a stack, exit status 2. */
+/** An error of the user: printed without a stack, exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -8,9 +8,9 @@ import { isKey } from '../lambdas/fleet/webhook-token.ts';
 import { requireRegion } from './aws-region.ts';
 import type { AwsConfig } from './doctor/aws-calls.ts';
 
-/** Where clusters of a deployed certmarshal send hints, and the key that their tokens are made with. */
+/** The URL to which clusters send hints, and the key of their tokens. */
 export interface HubWebhook {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly key: string;
 }
@@ -18,10 +18,12 @@ export interface HubWebhook {
 const REMEDY = `Set hub.webhook: true in fleet.yaml and deploy; if it is deployed, name the Region of the hub (AWS_REGION) and credentials of its account.`;
 
 /**
- * Asks the function that takes hints: `lambda:GetFunctionConfiguration`, `lambda:GetFunctionUrlConfig`, and `secretsmanager:GetSecretValue` of its key.
+ * Reads it from the function that receives hints: `lambda:GetFunctionConfiguration`, `lambda:GetFunctionUrlConfig`, and
+ * `secretsmanager:GetSecretValue` of its key.
  *
- * @param config where the hub is. @default the environment says where and as whom
- * @throws AwsError, UsageError when no Region is named
+ * @param config of the hub. @default from the environment
+ * @throws AwsError
+ * @throws UsageError without a Region
  */
 export async function readHubWebhook(signal: AbortSignal, config: AwsConfig = {}): Promise<HubWebhook> {
   const lambda = new LambdaClient(config);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { draw, type Lines, screenOf } from './terminal/draw.ts';
 import type { ProgressStream } from './terminal/progress.ts';
 
-/** What every command writes to and tells the time with. A command that needs more of the world extends it; tests have their own. */
+/** Output, environment and clock of every command. Commands extend it; tests pass their own. */
 export interface Io {
   readonly stdout: ProgressStream;
   readonly stderr: ProgressStream;
@@ -14,7 +14,6 @@ export interface Io {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Those of this process. */
 export const PROCESS: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -28,12 +27,16 @@ export function print({ stdout, env }: Io, lines: Lines): void {
   stdout.write(`${draw(lines, screenOf(stdout, env))}\n`);
 }
 
-/** Prints a document for a program, on one line. */
+/** Prints a document for programs, on one line. */
 export function printJson({ stdout }: Io, document: object): void {
   stdout.write(`${JSON.stringify(document)}\n`);
 }
 
-/** Prints many documents, a line each, no faster than they are read. @param replacer as of `JSON.stringify` */
+/**
+ * Prints documents for programs, one per line, no faster than they are read.
+ *
+ * @param replacer as in `JSON.stringify`
+ */
 export async function printJsonLines(
   { stdout }: Io,
   documents: Iterable<object>,

@@ -6,18 +6,18 @@ import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 import { systemErrorWords } from './system-error.ts';
 
-/** A journal that a person keeps: a directory. */
+/** A journal in a local directory. */
 export interface KeyboardJournal {
   readonly journal: Journal;
-  /** As it was given. */
+  /** As given on the command line. */
   readonly directory: string;
 }
 
-/** For the disk. */
+/** Deadline of an append. Milliseconds. */
 const JOURNAL_MS = 10_000;
 
 /**
- * A directory that cannot be written is found out before anything is decided. It is made where it is missing.
+ * Opens the journal, and creates a missing directory. An unwritable one fails here, before anything is decided.
  *
  * @throws UsageError
  */
@@ -37,9 +37,9 @@ export async function openKeyboardJournal(directory: string): Promise<KeyboardJo
 }
 
 /**
- * Appends what was decided; without entries it only tries whether this can be done.
+ * Appends decisions; without entries, only tests whether the journal is writable.
  *
- * @returns why it could not be kept, with the lines; undefined where it was
+ * @returns why they could not be written, with the lines; undefined on success
  */
 export async function keepAtKeyboard(
   { journal, directory }: KeyboardJournal,

@@ -5,10 +5,10 @@ export type Line = { readonly ok: true; readonly text: string } | { readonly ok:
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a stream of UTF-8, while it arrives. A line ends at `\n` and nowhere else (ndjson.org): JSON may hold U+2028 and U+2029 as
- * they are. A line over the limit is read past, never kept.
+ * Reads the lines of a UTF-8 stream while it arrives. A line ends only at `\n` (ndjson.org): JSON may contain U+2028
+ * and U+2029 unescaped. A line over the limit is a problem and is not buffered.
  *
- * @param maxBytes the longest line, in bytes without its end
+ * @param maxBytes longest line, in bytes without its end
  */
 export async function* readLines(input: AsyncIterable<Buffer | string>, maxBytes: number): AsyncGenerator<Line> {
   let parts: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from 'node:util';
 
-/** An error of the operating system in its own words, `no space left on device`, without code and call. */
+/** The text of an operating system error, `no space left on device`, without code and call. */
 export function systemErrorWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const words =

@@ -34,52 +34,51 @@ import type { Io } from './io.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
-  /** @default the files that `KUBECONFIG` names, else ~/.kube/config, as kubectl does */
+  /** @default the files in `KUBECONFIG`, else ~/.kube/config, as kubectl does */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly managementKubeconfig?: string;
-  /** Of its Cluster object in Cluster API. @default as fleet.yaml says, else DEFAULT_NAMESPACE */
+  /** Namespace of its Cluster object in Cluster API. @default from fleet.yaml, else DEFAULT_NAMESPACE */
   readonly namespace?: string;
   readonly cluster?: string;
   readonly provider?: string;
-  /** Besides those that fleet.yaml has for the cluster. */
+  /** Added to those of the cluster in fleet.yaml. */
   readonly serviceCidr?: readonly string[];
   readonly allowExec?: boolean;
-  /** `authority` or `sha256:…`: connects to the cluster although the certificate of its API server has expired. */
+  /** `authority` or `sha256:…`: connects although the certificate of the API server has expired. */
   readonly tolerateExpired?: string;
-  /** How long ago it may have expired, with `authority`. @default 90d */
+  /** Maximum time since the expiry, with `authority`. @default 90d */
   readonly expiredAtMost?: string;
 }
 
-/** Which server answers, whatever the command line calls the cluster. */
+/** The server that answers, regardless of the cluster name on the command line. */
 export interface NamedServer {
-  /** Of the kubeconfig. */
   readonly context: string;
-  /** With the port: `10.0.1.10:6443`. */
+  /** With port: `10.0.1.10:6443`. */
   readonly address: string;
-  /** What the kubeconfig calls the cluster, where that is not what the command line says and nothing explains it. */
+  /** The kubeconfig's name of the cluster, if it differs from the command line's for no known reason. */
   readonly otherwise?: string;
 }
 
-/** The one cluster that the command line names, and open connections to it. */
+/** The cluster that the command line names, with open connections. */
 export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace'> {
-  /** In the fleet; the name where it is not listed there. */
+  /** Id in the fleet; the name if fleet.yaml does not list it. */
   readonly id: string;
-  /** Of the API server. */
+  /** Host of the API server. */
   readonly host: string;
   readonly server: NamedServer;
-  /** That the kubeconfig names for AWS. */
+  /** AWS profile in the kubeconfig. */
   readonly awsProfile?: string | undefined;
-  /** Of the owner's Cluster of EKS Anywhere, where the entry in the file says. */
+  /** Namespace of the EKS Anywhere Cluster object, if the entry in fleet.yaml names it. */
   readonly eksAnywhereNamespace?: string;
   close(): void;
 }
 
 /**
- * Opens connections to the one cluster that the command line names, for a sweep.
+ * Opens connections to the cluster that the command line names, for a sweep.
  *
- * @param fleet its policies say what has to be known; the entry of this cluster's name tells its service CIDRs
- * @throws UsageError when an option or a kubeconfig cannot be used
+ * @param fleet its policies determine which options are required; the cluster's entry has its service CIDRs
+ * @throws UsageError for an unusable option or kubeconfig
  */
 export async function openTarget(
   options: TargetOptions,
@@ -98,11 +97,11 @@ export async function openTarget(
 }
 
 /**
- * Opens connections to the one cluster that the command line names.
+ * Opens connections to the cluster that the command line names.
  *
- * @param fleet the entry of this cluster's name tells its id, its service CIDRs, its namespace and that of its Cluster of EKS Anywhere
- * @param check throws for a cluster that cannot be opened so, before it is
- * @throws UsageError when an option or a kubeconfig cannot be used
+ * @param fleet the cluster's entry has its id, service CIDRs, namespace and EKS Anywhere namespace
+ * @param check called before the connections are opened; throws if this cluster cannot be used
+ * @throws UsageError for an unusable option or kubeconfig
  */
 export async function openCluster(
   options: TargetOptions,
@@ -151,7 +150,9 @@ export async function openCluster(
   };
 }
 
-/** A connection as a kubeconfig describes it. What is tolerated is said before, and what was tolerated after. */
+/**
+ * Opens the connection of a kubeconfig. Prints what will be tolerated before, and what was tolerated when it is closed.
+ */
 export function openServer(
   connection: LoadedKubeconfig,
   expiredServer: ExpiredServer | undefined,
@@ -160,7 +161,7 @@ export function openServer(
   const { context } = connection;
   const address = addressOf(connection.server);
   if (expiredServer !== undefined) stderr.write(toleranceNotice(address, context, expiredServer));
-  // Of a write that Ctrl-C cuts off it is not known whether it was done.
+  // A write interrupted by Ctrl-C would have an unknown result, so it is finished.
   const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer }, { finishesWrites: true });
   return {
     client,
@@ -172,15 +173,15 @@ export function openServer(
   };
 }
 
-/** What a kubeconfig calls its cluster; EKS writes the ARN of the cluster there. */
+/** The cluster name in a kubeconfig; EKS writes the ARN there. */
 export function nameOf({ cluster }: Pick<LoadedKubeconfig, 'cluster'>): string {
   return cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
 }
 
-/** The clusters that fleet.yaml lists one by one. */
+/** Clusters listed individually in fleet.yaml. */
 export type Listed = Pick<Fleet, 'clusters' | 'managementClusters'>;
 
-/** What fleet.yaml lists under an id, else under a name; the id of a management cluster is its name. */
+/** The entry in fleet.yaml with this id, else with this name; the id of a management cluster is its name. */
 export function entryOf(
   { clusters, managementClusters }: Listed,
   named: string,
@@ -195,9 +196,9 @@ export function entryOf(
 }
 
 /**
- * Of the Cluster object in Cluster API.
+ * The namespace of the Cluster object in Cluster API.
  *
- * @throws UsageError when no namespace can have the name that was given
+ * @throws UsageError if the given name is not a valid namespace
  */
 export function namespaceOf(
   { namespace }: Pick<TargetOptions, 'namespace'>,
@@ -211,9 +212,9 @@ export function namespaceOf(
 }
 
 /**
- * What a server whose certificate has expired has to prove; undefined where none is tolerated.
+ * What a server with an expired certificate must prove; undefined if none is tolerated.
  *
- * @param given `authority`, or `sha256:` and the digits as openssl or `certmarshal probe` show them
+ * @param given `authority`, or `sha256:` and the digits as shown by openssl or `certmarshal probe`
  * @throws UsageError
  */
 export function expiredServerOf({
@@ -244,7 +245,7 @@ function ageOf(given: string): number {
   );
 }
 
-/** What is tolerated, in front of everything else: no one does it without knowing. */
+/** Warns what is tolerated, before all other output, so that the user cannot miss it. */
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
@@ -253,7 +254,7 @@ export function toleranceNotice(address: string, context: string, expired: Expir
   return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
 }
 
-/** What was tolerated indeed; empty where nothing was. */
+/** Reports what was tolerated; empty if nothing was. */
 export function toleratedNotice({ server, recovering }: Pick<KubernetesClient, 'server' | 'recovering'>): string {
   return recovering === undefined
     ? ''
@@ -265,12 +266,12 @@ export function addressOf(server: string): string {
   return `${hostname}:${port === '' ? '443' : port}`;
 }
 
-/** One line: which server it is that what follows was read from. */
+/** The server in one line, for the output that was read from it. */
 export function serverWords({ context, address }: NamedServer): string {
   return `${printable(address, 260)}, context ${printable(context, 120)}`;
 }
 
-/** What is to be said where the name on the command line may be that of another cluster. */
+/** A warning if the name on the command line may be that of another cluster. */
 export function otherwiseNotice(name: string, server: NamedServer | undefined): string | undefined {
   return server?.otherwise === undefined
     ? undefined
@@ -278,9 +279,10 @@ export function otherwiseNotice(name: string, server: NamedServer | undefined): 
 }
 
 /**
- * The files of the kubeconfig that kubectl would take. Source: client-go, tools/clientcmd/loader.go: of those that KUBECONFIG names, the ones that are missing are passed over.
+ * The kubeconfig files that kubectl would read. Missing files in KUBECONFIG are skipped. Source: client-go,
+ * tools/clientcmd/loader.go.
  *
- * @throws UsageError when there is none
+ * @throws UsageError if no file exists
  */
 export function kubeconfigFiles(
   { kubeconfig }: Pick<TargetOptions, 'kubeconfig'>,
@@ -295,7 +297,7 @@ export function kubeconfigFiles(
   throw new UsageError(`There is no file ${which}; name a kubeconfig with --kubeconfig.`);
 }
 
-/** The options again as they were given, for the exact next command. */
+/** The given options as text, for the next command. */
 export function repeatOptions(options: TargetOptions & { readonly policy?: string }): string {
   return repeatedFlags([
     ['--kubeconfig', options.kubeconfig],
@@ -312,7 +314,7 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
   ]);
 }
 
-/** Flags to be pasted behind a command, each with its value; those that were not given are left out. */
+/** Flags with values as text for a command; absent ones are dropped. */
 export function repeatedFlags(
   flags: readonly (readonly [flag: string, value: string | boolean | undefined])[],
 ): string {
@@ -324,7 +326,7 @@ export function repeatedFlags(
     .join('');
 }
 
-/** A word as a POSIX shell takes it back. */
+/** Quotes a word for a POSIX shell. */
 export function quote(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -339,9 +341,9 @@ function validCidrs(cidrs: readonly string[]): readonly string[] {
 }
 
 /**
- * A policy that believes what a node says of itself needs to know which addresses are those of Services, as in fleet.yaml.
+ * A policy that trusts what a node reports needs the service CIDRs, as in fleet.yaml.
  *
- * @throws UsageError when it does not
+ * @throws UsageError if they are missing
  */
 function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
   if (cluster.serviceCidrs !== undefined) return;
@@ -352,7 +354,10 @@ function requireServiceCidrs(cluster: ClusterContext, policies: readonly Approva
     );
 }
 
-/** An EKS Anywhere cluster that names no management cluster manages itself. The certificate of one that is named has to be valid. */
+/**
+ * An EKS Anywhere cluster without a management cluster manages itself. The certificate of a named management cluster
+ * must not have expired.
+ */
 async function openManagement(
   options: TargetOptions,
   provider: Provider,
@@ -369,7 +374,7 @@ async function openManagement(
   return provider === 'eks-anywhere' ? workload : undefined;
 }
 
-/** @throws UsageError; its cause is the KubeconfigError of files that can be read but not used */
+/** @throws UsageError; its cause is a KubeconfigError if the files are readable but unusable */
 export async function load(
   files: readonly string[],
   {
@@ -401,7 +406,11 @@ export async function readKubeconfigFiles(
   );
 }
 
-/** What was given, else what the name of the server tells. */
+/**
+ * The given provider, else the one that the server name implies.
+ *
+ * @throws UsageError
+ */
 export function providerOf(given: string | undefined, server: string): Provider {
   if (given === undefined) return eksRegionOf(new URL(server).hostname) === undefined ? 'eks-anywhere' : 'eks';
   const provider = PROVIDERS.find((known) => known === given);

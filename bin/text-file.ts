@@ -8,10 +8,10 @@ import { UsageError } from './exit-codes.ts';
 import { systemErrorWords } from './system-error.ts';
 
 /**
- * Reads a file the user named.
+ * Reads a file that the user named.
  *
- * @param option that names it
- * @throws UsageError that says in words why it cannot be read
+ * @param option the flag that names it
+ * @throws UsageError with the reason in words
  */
 export async function readTextFile(file: string, option?: string): Promise<string> {
   let bytes: Buffer;
@@ -25,15 +25,15 @@ export async function readTextFile(file: string, option?: string): Promise<strin
 }
 
 /**
- * Replaces a file the user named, at once: what is read there is the file before, or the whole new one, whatever ends the program.
+ * Replaces a file that the user named, atomically: readers see the old or the new file, however the program ends.
  *
- * @throws what the file system says; the file before is still there
+ * @throws the error of the file system; the old file is then unchanged
  */
 export function replaceTextFile(file: string, text: string): void {
   const target = targetOf(file);
   const written = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
-    // Nothing else gets a turn, not even Ctrl-C.
+    // Synchronous, so that not even Ctrl-C runs in between.
     writeFileSync(written, text, { flag: 'wx', flush: true });
     renameSync(written, target);
   } finally {
@@ -41,7 +41,7 @@ export function replaceTextFile(file: string, text: string): void {
   }
 }
 
-/** What a link leads to is replaced, not the link. */
+/** Replaces the target of a link, not the link. */
 function targetOf(file: string): string {
   try {
     return realpathSync(file);
@@ -66,7 +66,7 @@ function sentence(file: string, option: string | undefined, error: unknown): str
   return `${file} cannot be read: ${systemErrorWords(error)}.`;
 }
 
-/** Where a relative path starts; nothing to tell where that directory was removed. */
+/** Where a relative path starts; empty if that directory was removed. */
 function workingDirectory(): string {
   try {
     return ` in ${process.cwd()}`;

@@ -8,11 +8,11 @@ import { EXIT_HELP, type Register } from '../command.ts';
 import { loadFleet } from '../fleet.ts';
 import { PROCESS } from '../io.ts';
 
-/** The largest snapshot as `previous`, and as many observations again. */
+/** Fits the largest snapshot as `previous`, and as many observations again. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
 interface AssessOptions {
-  /** Answer with what is seen and kept, too: an answer is then the `previous` of the next line. */
+  /** Answer with the kept observations, too: an answer is then the `previous` of the next line. */
   readonly observations?: boolean;
 }
 
@@ -40,10 +40,10 @@ ${EXIT_HELP}`,
 };
 
 /**
- * Assesses the recorded observations on standard input, one cluster at one time a line.
+ * Assesses the recorded observations on standard input: each line is one cluster at one time.
  *
  * @returns the exit status
- * @throws UsageError when standard input cannot be read at all
+ * @throws UsageError if standard input cannot be read at all
  */
 function assessCommand(thresholds: Thresholds, options: AssessOptions, io: InputIo): Promise<number> {
   return answerStandardInput(io, 'assess', {
@@ -63,7 +63,7 @@ function assessCommand(thresholds: Thresholds, options: AssessOptions, io: Input
   });
 }
 
-/** What the line calls its cluster, for whoever looks for it in the output. */
+/** The cluster name in a record, to find it in the output. */
 function nameIn(record: unknown): string | null {
   const cluster = field(record, 'cluster');
   const name = [cluster, field(cluster, 'id'), field(cluster, 'name')].find((known) => typeof known === 'string');

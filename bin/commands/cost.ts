@@ -10,10 +10,10 @@ import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { strong } from '../terminal/paint.ts';
 
-/** More than any account has room for. */
+/** More than any account can hold. */
 const MAX_CLUSTERS = 1_000_000;
 
-/** Columns, below which a quantity stands behind what it is of. */
+/** On a narrower terminal the quantity is in the column of its description. Columns. */
 const NARROW = 80;
 
 const NOT_IN_IT =
@@ -27,7 +27,7 @@ export interface CostOptions {
 }
 
 export const register: Register = (command, { program: name, run }) => {
-  // Required by the command itself: a required option would be missed before a misspelt one is seen.
+  // The command itself requires it: commander reports a missing required option before a misspelt one.
   withOutput(
     command
       .option('--clusters <number>', 'number of clusters')
@@ -65,7 +65,7 @@ export function costCommand({ clusters, unwell, webhook, output }: CostOptions, 
   return EXIT.done;
 }
 
-/** Of a fleet that says nothing about it. */
+/** The bill of a fleet with default settings. */
 export function billOf(clusters: number, unwell: number, webhook?: number): Bill {
   return bill(
     { clusters, unwell, webhook },
@@ -158,7 +158,7 @@ function rowsOf(service: string, lines: readonly BillLine[], isNarrow: boolean):
   ];
 }
 
-/** Wide enough for the dearest line of the largest fleet. */
+/** Wide enough for the largest amount of the largest fleet. */
 function amount(usd: number): string {
   return usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 }).padStart(10);
 }
@@ -173,12 +173,12 @@ function small(usd: number): string {
 }
 
 function count(quantity: number): string {
-  // What costs something is not 0.
+  // A quantity that costs something must not show as 0.
   if (quantity < 1) return quantity.toLocaleString('en', { maximumSignificantDigits: 1 });
   return quantity.toLocaleString('en', { maximumFractionDigits: quantity < 100 ? 1 : 0 });
 }
 
-/** Its units are plurals, or abbreviations that have none: `metrics analysed`, `GB-months`, `GB-s`. */
+/** Units are plurals or abbreviations without a plural: `metrics analysed`, `GB-months`, `GB-s`. */
 function quantified(quantity: number, unit: string): string {
   return `${count(quantity)} ${quantity === 1 ? unit.replace(/(?<=[a-z])s\b/, '') : unit}`;
 }

@@ -95,7 +95,7 @@ function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], cloc
   return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };
 }
 
-/** It is repeated in the answer, so it must come out as it went in: nothing nested, no number that JSON.parse has rounded. */
+/** The answer repeats the id exactly, so nested values and numbers that JSON.parse rounds are invalid. */
 function idOf(record: unknown): string | number | null | undefined {
   const id = field(record, 'id') ?? null;
   if (typeof id === 'string') return id.length <= MAX_ID_LENGTH ? id : undefined;

@@ -5,12 +5,12 @@ import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
 import { joined, sentence } from '../terminal/words.ts';
 
-/** On a narrower terminal a table has no room for what was found. */
+/** A narrower terminal has no room for the results in a table. Columns. */
 const TABLE_FROM = 120;
 
 /**
- * What the doctor found as people read it: the whole story, one table a group, and below it what to do. A command stands on a line of its
- * own and is never wrapped, so that it can be pasted.
+ * The results of doctor for people: a summary, one table per group, and the remedies below it. A command has its own
+ * line and is never wrapped, so that it can be pasted.
  */
 export function doctorLines(groups: readonly GroupResult[]): Lines {
   return [
@@ -52,7 +52,7 @@ function rowLines(lines: readonly Row[]): Lines {
         });
 }
 
-/** One for each check that was tried, and below it one for all that it keeps from being tried. */
+/** One row per check that ran, followed by one for all checks that it blocks. */
 function rows(checks: readonly CheckResult[]): Row[] {
   const skipped = Object.groupBy(checks, ({ status, found }) => (status === 'skipped' ? found : ''));
   return checks
@@ -69,12 +69,12 @@ function row({ id, status, object, found }: CheckResult): Row {
   return [paint(MARKS[status]), id, beside(id, printable(object)), printable(found, 500)];
 }
 
-/** What the object says more than the id: of a right, its name. */
+/** What the object adds to the id: for a right, its name. */
 function beside(id: string, object: string): string {
   return object.replaceAll(/[ /]/g, '-').startsWith(id) ? object.slice(id.length).trim() : object;
 }
 
-/** Each repair once, with the checks that it is for. */
+/** Each fix once, with the checks that it is for. */
 function fixes(checks: readonly CheckResult[]): readonly (readonly [ids: readonly string[], fix: Fix])[] {
   const fixed = checks.flatMap(({ id, fix }) => (fix === undefined ? [] : [{ id, fix }]));
   return [...Map.groupBy(fixed, ({ fix }) => JSON.stringify(fix)).values()].map((same) => [

@@ -68,13 +68,13 @@ Exit status:
     );
 };
 
-/** Groups tried at once: most of the time is spent waiting for clusters that do not answer. */
+/** Groups checked concurrently: most of the time is spent waiting for unreachable clusters. */
 const AT_ONCE = 8;
 
 /**
- * Tries everything, writes nothing but reviews, and prints a table.
+ * Runs all checks, and prints a table. Creates nothing but reviews.
  *
- * @returns the exit status: `incomplete` when any check failed
+ * @returns the exit status: `incomplete` if a check failed
  */
 async function doctorCommand(
   groups: readonly CheckGroup[],
@@ -89,7 +89,7 @@ async function doctorCommand(
   return ok ? EXIT.done : EXIT.incomplete;
 }
 
-/** Commands in remedies as the user has to type them. */
+/** Commands in remedies as the user must type them. */
 function asTyped(groups: readonly GroupResult[], program: string): GroupResult[] {
   return groups.map(({ checks, ...group }) => ({
     ...group,
@@ -107,7 +107,7 @@ interface DoctorOptions extends TargetOptions {
   readonly sweepRole?: string;
 }
 
-/** What `--fleet` takes from the file. */
+/** Options that `--fleet` reads from the file. */
 const ALONE = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
@@ -121,7 +121,7 @@ const ALONE = [
 ] as const satisfies readonly (readonly [keyof DoctorOptions, string])[];
 
 /**
- * What the options ask for: one cluster by its kubeconfig, or those of a fleet.
+ * The checks for the options: one cluster by its kubeconfig, or those of a fleet.
  *
  * @throws UsageError
  */
@@ -159,7 +159,7 @@ async function doctorGroups(
   );
 }
 
-/** In the order of the groups. */
+/** Results are in the order of the groups. */
 async function runGroups(groups: readonly CheckGroup[], signal: AbortSignal, { stderr }: Io): Promise<GroupResult[]> {
   const progress = startProgress(stderr);
   const results = new Map<CheckGroup, GroupResult>();

@@ -14,7 +14,7 @@ import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
 const NOW_ALONE = 'This shows what is proven now; an audit remembers what was proven before.';
-/** Whose runbook says what to do. */
+/** The findings whose runbooks say what to do. */
 const RUNBOOKS: Readonly<Partial<Record<IssuedVerdict, FindingCode>>> = {
   'names-another': 'IssuedNamesAnother',
   'not-proven': 'IssuedUnproven',
@@ -28,7 +28,10 @@ interface Rendering extends Places {
   readonly now: number;
 }
 
-/** Tells the certificate of one node: the whole story, where it was seen, every name with its proof, who issued and approved it, and what to do. */
+/**
+ * The certificate of one node for people: a summary, where it was seen, each name with its proof, who issued and
+ * approved it, and what to do.
+ */
 export function nodeExplanationLines(explanation: NodeExplanation, rendering: Rendering): Lines {
   const { cluster, server, now } = rendering;
   const { seen, judged, problems } = explanation;
@@ -46,7 +49,7 @@ export function nodeExplanationLines(explanation: NodeExplanation, rendering: Re
   ];
 }
 
-/** @param verdict undefined where the cluster did not issue it */
+/** @param verdict undefined if the cluster did not issue the certificate */
 function nextLines(verdict: IssuedVerdict | undefined, places: Places): Lines {
   if (verdict === 'proven') return [];
   if (verdict === 'unknown') return hang('  → ', 'Find out why the evidence cannot tell, and run this again.');
@@ -91,7 +94,7 @@ function facts(
   return [
     ['seen', whereSeen(seen, request?.name)],
     ...nameRows(names),
-    // Else the headline has it.
+    // Otherwise the headline has it.
     ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, for a key ${key}`],
     [

@@ -37,25 +37,25 @@ import { nodeExplanationLines } from './explain-node-view.ts';
 /** The kubelet serving certificate of one node, name by name. */
 export interface NodeExplanation {
   readonly node: string;
-  /** Absent where none could be seen. */
+  /** Absent if no certificate could be read. */
   readonly seen?: Seen | undefined;
-  /** The request that it was issued for, while that is there. */
+  /** The request that it was issued for, until Kubernetes deletes it. */
   readonly request?: Pick<CountedRequest, 'name' | 'approvedBy'> | undefined;
-  /** Absent of a certificate that the cluster did not issue: nothing that trusts the cluster believes it. */
+  /** Absent if the cluster did not issue the certificate: clients that trust the cluster reject it. */
   readonly judged?: JudgedIssued | undefined;
   readonly names: readonly NameProof[];
-  /** What could not be seen. */
+  /** What could not be read. */
   readonly problems: readonly Problem[];
 }
 
-/** Where a certificate was seen: at the kubelet itself, else in the newest request that the node was issued one for. */
+/** Where the certificate was seen: at the kubelet, else in the newest issued request of the node. */
 type Seen =
   | { readonly in: 'handshake'; readonly where: string; readonly keyProven: boolean; readonly certificate: Certificate }
   | { readonly in: 'request'; readonly certificate: Certificate };
 
 export interface NodeQuery {
   readonly node: string;
-  /** Of its kubelet. */
+  /** Port of its kubelet. */
   readonly port: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly output: 'table' | 'json';
@@ -63,9 +63,10 @@ export interface NodeQuery {
 }
 
 /**
- * Shows the certificate that a node serves now, name by name with its proof, and writes nothing. Exit status 1 where none could be seen or judged.
+ * Shows the certificate that a node serves now, name by name with its proof. Writes nothing.
  *
- * @throws UsageError when no Node can have the name
+ * @returns the exit status: `incomplete` if there is no such Node, or its certificate could not be read or judged
+ * @throws UsageError if no Node can have this name
  */
 export async function explainNodeCommand(
   target: SweepTarget & { readonly server?: NamedServer },
@@ -114,7 +115,10 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
   };
 }
 
-/** Only an audit knows what was before. Here, who has an address now counts as who had it when the certificate was issued. */
+/**
+ * Only an audit knows earlier owners. Here the present owner of an address counts as its owner when the certificate was
+ * issued.
+ */
 const AS_NOW: KnownMachines = { bornAt: () => 0, madeAt: () => undefined, hadAddress: () => true };
 
 async function explainNode(
@@ -165,7 +169,7 @@ async function explainNode(
   };
 }
 
-/** The Node, which says where its kubelet is. Undefined when no Node has the name. */
+/** The Node, which has the addresses of its kubelet. Undefined if it does not exist. */
 async function readOwner({ workload }: SweepTarget, name: string, signal: AbortSignal): Promise<Owner | undefined> {
   for await (const page of listKind(workload, 'nodes', { name, signal }))
     for (const item of page) {
@@ -175,10 +179,10 @@ async function readOwner({ workload }: SweepTarget, name: string, signal: AbortS
   return undefined;
 }
 
-/** As many as an audit asks of one node. */
+/** The limit of an audit per node. */
 const MAX_ADDRESSES = 2;
 
-/** Those that the node cannot write first. */
+/** Addresses that the node itself cannot write come first. */
 function addressesOf(own: Owner, evidence: Evidence): readonly string[] {
   const known = own.nodes.flatMap((node) => evidence.ownersOf(node).owners).filter(isIndependent);
   return [...new Set([...known.filter(isLive), own].flatMap(({ addresses }) => addresses))].slice(0, MAX_ADDRESSES);
@@ -188,10 +192,10 @@ interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'of
   readonly certificate: Certificate;
 }
 
-/** A kubelet that was refused asks four times an hour, and what is issued is kept for one. */
+/** A kubelet without an approval retries four times an hour, and issued requests are kept for an hour. */
 const MAX_ISSUED = 16;
 
-/** What was issued to requests of a node, the newest first. */
+/** Issued requests of a node, newest first. */
 async function issuedRequests(
   { workload }: SweepTarget,
   node: string,
@@ -231,7 +235,7 @@ type Shown =
     }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What the kubelet shows at the first of its addresses that answers, or why none does. */
+/** The certificate at the first kubelet address that answers, or why none does. */
 async function shake(
   { handshake }: SweepTarget,
   { node, addresses, port }: { readonly node: string; readonly addresses: readonly string[]; readonly port: number },
@@ -276,7 +280,10 @@ async function shake(
   return failed;
 }
 
-/** A certificate that the cluster did not issue is not judged; one of which that cannot be told is not either, and that is said. */
+/**
+ * A certificate that the cluster did not issue is not judged. If the issuer cannot be verified, the verdict is
+ * `unknown`.
+ */
 function judgeIn(
   { workload: { caPem } }: SweepTarget,
   { certificate, sentAlong }: Extract<Shown, { ok: true }>,

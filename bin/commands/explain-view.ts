@@ -25,21 +25,20 @@ const RUNBOOK = /\bcertmarshal runbook (?<name>[a-z-]+)/g;
 
 export interface Explanation {
   readonly verdict: Verdict;
-  /** What a sweep makes of it, where `verdict` is another judgement. */
+  /** The verdict of a sweep, if `verdict` is another one. */
   readonly sweep?: Verdict;
-  /** Also more than {@link MAX_NAMES}: who approves them has to see them. */
+  /** Shows more than {@link MAX_NAMES}: the approver must see all. */
   readonly allNames?: boolean;
-  /** The cluster that was asked. */
   readonly cluster?: string;
   readonly server?: NamedServer;
   readonly csr?: SigningRequest;
-  /** Of the evidence: what it could not show. */
+  /** Evidence that could not be read. */
   readonly problems?: readonly Problem[];
   /** The next command, to be pasted. */
   readonly next?: string | undefined;
 }
 
-/** Tells one verdict as a person asks for it: what, by whom, which names, which checks, and what to do. */
+/** One verdict for people: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
   { verdict, sweep = verdict, csr, cluster, server, allNames = false, problems = [], next }: Explanation,
   name: string,
@@ -47,7 +46,7 @@ export function explanationLines(
   now: number,
 ): Lines {
   const which = joined([cluster, server && serverWords(server)], ' · ');
-  // What failed comes first: it is what the reader looks for.
+  // Failed checks come first: the reader looks for them.
   const checks = verdict.checks.toSorted((a, b) => Number(a.passed) - Number(b.passed));
   return [
     hang('', headline(verdict, sweep, csr?.username, name)),
@@ -64,7 +63,7 @@ export function explanationLines(
       ),
       '',
     ],
-    // Before the reason: a name that could not be looked up is not proven either.
+    // Before the reason, because a name whose lookup failed is not proven either.
     problems.map(({ object, message, remedy }) => [
       problemLines(`${object}: ${message}`, pasteable(remedy, places.program)),
       '',
@@ -137,7 +136,7 @@ function story({ verdict, names, message }: Verdict, who: string): string {
   return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;
 }
 
-/** One name a line, the unproven ones first: they are what the reader looks for. */
+/** One name per line, unproven ones first: the reader looks for them. */
 export function nameRows(names: readonly NameProof[], most = MAX_NAMES): string[][] {
   const ordered = names.toSorted((a, b) => Number(a.proven) - Number(b.proven));
   const cells = ordered.slice(0, most).map((proof) => nameCell(proof));

@@ -27,7 +27,7 @@ import { type Explanation, explanationLines } from './explain-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
-    // A request can have any name, also that of a Node: who made it must not choose what is shown of the Node.
+    // A request can have the name of a Node: its creator must not choose what is shown for the Node.
     .option(
       '--node <name>',
       'show the certificate that this Node serves, name by name with its proof, instead of a request',
@@ -82,7 +82,7 @@ interface Query {
   readonly repeat: string;
 }
 
-/** Judges one live request as a sweep would, writes nothing, and shows every check. */
+/** Judges one live request as a sweep would, and shows every check. Writes nothing. */
 async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   query: Query,
@@ -141,23 +141,23 @@ function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat 
     : undefined;
 }
 
-/** What to say where a request is not there. */
+/** The message for a missing request. */
 export function noSuchRequest(cluster: string, name: string): string {
   return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`;
 }
 
-/** One request as it is now, and what a sweep says of it. */
+/** One request as it is now, and the verdict of a sweep. */
 export interface Explained extends Explanation {
-  /** What a write to the object is bound to; absent where it cannot be written back as it was. */
+  /** Binds a write to the object; absent if the object cannot be written back unchanged. */
   readonly subject?: ApprovalSubject;
-  /** What the verdict was made of; absent where none was needed. */
+  /** The input of the verdict; absent if none was needed. */
   readonly observed?: Observed;
 }
 
 /**
- * Reads one request, and for an open one the evidence as a sweep does, and judges it. Writes nothing.
+ * Reads one request, reads the evidence for a pending one as a sweep does, and judges it. Writes nothing.
  *
- * @throws KubernetesError; `not-found` where there is no such request
+ * @throws KubernetesError; `not-found` if the request does not exist
  */
 export async function explain(
   target: SweepTarget,
@@ -180,7 +180,7 @@ export async function explain(
   const observed = await observe(target, policies, signal, Date.now, own);
   const listed = observed.open.find(({ csr: { username } }) => username === csr.username);
   const isMissing = listed === undefined || (listed.csr.uid !== csr.uid && isNewer(csr, listed.csr));
-  // In a flood the list has no room for each of them.
+  // In a flood the list does not have all of them.
   if (isMissing && !(await isStillOpen(target.workload, csr, signal)))
     return { ...found, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
   const newest = isMissing ? { ...own, askedAt: listed?.askedAt ?? own.askedAt } : listed;

@@ -21,10 +21,10 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** Also read by their name. */
+/** These purposes also get objects by name. */
 const GET_TOO: ReadonlySet<ListPurpose> = new Set(['evidence', 'management', 'rollouts']);
 
-/** What lists for these purposes take: one rule a group of the API. */
+/** The rules for lists with these purposes: one per API group and set of verbs. */
 export function listRules(...purposes: readonly ListPurpose[]): readonly Rule[] {
   const rights = Object.entries<ListedKind>(LISTED_KINDS).flatMap(([id, { api, plural = id, for: all }]) => {
     const wanted = all.filter((purpose) => purposes.includes(purpose));
@@ -39,13 +39,13 @@ export function listRules(...purposes: readonly ListPurpose[]): readonly Rule[] 
   }));
 }
 
-/** ConfigMaps that publish the authorities of a cluster, by namespace. */
+/** ConfigMaps that publish the CAs of a cluster, by namespace. */
 export const TRUST_CONFIGMAPS: ReadonlyMap<string, readonly string[]> = new Map([
   ['kube-system', ['kube-root-ca.crt', 'extension-apiserver-authentication']],
   ['kube-public', ['cluster-info']],
 ]);
 
-/** RBAC cannot ask for a type of Secret, and a list carries what is in them. */
+/** RBAC cannot select Secrets by type, and a list includes their contents. */
 export const TLS_SECRETS_COMMENT = `Reads every Secret of the cluster, private keys and tokens among them: RBAC cannot grant only those of type
 kubernetes.io/tls. certmarshal asks for that type alone, and keeps nothing but the certificates.`;
 
@@ -56,12 +56,12 @@ certmarshal reads /metrics with it and nothing else.`;
 export const CLUSTER_SECRETS_COMMENT = `Most of these Secrets hold a private key beside the certificate, and RBAC cannot grant one key of a Secret:
 anyone with this can become an administrator of the clusters. certmarshal keeps nothing but the certificates.`;
 
-/** Secrets that Cluster API and EKS Anywhere keep for a workload cluster, with a certificate in each. */
+/** Secrets of Cluster API and EKS Anywhere for a workload cluster, each with a certificate. */
 export function clusterSecretNames(cluster: string): readonly string[] {
   return Object.keys(CLUSTER_API_SECRETS).map((suffix) => `${cluster}-${suffix}`);
 }
 
-/** @throws UsageError for options that do not go together */
+/** @throws UsageError for incompatible options */
 export function requireAuditOptions(
   management: boolean,
   { audit = true, auditSecrets = false, clusterSecretsOf = [], kubeletMetrics = false }: AuditRbacOptions,

@@ -3,20 +3,20 @@ import { UsageError } from '../exit-codes.ts';
 import { listRules, type Rule } from './rbac-audit.ts';
 
 export interface RolloutRbacOptions {
-  /** A management cluster: what `certmarshal rollout plan` and `status` read. */
+  /** On a management cluster: what `certmarshal rollout plan` and `status` read. */
   readonly rollouts?: boolean;
   /** `NAMESPACE/CLUSTER` of Clusters whose control plane may be rolled. */
   readonly rolloutOf?: readonly string[];
-  /** External etcd: the etcd machines of {@link rolloutOf} too. */
+  /** With external etcd: also the etcd machines of {@link rolloutOf}. */
   readonly rolloutEtcd?: boolean;
-  /** A workload cluster: what a recovery window takes. */
+  /** On a workload cluster: the rights of a recovery window. */
   readonly recovery?: boolean;
 }
 
-/** What the plan of a rollout is made from, beside what is read with names of its own. */
+/** What the plan of a rollout reads, except objects that are granted by name. */
 export const ROLLOUT_RULES: readonly Rule[] = [
   ...listRules('rollouts'),
-  // A control plane is not rolled when the template of its machines is gone.
+  // A control plane without its machine template is not rolled.
   { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: MACHINE_TEMPLATES, verbs: ['get'] },
 ];
 
@@ -24,7 +24,7 @@ export function readLeaseRule(name: string): Rule {
   return { ...LEASES, resourceNames: [name], verbs: ['get'] };
 }
 
-/** RBAC cannot restrict the creation of an object by its name: it does not know it yet. */
+/** RBAC cannot restrict `create` by name: the name is not yet known when it is authorized. */
 export function writeLeaseRules(name: string, verb: 'patch' | 'update'): readonly Rule[] {
   return [
     { ...LEASES, verbs: ['create'] },
@@ -34,7 +34,7 @@ export function writeLeaseRules(name: string, verb: 'patch' | 'update'): readonl
 
 const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] } as const;
 
-/** EKS Anywhere calls the KubeadmControlPlane as the Cluster. */
+/** EKS Anywhere names the KubeadmControlPlane like the Cluster. */
 export function controlPlaneRule(cluster: string): Rule {
   return {
     apiGroups: ['controlplane.cluster.x-k8s.io'],
@@ -47,7 +47,7 @@ export function controlPlaneRule(cluster: string): Rule {
 export const CONTROL_PLANES_COMMENT = `A patch of a KubeadmControlPlane can change how its machines are made: anyone who has this can become an administrator of
 the cluster. certmarshal writes rollout.after and annotations of its own, and pauses what it rolls with external etcd.`;
 
-/** EKS Anywhere calls the EtcdadmCluster as the Cluster, and adds `-etcd`. */
+/** EKS Anywhere names the EtcdadmCluster like the Cluster, with the suffix `-etcd`. */
 export function etcdClusterRule(cluster: string): Rule {
   return {
     apiGroups: ['etcdcluster.cluster.x-k8s.io'],
@@ -59,10 +59,13 @@ export function etcdClusterRule(cluster: string): Rule {
 
 export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Anyone with this can run commands on every etcd machine of the cluster.`;
 
-/** Whether its controller was started since it has the newest client certificate. In a namespace that is there where etcd is external. */
+/**
+ * Namespace of the etcdadm controller; exists only with external etcd. It is read to check that the controller started
+ * after its newest client certificate was made.
+ */
 export const ETCD_CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
 
-/** Beside what approving serving certificates takes. */
+/** In addition to the rights for approving serving certificates. */
 export const RECOVERY_RULES: readonly Rule[] = [
   { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
   { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
@@ -78,7 +81,7 @@ export const RECOVERY_RULES: readonly Rule[] = [
 export const RECOVERY_COMMENT = `Anyone with this can make any user a Node of the cluster. Grant it for a recovery, and remove it afterwards:
 certmarshal rbac --recovery, with the same subject, | kubectl delete -f -`;
 
-/** @throws UsageError for options that do not go together */
+/** @throws UsageError for incompatible options */
 export function requireRolloutOptions(
   management: boolean,
   { rollouts = false, rolloutOf = [], rolloutEtcd = false, recovery = false }: RolloutRbacOptions,

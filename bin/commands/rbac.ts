@@ -48,10 +48,12 @@ const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
 /**
- * Least-privilege manifests: for a workload cluster what reading and approving kubelet serving requests and auditing certificates takes, for a
- * management cluster what reading Clusters, Machines and what says when their certificates end takes, and each Secret that is named. What gives
- * keys away has a role of its own, so that applying the manifests again without it takes nothing away, and deleting that role does. What a recovery takes is
- * printed alone: for its end the same manifests are deleted.
+ * Least-privilege manifests. For a workload cluster: rights to read and approve kubelet serving requests and to audit
+ * certificates. For a management cluster: rights to read Clusters, Machines and what shows when their certificates
+ * expire, and each named Secret.
+ *
+ * Rights that expose keys have their own role: applying the manifests without it revokes nothing, deleting the role
+ * does. Rights of a recovery are printed alone: to end it, delete the same manifests.
  * Source: kubernetes.io "Certificate Signing Requests", authorization.
  *
  * @throws UsageError
@@ -93,7 +95,7 @@ function printed(documents: readonly Manifest[]): string {
     .join('---\n');
 }
 
-/** An object, and what a person who applies it should know. */
+/** An object, with a comment for the user who applies it. */
 type Manifest = { readonly comment?: string } & Readonly<Record<string, unknown>>;
 
 function commented(comment: string): string {
@@ -122,7 +124,7 @@ function clusterManifests(name: string, rules: readonly Rule[], subject: Subject
   ];
 }
 
-/** A Role of the subject alone: what another one may read is not taken away by applying this. */
+/** A Role of this subject alone: applying it does not change the rights of other subjects. */
 function namespaceManifests(
   prefix: string,
   namespace: string,
@@ -164,7 +166,7 @@ function managementRules(audit: boolean): readonly Rule[] {
   return audit ? listRules('management', 'management-audit') : listRules('management');
 }
 
-// A namespace is a DNS label, and so is a Cluster, in which older versions of Cluster API allow dots.
+// Namespaces and Clusters are DNS labels; older versions of Cluster API allow dots in Clusters.
 const WORKLOAD_CLUSTER =
   /^(?<namespace>[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/(?<cluster>[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)$/;
 
@@ -180,7 +182,7 @@ function clustersByNamespace(flag: string, names: readonly string[] = []): Reado
   return byNamespace;
 }
 
-/** RBAC cannot allow one key of a Secret: each of these gives a key of its cluster away, so each is named. */
+/** RBAC cannot grant a single key of a Secret. Each of these Secrets exposes a key of its cluster, so each is named. */
 function namedSecrets(options: RbacOptions, subject: Subject): Manifest[] {
   const { management, kubeconfigOf = [], clusterSecretsOf = [] } = options;
   if (kubeconfigOf.length > 0 && management !== true)
@@ -203,7 +205,7 @@ function namedSecrets(options: RbacOptions, subject: Subject): Manifest[] {
   ];
 }
 
-/** Reading is one grant, each write another: to take one away its role is deleted. */
+/** Reading and each write have their own role: deleting the role revokes the grant. */
 function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
   if (options.rollouts !== true) return [];
   const lease = ROLLOUT_LEASE;
@@ -223,7 +225,7 @@ function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
   ];
 }
 
-/** Roles of this cluster alone: applying those of another one takes nothing from it. No cluster has a colon in its name. */
+/** Roles of this cluster alone: applying those of another cluster does not change them. Cluster names have no colon. */
 function clusterToRoll(
   namespace: string,
   cluster: string,
@@ -260,9 +262,10 @@ type Subject =
   | { readonly kind: 'ServiceAccount'; readonly name: string; readonly namespace: string };
 
 /**
- * One binding a subject, so that applying the manifests for a second one takes nothing from the first. RBAC names are path segments: all
- * but `/` and `%` is allowed (apimachinery, ValidatePathSegmentName). What needs care in a shell or a URL becomes `=` and two hex digits
- * a byte, as in quoted-printable, so that no two subjects share a name.
+ * One binding per subject, so that manifests for a second subject do not change the first. RBAC names are path
+ * segments: all characters except `/` and `%` are valid (apimachinery, ValidatePathSegmentName). Characters that need
+ * quoting in a shell or a URL become `=` and two hex digits per byte, as in quoted-printable, so that no two subjects
+ * share a name.
  */
 function bindingName(role: string, subject: Subject): string {
   if (subject.kind === 'ServiceAccount') return `${role}:sa:${subject.namespace}:${subject.name}`;

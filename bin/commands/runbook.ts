@@ -14,7 +14,7 @@ import { pasteable } from '../program.ts';
 import { type Lines, table } from '../terminal/draw.ts';
 import { strong } from '../terminal/paint.ts';
 
-/** In a clone they are two folders above; beside what is installed, one. */
+/** Two folders up in a clone, one in an installed package. */
 const FOLDERS = ['../../docs/runbooks/', '../docs/runbooks/'];
 
 export const register: Register = (command, { program: name, run }) => {
@@ -35,10 +35,9 @@ ${EXIT_HELP}`,
 };
 
 /**
- * Prints a runbook, as Markdown, or the names and titles of all. A section of `rollouts.md` is one too, with the head of its page. A finding and an alarm of one name
- * are printed together. Links to other runbooks become the commands that print them.
+ * Prints a runbook as Markdown, or all names. A section of `rollouts.md` is a runbook, too, printed with the head of
+ * its page.
  *
- * @param program how the user starts it
  * @returns the exit status
  * @throws UsageError for an unknown name
  */
@@ -79,7 +78,7 @@ function nameOf(file: string): string {
   return file.replace(/\/?README\.md$/, '').replace(/^.*\/|\.md$/g, '') || 'runbooks';
 }
 
-/** The head of the page and one section of it, by the heading of the section. */
+/** Sections by heading, each with the head of the page. */
 function sectionsOf(page: string): ReadonlyMap<string, string> {
   const [head = '', ...sections] = page.split(/^## /m);
   return new Map(

@@ -39,9 +39,10 @@ interface Swept {
 const SOURCE = 'kubeconfig';
 
 /**
- * Looks at the open requests of every cluster of a kubeconfig, and ends in one report page. Writes to no cluster, whatever the policies say: approving is done one cluster at a time.
+ * Judges the pending requests of every cluster of a kubeconfig, and makes one report page. Never writes to a cluster,
+ * whatever the policies say: approve one cluster at a time.
  *
- * @returns the exit status of the worst
+ * @returns the worst exit status
  * @throws UsageError
  */
 export async function sweepAllContexts(options: Options, fleet: Fleet, signal: AbortSignal, io: Io): Promise<number> {
@@ -65,7 +66,7 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
     io.stderr.write('Nothing was read, so there is no page.\n');
     return EXIT.incomplete;
   }
-  // Standard output is for the documents.
+  // Standard output has the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');
   const typed = typedCommands(clusters, options);

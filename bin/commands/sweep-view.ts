@@ -10,7 +10,7 @@ import { bad, faint, good, type Paint, strong, warn } from '../terminal/paint.ts
 import { PROVIDER_NAMES, problemLines, serverLine } from '../terminal/phrases.ts';
 import { joined, shortDuration, took } from '../terminal/words.ts';
 
-// What a person must see comes first and is never cut; approvals are only an assurance.
+// Requests that need a person come first and have the higher limit; approvals are only an assurance.
 const MAX_APPROVALS = 20;
 const MAX_OTHERS = 100;
 
@@ -21,17 +21,17 @@ export interface SweepView {
   readonly yes?: boolean;
   /** The policies that select the cluster. */
   readonly policies: readonly ApprovalPolicy[];
-  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  /** The command that starts this program, and the target options as text, for the next commands. */
   readonly program: string;
   readonly repeat: string;
 }
 
-/** The result of a sweep as people read it: the whole story, then what needs a person, then the rest. */
+/** The result of a sweep for people: a summary, then what needs a person, then the rest. */
 export function sweepLines(view: SweepView): Lines {
   const { report, server, program } = view;
   const { cluster, provider, readable } = report;
   return [
-    // Where nothing is known of the cluster a count, even of zero, would say otherwise.
+    // For an unreadable cluster a count would be wrong, even zero.
     readable
       ? judged(view)
       : [hang(bad('✖ '), bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`)), serverLine(server)],
@@ -55,7 +55,7 @@ function wouldBe(rows: readonly SweepRow[]): string {
   return joined([`${unwritten.length - denied} would be approved`, denied > 0 && `${denied} would be denied`]);
 }
 
-/** One line of a fleet: the whole story of one cluster. */
+/** The summary of one cluster, for a fleet. */
 export function sweepStory({ cluster, provider, readable, counts, rows, problems }: SweepReport): Lines {
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
   const [problem] = problems;
@@ -110,17 +110,17 @@ function inForce(policies: readonly ApprovalPolicy[], yes: boolean): string {
   return `dry run (${policies.map(({ name, mode }) => `policy ${name}, ${mode}`).join('; ')})`;
 }
 
-// The only names that CertificateSigningRequests can have; no other text of a cluster gets into a command that is to be pasted.
+// The only names that a CertificateSigningRequest can have: no other text of a cluster gets into a command to paste.
 const KUBERNETES_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 
 const ABOUT_FOREIGN_NAMES: ReadonlySet<Reason> = new Set(['SanNotOwned', 'SanReserved', 'SanContested']);
 
-/** What a person must see first has the smallest figure. */
+/** The most urgent row has the smallest number. */
 function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
   if (verdict === 'approve') return outcome === 'written' || outcome === 'observed' ? 5 : 4;
   if (hostile) return 0;
   if (ABOUT_FOREIGN_NAMES.has(reason)) return 1;
-  // Most of these prove themselves a minute later.
+  // Most of these are proven a minute later.
   return reason === 'EvidenceMissing' ? 3 : 2;
 }
 
@@ -155,7 +155,7 @@ function byReason(rows: readonly SweepRow[]): string {
   return [...groups].map(([label, group]) => `${group.length} ${label}`).join(', ');
 }
 
-// These say something about the cluster, not about the request: once is enough.
+// These are about the cluster, not about the request: print them once.
 const ABOUT_THE_CLUSTER: ReadonlySet<Reason> = new Set(['NoPolicySelected', 'EvidenceUnreadable']);
 
 function cells(row: SweepRow, above: SweepRow | undefined): string[] {

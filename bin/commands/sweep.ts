@@ -17,15 +17,15 @@ import { startProgress } from '../terminal/progress.ts';
 import { isHostile, sweepLines } from './sweep-view.ts';
 
 export interface SweepOptions {
-  /** Approve; without it the sweep only looks. */
+  /** Approves; without it nothing is written. */
   readonly yes?: boolean;
-  /** Exit status 1 for a request that is provably hostile. */
+  /** Exit status 1 for a provably hostile request. */
   readonly failOn?: 'hostile';
   readonly output: 'table' | 'json';
   readonly every?: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
-  /** The options that say which cluster, for the commands it recommends. */
+  /** The target options as text, for the next command. */
   readonly repeat: string;
 }
 
@@ -56,7 +56,7 @@ Exit status:
       run(async (options: AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
         const fleet = await loadFleet(options.policy);
         if (options.allContexts === true) {
-          // The page is only loaded by those who ask for it.
+          // Load the page only on request.
           const { sweepAllContexts } = await import('./sweep-contexts.ts');
           const given = { ...options, program: name };
           return sweepAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
@@ -70,11 +70,12 @@ Exit status:
 };
 
 /**
- * Sweeps one cluster once, or again and again with `every` until the signal aborts. Without `yes` it only looks: where that alone kept something from being written and the output
- * is not a terminal, that is the exit status `incomplete`, because a job that is to approve would not notice. JSON is one document a sweep, on one line. The target is opened
- * anew for each sweep: credentials of a kubeconfig expire.
+ * Sweeps one cluster once, or repeatedly with `every` until the signal aborts. Nothing is written without `yes`: if
+ * only that prevented a write and the output is not a terminal, the exit status is `incomplete`, because a job that
+ * should approve would not notice. JSON is one document per sweep, on one line. Each sweep opens the target again,
+ * because credentials of a kubeconfig expire.
  *
- * @returns the exit status of the worst sweep
+ * @returns the worst exit status
  */
 export async function sweepCommand(
   open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
@@ -110,7 +111,7 @@ export async function sweepCommand(
   }
 }
 
-/** Whether only the missing `--yes` kept something from being written: a policy in mode `observe` does that too. */
+/** Whether only the missing `--yes` prevented a write: a policy in mode `observe` prevents it, too. */
 function needsYes({ rows }: SweepReport): boolean {
   return rows.some(({ outcome, mode }) => outcome === 'observed' && mode === 'enforce');
 }
@@ -139,7 +140,7 @@ async function sweepOnce(
   return approve(target, policies, clock, signal, told, { dryRun: !yes }).finally(() => progress.done());
 }
 
-/** `14:03:05`: what the clock on the wall says. */
+/** `14:03:05` in local time. */
 function localTime(now: number): string {
   return new Date(now).toTimeString().slice(0, 8);
 }

@@ -35,10 +35,10 @@ Exit status:
 };
 
 /**
- * Checks a fleet.yaml as a deployment does, and warns as it does.
+ * Checks a fleet.yaml as a deployment does, with the same warnings.
  *
- * @returns the exit status: `usage` where a problem keeps it from being deployed
- * @throws UsageError when the file cannot be read
+ * @returns the exit status: `usage` if a problem prevents the deployment
+ * @throws UsageError if the file cannot be read
  */
 export async function validateCommand(file: string, output: 'table' | 'json', io: Io): Promise<number> {
   const parsed = parseFleet(await readTextFile(file), printable(file));

@@ -7,10 +7,10 @@ import { accessEntryFix, GROUP } from './aws-fixes.ts';
 import { type Answer, type Check, failed, passed, warning } from './check.ts';
 import { type HubRoles, whereIsTheRole } from './hub-roles.ts';
 
-/** What neither a shell nor a command line takes for something else. */
+/** A group name without special meaning to a shell or a command line. */
 const PLAIN_GROUP = /^[A-Za-z0-9][\w:.@/-]{0,199}$/;
 
-/** Whether the role of the sweep is let into an EKS cluster, asked for somebody who has not that role. */
+/** Checks that the sweep role has an access entry in the EKS cluster, without using that role. */
 export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls, roles: HubRoles): Check {
   const make = accessEntryFix(roles, cluster, scope.region);
   return {

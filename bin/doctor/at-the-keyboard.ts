@@ -1,12 +1,12 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 
-/** The remedies of AwsError are for those who run the functions. At a keyboard other things come first. */
+/** The remedy for a user at a terminal. Those of AwsError are for operators of the functions. */
 export function remedyAtTheKeyboard(
   { kind, problem, remedy }: Pick<AwsError, 'kind' | 'problem' | 'remedy'>,
   env: NodeJS.ProcessEnv = process.env,
 ): string {
   if (env['AWS_LAMBDA_FUNCTION_NAME'] !== undefined) return remedy;
-  // A signature that is not accepted is the clock's fault, and the remedy says so.
+  // A rejected signature means a wrong clock, and the remedy of the error says so.
   if (kind === 'expired' && !problem.startsWith('the signature'))
     return 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.';
   if (kind === 'unavailable')
@@ -14,7 +14,7 @@ export function remedyAtTheKeyboard(
   return remedy;
 }
 
-/** An error of AWS as one sentence for the person at the keyboard; what is none is thrown. */
+/** An AWS error as sentences for the user, with the remedy. Rethrows any other error. */
 export function awsErrorWords(error: unknown): string {
   if (!(error instanceof AwsError)) throw error;
   return `${error.object}: ${error.problem}. ${remedyAtTheKeyboard(error)}`;

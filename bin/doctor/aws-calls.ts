@@ -17,13 +17,13 @@ import { type HubWebhook, readHubWebhook } from '../hub-webhook.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
 
-/** Who calls AWS, and from where. */
+/** The identity that calls AWS, and its Region. */
 export interface AwsCaller extends HubIdentity {
   /** `arn:aws:sts::111122223333:assumed-role/certmarshal-sweep/session` */
   readonly arn: string;
 }
 
-/** The calls that the functions make, with the credentials of this environment. */
+/** The AWS calls of the functions, with the credentials of this environment. */
 export interface AwsCalls {
   readonly caller: AwsCaller;
   readonly credentials: CredentialsOf;
@@ -34,7 +34,7 @@ export interface AwsCalls {
   /**
    * The access entry of a principal, read with our own credentials in our own account.
    *
-   * @throws AwsError `not-found` when there is no entry, `invalid` where the cluster takes none
+   * @throws AwsError `not-found` without an entry, `invalid` if the cluster does not accept access entries
    */
   readonly accessEntry: (
     scope: AwsScope,
@@ -43,13 +43,13 @@ export interface AwsCalls {
     signal: AbortSignal,
   ) => Promise<AccessEntry>;
   /**
-   * How many functions may run at once in our account, in a Region.
+   * The limit of concurrent function executions of our account in a Region.
    *
    * @throws AwsError
    */
   readonly concurrency: (region: string, signal: AbortSignal) => Promise<number>;
   /**
-   * Where clusters send hints of our account, in a Region.
+   * The URL and key of the hint webhook of our account in a Region.
    *
    * @throws AwsError
    */
@@ -57,20 +57,20 @@ export interface AwsCalls {
 }
 
 export interface AccessEntry {
-  /** Of Kubernetes. */
+  /** Kubernetes groups. */
   readonly groups: readonly string[];
-  /** EKS keeps the unique id that the principal had then. */
+  /** EKS keeps the unique id that the principal had at this time. */
   readonly madeAt: Date | undefined;
 }
 
-/** What all clients may be told. @default the environment says where and as whom */
+/** Options of all clients. @default from the environment */
 export interface AwsConfig {
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: AwsCredentialIdentity;
 }
 
-/** @throws AwsError when no Region is named or there are no usable credentials; it says both at once */
+/** @throws AwsError without a Region or usable credentials; one error names both problems */
 export async function connectAws(
   signal: AbortSignal,
   config: AwsConfig = {},
@@ -118,7 +118,7 @@ export async function connectAws(
   };
 }
 
-/** The Region, once there are credentials too. */
+/** Resolves the Region and checks that credentials exist. */
 async function settle(sts: STSClient, object: string, signal: AbortSignal, env: NodeJS.ProcessEnv): Promise<string> {
   const [region, credentials] = await callAws({ object }, signal, () =>
     Promise.allSettled([sts.config.region(), sts.config.credentials()]),

@@ -1,7 +1,7 @@
 import type { Fix } from './check.ts';
 import { type HubRoles, roleOf, whereIsTheRole } from './hub-roles.ts';
 
-/** Allows one action to a role, beside what it may already. */
+/** Grants one more action to a role. */
 export function allowFix(principal: string, action: string, resource: string, text: string): Fix {
   const role = roleOf(principal);
   if (role === undefined) return { text: `${text} The principal is ${principal}.` };
@@ -15,10 +15,10 @@ export function allowFix(principal: string, action: string, resource: string, te
   };
 }
 
-/** The group of the access entry, and of what `certmarshal rbac` grants when no subject is named. */
+/** The group of the access entry, and the default subject of `certmarshal rbac`. */
 export const GROUP = 'certmarshal';
 
-/** Lets the sweep into a cluster. Source: EKS User Guide, "Create access entries". */
+/** Creates the access entry of the sweep role. Source: EKS User Guide, "Create access entries". */
 export function accessEntryFix(roles: HubRoles, cluster: string, region: string): Fix {
   return {
     text: `It needs an access entry for the role of the sweep; the authentication mode must include API. As an administrator of its account:${whereIsTheRole(roles)}`,

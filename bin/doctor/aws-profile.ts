@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * The profile that AWS_PROFILE names, when neither file has it: the SDK only says then that there are no credentials.
+ * The profile in AWS_PROFILE if neither file has it: the SDK then reports only missing credentials.
  * Source: AWS SDKs and Tools Reference Guide, "Shared config and credentials files".
  */
 export async function missingProfile(env: NodeJS.ProcessEnv): Promise<string | undefined> {

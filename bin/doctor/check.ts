@@ -2,44 +2,43 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 
-/** What a person does about a failure. */
+/** The remedy of a failure. */
 export interface Fix {
-  /** One sentence or two. */
+  /** One or two sentences. */
   readonly text: string;
-  /** To be pasted as it is, where one command is the whole repair. */
+  /** A command to paste, if one command is the whole fix. */
   readonly command?: string;
 }
 
-/** What came back. */
+/** The outcome of a check. */
 export type Answer =
   | { readonly status: 'passed'; readonly found: string }
   | {
       readonly status: 'failed' | 'warning';
       readonly found: string;
       readonly fix: Fix;
-      /** With a warning: it cannot be told from here, so neither can what needs it. */
+      /** With a warning: the result is unknown from here, so checks that need it are skipped. */
       readonly blocks?: true;
     };
 
-/** One thing that has to be as it should. */
 export interface Check {
   /** Stable; docs/doctor.md describes it. */
   readonly id: string;
   readonly title: string;
-  /** What is looked at: a host, a right, a secret. */
+  /** What is checked: a host, a right, a secret. */
   readonly object: string;
-  /** Ids of the checks in its group that have to pass before this one can tell anything. */
+  /** Ids of checks in its group that must pass before this one is meaningful. */
   readonly needs?: readonly string[];
   run(signal: AbortSignal): Promise<Answer>;
 }
 
-/** Checks about one cluster or one place where clusters are looked for, in their order. */
+/** The checks of one cluster, or of one account and Region where clusters are discovered, in order. */
 export interface CheckGroup {
   readonly subject: string;
-  /** What else to know of the subject, beside its name. */
+  /** More about the subject. */
   readonly note?: string;
   readonly checks: readonly Check[];
-  /** Called when all are done. */
+  /** Called after all checks. */
   close?(): void;
 }
 
@@ -48,7 +47,7 @@ export interface CheckResult {
   readonly title: string;
   readonly object: string;
   readonly status: 'passed' | 'failed' | 'warning' | 'skipped';
-  /** What came back, or, where it was skipped, the check that all this needs: `needs resolve`. */
+  /** The outcome; of a skipped check the failed check that it depends on: `needs resolve`. */
   readonly found: string;
   readonly fix?: Fix;
 }
@@ -60,15 +59,15 @@ export interface GroupResult {
 }
 
 /**
- * Runs the checks of a group one after the other. One whose needs did not pass is skipped; a warning does not stop the next,
- * unless it says so.
+ * Runs the checks of a group in order. A check whose needs did not pass is skipped; a warning skips nothing unless it
+ * sets `blocks`.
  *
- * @throws whatever a check throws that is no failure of the cluster or of AWS: a mistake in certmarshal
+ * @throws any error of a check that is neither a KubernetesError nor an AwsError: a bug in certmarshal
  */
 export async function runGroup(group: CheckGroup, signal: AbortSignal): Promise<GroupResult> {
   const { subject, note } = group;
   const results: CheckResult[] = [];
-  /** For each check that nothing can be built on, the one whose fault that is. */
+  /** For each check that blocks others, the check that caused it. */
   const causes = new Map<string, string>();
   try {
     for (const check of group.checks) {
@@ -123,12 +122,12 @@ export function warning(found: string, fix: Fix): Answer {
   return { status: 'warning', found, fix };
 }
 
-/** It cannot be tried as who we are, which is no failure of the fleet; what needs it is skipped. */
+/** The check is impossible with our credentials, which is no failure of the fleet; checks that need it are skipped. */
 export function untold(found: string, fix: Fix): Answer {
   return { status: 'warning', found, fix, blocks: true };
 }
 
-/** A remedy, or else that fix. */
+/** Offers a remedy and a fix as alternatives. */
 export function either(remedy: string, fix: Fix): Fix {
   return { ...fix, text: `${remedy} Or ${fix.text.charAt(0).toLowerCase()}${fix.text.slice(1)}` };
 }

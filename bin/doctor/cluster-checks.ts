@@ -12,7 +12,7 @@ import { counted } from '../../lambdas/words.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 
-/** Whether the management cluster has Machines of this cluster. */
+/** Checks that the management cluster has Machines of this cluster. */
 export function machinesCheck(
   server: Server,
   { clusterName, namespaces }: { readonly clusterName: string; readonly namespaces: readonly string[] },
@@ -46,18 +46,18 @@ async function firstMachines(client: KubernetesClient, selection: MachineSelecti
   try {
     for await (const machines of listMachines(client, selection)) return machines.length;
   } catch (error) {
-    // There is none.
+    // `invalid`: the namespace has no Machine of the cluster.
     if (!(error instanceof KubernetesError) || error.kind !== 'invalid') throw error;
   }
   return 0;
 }
 
-/** A signer takes seconds. */
+/** Signing takes seconds. */
 const SIGNER_PATIENCE_MS = 5 * 60_000;
-/** Ten thousand requests say enough. */
+/** Ten thousand requests are a sufficient sample. */
 const MAX_PAGES = 20;
 
-/** Whether what is approved is signed too. */
+/** Checks that approved requests are signed. */
 export function signerCheck(server: Server, now: () => number): Check {
   return {
     id: 'signer',
@@ -91,18 +91,18 @@ export function signerCheck(server: Server, now: () => number): Check {
   };
 }
 
-/** When it was approved, milliseconds since the epoch; infinite for one that nobody has to sign. */
+/** When it was approved, milliseconds since the epoch; infinite if the signer has nothing to sign. */
 function waitsSince({ conditions }: SigningRequest): number {
   if (conditions.some(({ type }) => type === 'Failed')) return Infinity;
   return instant(conditions.find(({ type }) => type === 'Approved')?.updated) ?? Infinity;
 }
 
 /**
- * Whether the kubeconfigs that Cluster API keeps may be read, each by its name.
+ * Checks that each kubeconfig Secret of Cluster API can be read by name.
  *
  * @param namespaces of the Cluster objects
- * @param wants whether a workload cluster is reached so, by its name
- * @param grant the command, which has to name all of them
+ * @param wants whether certmarshal reads the kubeconfig of the workload cluster with this name
+ * @param grant the command, which must name all clusters
  */
 export function kubeconfigSecretsCheck(
   server: Server,

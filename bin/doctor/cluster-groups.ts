@@ -7,44 +7,44 @@ import { machinesCheck, signerCheck } from './cluster-checks.ts';
 import { type Role, rightChecks } from './rights.ts';
 import { type Server, type SweptFrom, serverChecks } from './server-checks.ts';
 
-/** How one API server is reached, and what is done when that fails. */
+/** How one API server is reached, and the fix if that fails. */
 export interface Door {
-  /** Host and port where they are known, else where they are told. */
+  /** Host and port if known, else where they are configured. */
   readonly object: string;
-  /** Checks that end with a connection and a client in the server; those after them need the last one. */
+  /** Checks that set connection and client of the server; the checks after them need the last one. */
   readonly opening: (server: Server) => readonly Check[];
   readonly renew: Fix;
-  /** What a 401 means. @default that the kubeconfig has to be made anew */
+  /** The meaning of a 401. @default the kubeconfig must be renewed */
   readonly refused?: (problem: string) => Answer;
-  /** Whom rights are granted to, where that is not whom we are. */
+  /** The identity to grant rights to, if it is not ours. */
   readonly grantee?: Identity;
 }
 
 export interface ClusterUnderTest {
   readonly subject: string;
   readonly note?: string;
-  /** @default from here, or from where the name of its API server may have other addresses */
+  /** @default from here, or from a network where the name of its API server may resolve differently */
   readonly sweptFrom?: SweptFrom | undefined;
   readonly cluster: Pick<ClusterContext, 'name' | 'provider'>;
-  /** Those in which its Cluster object can be, on the server that has the Machines. */
+  /** Namespaces that may hold its Cluster object, on the server with the Machines. */
   readonly namespaces: readonly string[];
   readonly workload: Door;
   /** Absent: an EKS Anywhere cluster manages itself, an EKS cluster has no Machines. */
   readonly management?: Door;
-  /** Further checks of the server that has the Machines. */
+  /** Further checks of the server with the Machines. */
   readonly further?: (server: Server) => readonly Check[];
 }
 
 export interface GroupOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly policyFile?: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Everything to be tried for one cluster: one group for its API server, and one for that of its management cluster. */
+/** All checks of one cluster: one group for its API server, one for that of its management cluster. */
 export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): CheckGroup[] {
   const { subject, cluster, namespaces, workload, management, further = () => [] } = test;
   const policies = options.policies.filter((policy) => isFor(policy, cluster));

@@ -8,12 +8,12 @@ import { notOurs } from './source-checks.ts';
 
 /** dispatch, report, notify and hint. */
 const OTHER_FUNCTIONS = 4;
-/** What an account keeps for functions without a reservation. Source: Lambda API reference, PutFunctionConcurrency. */
+/** Concurrency that an account must leave unreserved. Source: Lambda API reference, PutFunctionConcurrency. */
 const KEPT_FREE = 100;
-/** The default of the quota. */
+/** Default quota. */
 const USUAL = 1_000;
 
-/** Whether all functions of the hub may run at once: new accounts begin with as few as 10. */
+/** Checks that all functions of the hub can run at once: new accounts begin with as few as 10. */
 export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, aws: AwsCalls, region: string): Check {
   const sweepers = lanes.length + 1;
   const forHints = hub.webhook ? HUB_SIZES.webhook.concurrency : 0;

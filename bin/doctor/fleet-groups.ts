@@ -36,22 +36,22 @@ import { isElsewhere, notOurs, sourceGroup } from './source-checks.ts';
 import { webhookGroup } from './webhook-checks.ts';
 
 export interface FleetOptions extends GroupOptions {
-  /** Where API servers may be: for the sweep that is deployed, `cluster`. */
+  /** Allowed addresses of API servers; `cluster` for the deployed sweep. */
   readonly addresses: AddressRule;
-  /** Which servers may be given the token of an EKS cluster. */
+  /** Which servers may receive the token of an EKS cluster. */
   readonly isEksEndpoint: IsEksEndpoint;
-  /** Id of the one cluster to try; the places are tried too. */
+  /** Id of the only cluster to check; accounts and Regions are checked too. */
   readonly only?: string;
-  /** Of the certificate of the URL that takes hints, PEM. @default those that this machine trusts */
+  /** CA of the hint URL's certificate, PEM. @default the CAs that this machine trusts */
   readonly webhookCa?: string;
-  /** ARN of the role that the functions sweep with, where `fleet.yaml` does not tell it. */
+  /** ARN of the sweep role, if `fleet.yaml` does not imply it. */
   readonly sweepRole?: string;
 }
 
 /**
- * What is tried for a fleet: who we are to AWS, each place where clusters are looked for, and each cluster.
+ * All checks of a fleet: our AWS identity, each account and Region where clusters are discovered, and each cluster.
  *
- * @throws UsageError when there is no such cluster
+ * @throws UsageError if the cluster does not exist
  */
 export async function fleetGroups(
   fleet: Fleet,
@@ -62,7 +62,7 @@ export async function fleetGroups(
   const only = options.only === undefined ? undefined : idOf(options.only, fleet);
   const named = [...(listedClusters(fleet).clusters ?? []), ...workloadClusters(fleet)];
   const listed = named.filter(({ id }) => only === undefined || id === only);
-  // What the file alone can tell needs nobody to sign in first.
+  // An error that the file alone shows must not require a login first.
   if (only !== undefined && listed.length === 0 && !mayBeFound(only, fleet)) throw noSuchCluster(only, named, fleet);
   let aws: AwsCalls;
   try {
@@ -101,13 +101,12 @@ export async function fleetGroups(
   ];
 }
 
-/** As the registry calls it: a workload cluster with its namespace. */
+/** The id in the registry, which has the namespace of a workload cluster. */
 function hintedId({ id, target }: FoundCluster): string {
   const [management, name, more] = id.split('/');
   return name === undefined || more !== undefined ? id : `${management}/${target?.management?.namespace ?? ''}/${name}`;
 }
 
-/** Who calls AWS, and who sweeps. */
 interface Callers {
   readonly aws: AwsCalls;
   readonly roles: HubRoles;
@@ -126,7 +125,7 @@ function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): 
   return parts === '' ? 'nothing else is to be tried' : `${parts} ${places + count === 1 ? 'was' : 'were'} not tried`;
 }
 
-/** As a finding calls a workload cluster, with its namespace, or as fleet.yaml does, without one. */
+/** The id in fleet.yaml. Findings name a workload cluster with its namespace, fleet.yaml without. */
 function idOf(asked: string, { managementClusters }: Fleet): string {
   const [management = '', namespace = '', name = ''] = asked.split('/');
   const of = managementClusters.find((cluster) => cluster.name === management)?.workloadClusters;
@@ -143,7 +142,7 @@ function noSuchCluster(id: string, clusters: readonly FoundCluster[], { discover
   return new UsageError(`There is no cluster ${printable(id, 200)}. ${remedy}`);
 }
 
-/** Those whose kubeconfig fleet.yaml names; a sweep of the management cluster finds the others. */
+/** Workload clusters whose kubeconfig fleet.yaml names; a sweep of the management cluster finds the others. */
 function workloadClusters({ managementClusters }: Fleet): FoundCluster[] {
   return managementClusters.flatMap((management) =>
     Object.entries(management.workloadClusters.kubeconfigSecrets).map(([name, secret]) => {
@@ -188,14 +187,14 @@ function groupsOf(
   const vpcId = lanes.find(({ name }) => name === lane)?.vpcId;
   const note = `swept from lane ${lane}, ${vpcId === undefined ? 'outside of every VPC' : `in ${vpcId}`}; tried from here`;
   const managesItself = target.management !== undefined && target.management.access === undefined;
-  // Where its Cluster is, a sweep of its management cluster finds out.
+  // A sweep of its management cluster finds the namespace of its Cluster.
   const of = managementClusters.find(({ name }) => id === `${name}/${target.cluster.name}`);
   const workloads = found.managesClusters && managementClusters.find(({ name }) => name === id)?.workloadClusters;
   return clusterGroups(
     {
       subject: id,
       note,
-      // An EKS endpoint that everybody reaches may have a private address here as well.
+      // A public EKS endpoint may resolve to a private address here.
       sweptFrom: vpcId === undefined && target.access.kind === 'eks' ? undefined : { lane, vpcId },
       cluster: target.cluster,
       namespaces: of?.workloadClusters.namespaces ?? [target.management?.namespace ?? DEFAULT_NAMESPACE],
@@ -332,7 +331,7 @@ function secretDoor(
   };
 }
 
-/** Where tokens are signed, whom aws-iam-authenticator maps decides, and it maps the role of the sweep. */
+/** With signed tokens aws-iam-authenticator decides who is mapped, and it maps the sweep role. */
 function mappedAnswers(caller: string, roles: HubRoles): Pick<Door, 'refused' | 'grantee'> {
   const fix = {
     text: `The aws-iam-authenticator of the cluster has to map ${roles.sweepRole} to the group ${GROUP}.${whereIsTheRole(roles)}`,

@@ -2,18 +2,18 @@ import type { HubOptions } from '../../lambdas/config/fleet.ts';
 import { HUB_STACK, hubRoleArn } from '../../lambdas/fleet/role-names.ts';
 import { UsageError } from '../exit-codes.ts';
 
-/** Stands in a command for the role that nobody has named. */
+/** Placeholder in commands while the role is unknown. */
 const PLACEHOLDER = 'SWEEP-ROLE-ARN';
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/(?:[\w+=,.@-]+\/)*[\w+=,.@-]{1,64}$/;
 const HUB_ROLE_NAME = new RegExp(`^${HUB_STACK}-(?:sweep|dispatch)-`);
 
-/** The role that the functions sweep with, and whether we have it. A person usually has not: it trusts Lambda alone. */
+/** The role of the sweeping functions, and whether we have it. Users usually do not: it trusts only Lambda. */
 export interface HubRoles {
-  /** ARN, or a placeholder where `known` is false. */
+  /** ARN, or a placeholder if `known` is false. */
   readonly sweepRole: string;
   readonly known: boolean;
   readonly weSweep: boolean;
-  /** We have the role of sweep or of dispatch: those that spoke accounts trust. */
+  /** We have the sweep or dispatch role, which spoke accounts trust. */
   readonly weAreHub: boolean;
 }
 
@@ -28,8 +28,8 @@ export function roleOf(arn: string): { readonly arn: string; readonly name: stri
 }
 
 /**
- * @param caller ARN of who we are to AWS
- * @param named of the option --sweep-role
+ * @param caller our ARN in AWS
+ * @param named by the option --sweep-role
  */
 export function hubRoles(
   caller: string,
@@ -54,12 +54,12 @@ export function hubRoles(
   };
 }
 
-/** Says where the placeholder's value is; empty where there is none. */
+/** Says where to find the value of the placeholder; empty without one. */
 export function whereIsTheRole({ known }: HubRoles): string {
   return known ? '' : ` ${PLACEHOLDER} is the output SweepRoleArn of the stack ${HUB_STACK}; --sweep-role names it.`;
 }
 
-/** @throws UsageError for what is no ARN of a role */
+/** @throws UsageError if it is not the ARN of a role */
 export function requireRoleArn(text: string): string {
   if (ROLE_ARN.test(text)) return text;
   throw new UsageError(

@@ -9,7 +9,7 @@ import type { Server } from './server-checks.ts';
 /**
  * The check that turns a kubeconfig into a connection.
  *
- * @param load the connection, or why it may not be made
+ * @param load the connection, or why it is not allowed
  */
 export function kubeconfigCheck(
   server: Server,
@@ -41,7 +41,7 @@ export function kubeconfigCheck(
   };
 }
 
-/** The command that makes new credentials, and what to know about it. */
+/** The command that creates new credentials, with a note. */
 export function renewFix(
   program: string,
   { cluster, management, workloadOf, policyFile, store }: RenewOptions,
@@ -68,13 +68,12 @@ export function renewFix(
 }
 
 interface RenewOptions {
-  /** Each as a shell takes it. @default as the kubeconfig of the administrator names it */
+  /** Quoted for a shell. @default the name in the administrator's kubeconfig */
   readonly cluster?: string;
   readonly policyFile?: string;
-  /** Whether it has Machines. */
   readonly management: boolean;
-  /** The management cluster that fleet.yaml has it under. */
+  /** Its management cluster in fleet.yaml. */
   readonly workloadOf?: string;
-  /** Name of the secret; absent: a file. */
+  /** Name of the secret; absent for a file. */
   readonly store?: string;
 }

@@ -25,7 +25,7 @@ import type { CheckGroup, Fix } from './check.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 
-/** What is tried with the kubeconfigs of the person at the keyboard. */
+/** The checks for the kubeconfigs of the user. */
 export async function localGroups(options: TargetOptions, group: GroupOptions, fleet: Listed): Promise<CheckGroup[]> {
   const expiredServer = expiredServerOf(options);
   const files = kubeconfigFiles(options, process.env);
@@ -65,7 +65,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
 
 type Loaded = LoadedKubeconfig | KubeconfigError;
 
-/** @throws UsageError for a file that cannot be read */
+/** @throws UsageError for an unreadable file */
 async function tryToLoad(files: readonly string[], options: TargetOptions): Promise<Loaded> {
   try {
     return await load(files, options);
@@ -75,7 +75,7 @@ async function tryToLoad(files: readonly string[], options: TargetOptions): Prom
   }
 }
 
-/** What a kubeconfig says of its cluster, although it cannot be used as it is. */
+/** The cluster entry of a kubeconfig that is otherwise unusable. */
 async function clusterIn(
   files: readonly string[],
   context: string | undefined,

@@ -10,16 +10,16 @@ import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts'
 import { type Recovering, RecoveryAgent } from '../../lambdas/kubernetes/expired-server.ts';
 import { type ServerClock, serverClock } from '../../lambdas/kubernetes/server-clock.ts';
 
-/** One answer of an API server to somebody it does not know, or why there is none. */
+/** The answer of an API server to an unauthenticated request, or why there is no answer. */
 export type Probe =
   | {
       readonly answered: true;
       readonly status: number;
-      /** By the `Date` of the answer. */
+      /** From the `Date` header. */
       readonly clock?: ServerClock;
       /** Its serving certificate. */
       readonly certificate?: X509Certificate;
-      /** Set where it has expired, and that is tolerated. */
+      /** Set if the certificate has expired and is tolerated. */
       readonly recovering?: Recovering | undefined;
     }
   | { readonly answered: false; readonly timedOut: true }
@@ -29,7 +29,7 @@ const DEADLINE_MS = 10_000;
 /** /version is a few hundred bytes. */
 const MAX_BYTES = 64 * 1024;
 
-/** Asks for /version without credentials: what is the matter is then the network's, the name's or the certificate's. */
+/** Requests /version without credentials, so that a failure comes from the network, the name or the certificate. */
 export async function probeServer(
   { server, caPem, tlsServerName, addresses, expiredServer: expired }: Connection,
   now: () => number,

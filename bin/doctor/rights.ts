@@ -7,23 +7,23 @@ import { quote } from '../target.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 
-/** What a cluster is to certmarshal: one whose requests it approves, one whose Machines it reads, or both. */
+/** The role of a cluster: certmarshal approves its requests, reads its Machines, or both. */
 export type Role = 'workload' | 'management';
 
 export interface RightsOptions {
   readonly roles: readonly Role[];
   readonly policies: readonly ApprovalPolicy[];
-  /** The file that the policies came from. */
+  /** The file with the policies. */
   readonly policyFile?: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
-  /** Whom the rights are for, where that is not whom we are. @default whom the API server takes us for */
+  /** Whose rights are checked, if not ours. @default our identity at the API server */
   readonly grantee?: Identity;
 }
 
 /**
- * One check for each right that a sweep takes, one for all that an audit takes, since without these something is not seen and nothing fails, and
- * one for those that nobody should have given us.
+ * One check for each right of a sweep; one for all rights of an audit, since without them nothing fails but something
+ * stays unread; and one for rights that are too strong.
  */
 export function rightChecks(server: Server, options: RightsOptions): Check[] {
   const wanted = options.roles.flatMap((role) =>
@@ -32,12 +32,12 @@ export function rightChecks(server: Server, options: RightsOptions): Check[] {
   return [
     ...wanted.map(({ role, right }) => rightCheck(server, right, role, options)),
     ...options.roles.map((role) => auditCheck(server, role, options)),
-    // What a person may says nothing about the functions.
+    // The rights of a user say nothing about those of the functions.
     ...(options.grantee === undefined ? [excessCheck(server, options.program)] : []),
   ];
 }
 
-/** The rights in the manifests that `certmarshal rbac` prints: there is no second list of them. */
+/** The rights in the manifests of `certmarshal rbac`, which are the only list of rights. */
 export function rightsOf(
   role: Role,
   policies: readonly ApprovalPolicy[],
@@ -46,7 +46,7 @@ export function rightsOf(
   const documents = parseAllDocuments(rbacManifests({ ...options, management: role === 'management' }, policies));
   return documents.flatMap((document): Right[] => {
     const { metadata, rules = [] }: { metadata: { namespace?: string }; rules?: readonly Rule[] } = document.toJS();
-    // A Role grants within its namespace.
+    // A Role grants rights in its namespace only.
     return rules.flatMap(rightsOfRule).map((right) => ({ ...right, namespace: metadata.namespace }));
   });
 }
@@ -72,7 +72,7 @@ function rightsOfRule({ apiGroups, resources, verbs, resourceNames }: Rule): Rig
   );
 }
 
-/** What an audit takes beside what a sweep takes. */
+/** Checks the rights that an audit needs in addition to those of a sweep. */
 function auditCheck(server: Server, role: Role, options: RightsOptions): Check {
   const sweeps = new Set(rightsOf(role, options.policies, { audit: false }).map(describeRight));
   const rights = rightsOf(role, options.policies).filter((right) => !sweeps.has(describeRight(right)));
@@ -110,7 +110,6 @@ function pathOf({ resource, subresource }: Pick<Right, 'resource' | 'subresource
   return subresource === undefined ? resource : `${resource}/${subresource}`;
 }
 
-/** A check of one right. */
 function rightCheck(server: Server, right: Right, role: Role, options: RightsOptions): Check {
   return {
     id: `${right.verb}-${pathOf(right).replace('/', '-')}`,
@@ -128,7 +127,7 @@ function rightCheck(server: Server, right: Right, role: Role, options: RightsOpt
   };
 }
 
-/** Rights that would let whoever steals these credentials take the cluster. */
+/** Rights with which stolen credentials control the cluster. */
 const TOO_MUCH: readonly Right[] = [
   { verb: '*', group: '*', resource: '*' },
   { verb: 'list', group: '', resource: 'secrets' },
@@ -156,15 +155,15 @@ function excessCheck(server: Server, program: string): Check {
 }
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:(?<namespace>[a-z0-9-]{1,63}):(?<name>[a-z0-9.-]{1,253})$/;
-/** Nothing that a shell, or a person who reads the command, could take for something else. */
+/** A name without special meaning to a shell or a reader. */
 const PLAIN_NAME = /^[A-Za-z0-9][\w@:./+=,-]{0,199}$/;
-/** The group that `certmarshal rbac` binds when no subject is named. */
+/** The group that `certmarshal rbac` binds without a subject. */
 const DEFAULT_GROUP = 'certmarshal';
 
 /**
- * The command that grants what is missing to whom the API server takes us for.
+ * The command that grants the missing rights to our identity at the API server.
  *
- * @param kubeconfigOf `NAMESPACE/CLUSTER` of all whose kubeconfigs are read
+ * @param kubeconfigOf `NAMESPACE/CLUSTER` of all clusters whose kubeconfig is read
  */
 export function grantFix(
   role: Role,
@@ -175,7 +174,7 @@ export function grantFix(
   const subject = subjectOption(identity);
   const kubeconfigs = kubeconfigOf.map((cluster) => ` --kubeconfig-of ${quote(cluster)}`).join('');
   const management = role === 'management' ? ` --management${kubeconfigs}` : '';
-  // Without the policy, applying the manifests again takes the right to read Nodes away.
+  // Without the policy, the applied manifests would remove the right to read Nodes.
   const policy = role === 'management' || policyFile === undefined ? '' : ` --policy ${quote(policyFile)}`;
   const text = 'Grant it, with kubectl as an administrator of this cluster:';
   if (subject === undefined)

@@ -12,49 +12,49 @@ import { dayOf } from '../terminal/words.ts';
 import { type Answer, type Check, either, type Fix, failed, passed, untold, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
 
-/** An API server, and what its checks learn about it for those that follow. */
+/** An API server, and results of its checks that later checks use. */
 export interface Server {
   /** Set by the first check of the group. */
   connection?: Connection;
   client?: KubernetesClient;
-  /** Set by the check `authentication`; absent also where the API server is too old to tell. */
+  /** Set by the check `authentication`; absent also if the API server is too old to report it. */
   identity?: Identity;
   probe?: Probe;
-  /** Set by the check `resolve`: one of those that it has here. */
+  /** Set by the check `resolve`: an address to which its name resolves here. */
   address?: string;
 }
 
-/** From where the functions reach an API server. */
+/** The network from which the functions reach an API server. */
 export interface SweptFrom {
   readonly lane: string;
-  /** Absent outside of every VPC. */
+  /** Absent outside every VPC. */
   readonly vpcId?: string | undefined;
 }
 
 export interface ServerCheckOptions {
   /** Id of the check that sets connection and client. */
   readonly after: string;
-  /** Host and port, for the table; the connection may not be known yet. */
+  /** Host and port for the table; the connection may still be unknown. */
   readonly object: string;
-  /** How the kubeconfig is made anew. */
+  /** How to renew the kubeconfig. */
   readonly renew: Fix;
-  /** What a 401 means, where it is something else than that the kubeconfig has to be made anew. */
+  /** The meaning of a 401. @default the kubeconfig must be renewed */
   readonly refused?: (problem: string) => Answer;
-  /** @default from here, or from where its name may have other addresses */
+  /** @default from here, or from a network where its name may resolve differently */
   readonly sweptFrom?: SweptFrom | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Nothing outside of the network that has them leads to these (RFC 1918, RFC 6598, RFC 4193). */
+/** Not routed outside their own network (RFC 1918, RFC 6598, RFC 4193). */
 const PRIVATE = addressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
 
-/** Time to renew before anything breaks. */
+/** Leaves time to rotate the CA before anything fails. */
 const CA_WARNING_DAYS = 30;
-/** kubeadm renews with an upgrade, others a few days before the end. */
+/** kubeadm renews during an upgrade, other tools a few days before the certificate expires. */
 const CERTIFICATE_WARNING_DAYS = 7;
 
-/** Whether an API server can be reached, is the right one, and knows us. */
+/** Checks that an API server is reachable, is the right one, and authenticates us. */
 export function serverChecks(
   server: Server,
   { after, object, renew, refused = (problem) => failed(problem, renew), sweptFrom, now }: ServerCheckOptions,
@@ -140,7 +140,7 @@ export function serverChecks(
           if (!(error instanceof KubernetesError)) throw error;
           if (error.kind === 'unauthorized') return refused(error.problem);
           if (error.kind !== 'not-found') throw error;
-          // Kubernetes before 1.28 does not tell who we are; any review tells whether it knows us.
+          // Kubernetes before 1.28 does not report our identity; any review shows whether it authenticates us.
           await mayI(client, { verb: 'list', group: '', resource: 'nodes' }, signal);
           return passed('accepted');
         }
@@ -149,13 +149,13 @@ export function serverChecks(
   ];
 }
 
-/** What an earlier check has set; `needs` sees to it that it ran. */
+/** A value that an earlier check sets; `needs` guarantees that it ran. */
 export function known<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('a check ran before the one that it needs');
   return value;
 }
 
-/** That this network does not reach it says nothing about that of the lane. */
+/** Unreachable from this network does not mean unreachable from the lane. */
 function untriedHere(problem: string, { lane, vpcId }: SweptFrom): Answer {
   return untold(`cannot be tried from here: ${problem}`, {
     text: `Only lane ${lane} in ${vpcId} has to reach it; certmarshal report says whether it does. To try what comes after this, run it in that VPC.`,

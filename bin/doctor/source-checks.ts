@@ -8,15 +8,15 @@ import { allowFix } from './aws-fixes.ts';
 import { type Answer, type Check, type CheckGroup, type Fix, failed, passed, untold } from './check.ts';
 import type { HubRoles } from './hub-roles.ts';
 
-/** A node that no account has: whether we may ask is told all the same. */
+/** A node name that exists in no account: the answer still shows whether the call is allowed. */
 const NO_NODE = 'ip-0-0-0-0.ec2.internal';
 
-/** Everything that finding and judging the EKS clusters of one account and Region takes. */
+/** All checks for discovering and judging the EKS clusters of one account and Region. */
 export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, { weAreHub }: HubRoles): CheckGroup {
   const { role, account, region } = scope;
   const place = `${account}/${region}`;
   if (isElsewhere(scope, aws.caller)) return { subject, checks: [elsewhereCheck(scope, aws.caller)] };
-  // In the account of the hub nobody's role is between us and the action: a refusal is ours.
+  // In the account of the hub no assumed role is involved: a denial is about our own credentials.
   const fixOf = role === undefined && !weAreHub ? undefined : spokeFix;
   const principal = role?.arn ?? aws.caller.arn;
   const needs = role === undefined ? ['region'] : ['region', 'assume-role'];
@@ -34,7 +34,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
             names = await firstNames(aws, scope, signal);
           });
           if (problem?.kind === 'region') return failed(problem.problem, regionFix(scope, aws.caller.account));
-          // Whatever else it answers, the next checks tell.
+          // The next checks report any other error.
           return passed('yes');
         },
       },
@@ -119,14 +119,14 @@ async function errorOf(call: () => Promise<void>): Promise<AwsError | undefined>
   }
 }
 
-/** @param fix absent where a refusal says nothing about the functions */
+/** @param fix absent if a denial says nothing about the functions */
 function answerOf(error: AwsError | undefined, found: string | (() => string), fix?: (error: AwsError) => Fix): Answer {
   if (error === undefined) return passed(typeof found === 'string' ? found : found());
   if (fix !== undefined) return failed(error.problem, fix(error));
   return error.kind === 'denied' ? notOurs(error.problem) : failed(error.problem, { text: remedyAtTheKeyboard(error) });
 }
 
-/** A refusal of somebody who is not certmarshal. */
+/** A denial that concerns the user's credentials, not those of certmarshal. */
 export function notOurs(problem: string): Answer {
   return untold(problem, {
     text: "Who you are may not do it; the hub's stack allows it to the hub's own roles. To try what comes after it, use credentials that may.",
@@ -138,7 +138,7 @@ function spokeFix(principal: string, action: string): (error: AwsError) => Fix {
     error.kind === 'denied' ? allowFix(principal, action, '*', error.remedy) : { text: remedyAtTheKeyboard(error) };
 }
 
-/** Without a role to assume, our credentials would read our own account in the name of that one. */
+/** Without a role to assume, our credentials would read our own account instead of that one. */
 export function isElsewhere({ account, role }: AwsScope, caller: AwsCaller): boolean {
   return role === undefined && account !== caller.account;
 }
@@ -164,7 +164,7 @@ function regionFix({ account, region }: AwsScope, own: string): Fix {
   };
 }
 
-/** AWS says the same whatever refuses: that there is no such role, whom it trusts, or another ExternalId. */
+/** AWS gives the same answer for a missing role, a role that does not trust the caller, and a wrong ExternalId. */
 function trustFix({ account }: AwsScope, role: string, text: string): Fix {
   return {
     text: `${text} with credentials of account ${account}:`,

@@ -8,19 +8,20 @@ import type { HubWebhook } from '../hub-webhook.ts';
 import { type Answer, type CheckGroup, failed, passed, warning } from './check.ts';
 import { notOurs } from './source-checks.ts';
 
-/** A cold start takes most of it. Milliseconds. */
+/** Most of it is for a cold start. Milliseconds. */
 const DEADLINE_MS = 10_000;
-/** An answer is some hundred bytes. */
+/** An answer has a few hundred bytes. */
 const MAX_BYTES = 64 * 1_024;
 
 const DEPLOY = 'Deploy again. If it stays: aws logs tail the log group of the function, which names what failed.';
 
 /**
- * Sends a hint of each cluster, as its API server would: whether the URL can be reached from here, and whether the hub takes the token.
+ * Sends a hint for each cluster, as its API server would: checks that the URL is reachable from here and that the hub
+ * accepts the token.
  *
- * @param read where hints are sent to, and the key of the tokens
+ * @param read the URL for hints, and the key of the tokens
  * @param ids of the clusters
- * @param ca of the certificate of the URL, PEM. @default those that this machine trusts
+ * @param ca CA of the URL's certificate, PEM. @default the CAs that this machine trusts
  */
 export function webhookGroup(
   read: (signal: AbortSignal) => Promise<HubWebhook>,
@@ -76,7 +77,7 @@ async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, sign
   try {
     const limits = { timeoutMs: DEADLINE_MS, maxBytes: MAX_BYTES };
     const { status, headers } = await exchange(options, reviewOf(uid), limits, [signal], () => true);
-    // AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
+    // Throttled. Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
     if (status === 429)
       return warning('Lambda lets in no more hints at the moment', {
         text: 'Run this again. If it stays, something floods the URL: check Invocations and Throttles of the function.',

@@ -1,5 +1,6 @@
 /**
- * A bar of so many columns, filled to a share. It is full, or empty, only at the very end: what is almost over is not over.
+ * A progress bar of `width` columns. Only 0 and 1 show as empty and full: an almost finished bar must not look
+ * finished.
  *
  * @param share from 0 to 1
  */

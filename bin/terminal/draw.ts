@@ -2,14 +2,14 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Paint } from './paint.ts';
 import { visibleWidth, wrap } from './wrap.ts';
 
-/** Lines for a person, as they are before anybody knows for which terminal. What is undefined or false is not there. */
+/** Output for a person, independent of the terminal. Undefined and false print nothing. */
 export type Lines =
   | string
   | Hanging
   | Table
   | { readonly block: Lines }
   | readonly Lines[]
-  /** Given the columns of the terminal, undefined where nothing is wrapped. */
+  /** Called with the columns of the terminal; undefined if lines are not wrapped. */
   | ((width: number | undefined) => Lines)
   | undefined
   | false;
@@ -17,7 +17,7 @@ export type Lines =
 interface Hanging {
   readonly mark: string;
   readonly text: string;
-  /** Of each line, its mark included. */
+  /** Applied to each line, mark included. */
   readonly paint: Paint;
 }
 
@@ -27,41 +27,41 @@ interface Table {
 }
 
 export interface Screen {
-  /** Columns; undefined where nobody looks, and then nothing is wrapped: programs read lines. */
+  /** Columns; undefined without a terminal. Then lines are not wrapped: programs read them. */
   readonly width?: number | undefined;
   readonly colours?: boolean;
 }
 
-/** What a stream shows: colours only where a person looks and has not asked for none (no-color.org). */
+/** The screen behind a stream. Colours only on a terminal, and not with `NO_COLOR` (no-color.org). */
 export function screenOf(
   stream: { readonly isTTY?: boolean; readonly columns?: number },
   env: NodeJS.ProcessEnv,
 ): Screen {
   if (stream.isTTY !== true) return {};
-  // A terminal that does not tell its size says 0.
+  // A terminal of unknown size reports 0 columns.
   return { width: stream.columns || 80, colours: (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb' };
 }
 
-/** A text behind a mark, its further lines under its first word. */
+/** A text after a mark; further lines align with its first word. */
 export function hang(mark: string, text: string, paint: Paint = (line) => line): Lines {
   return { mark, text, paint };
 }
 
 /**
- * Aligned columns, two spaces apart; the last one is wrapped.
+ * Aligned columns, two spaces apart; the last column is wrapped.
  *
- * @param stackBelow on a terminal narrower than this the last cell of a row gets lines of its own
+ * @param stackBelow on a terminal narrower than this, the last cell of a row gets its own lines
  */
 export function table(rows: readonly (readonly string[])[], stackBelow = 0): Lines {
   return { rows, stackBelow };
 }
 
-/** A blank line, and what comes after it; nothing where nothing comes. */
+/** A blank line and the lines; nothing if the lines are empty. */
 export function block(...lines: readonly Lines[]): Lines {
   return { block: lines };
 }
 
-/** The text that a screen shows, without a line end. */
+/** Renders lines for a screen, without a final line end. */
 export function draw(lines: Lines, screen: Screen = {}): string {
   return linesOf(lines, screen).join('\n');
 }
@@ -95,7 +95,7 @@ function hung(mark: string, text: string, width: number | undefined): string[] {
 }
 
 const INDENT = '  ';
-// A last column narrower than this is a ribbon nobody can read.
+// A narrower last column is unreadable.
 const NARROWEST = 24;
 
 function tabulated(rows: readonly (readonly string[])[], stackBelow: number, width: number | undefined): string[] {

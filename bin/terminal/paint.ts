@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 
 export type Paint = (text: string) => string;
 
-/** Colours a text for a terminal; where it is shown without colours, `draw` takes them off again. */
+/** Colours a text; `draw` removes the colours where the screen has none. */
 const paint =
   (format: Parameters<typeof styleText>[0]): Paint =>
   (text) =>

@@ -1,16 +1,15 @@
-// Work shorter than this is its own progress.
+// Shorter work shows no progress.
 const SILENT_MS = 1_000;
 const REFRESH_MS = 100;
 
-/** One line on a terminal that says what is going on; nothing at all when nobody looks. */
+/** One progress line on a terminal; silent without a terminal. */
 export interface Progress {
   say(text: string): void;
-  /** Takes the line away, so that something else can be printed; it comes back below. */
+  /** Removes the line so that other output can be printed; the next refresh draws it again. */
   clear(): void;
   done(): void;
 }
 
-/** A terminal, or what stands in for one. */
 export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 export function startProgress(stream: ProgressStream, now: () => number = Date.now): Progress {
@@ -42,7 +41,7 @@ export function startProgress(stream: ProgressStream, now: () => number = Date.n
   };
 }
 
-/** Says what is going on for as long as it does. */
+/** Shows `text` as progress while `work` runs. */
 export function during<T>(
   { stderr, clock }: { readonly stderr: ProgressStream; readonly clock: () => number },
   text: string,

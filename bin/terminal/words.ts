@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lambdas/time.ts';
 
-/** The largest unit that is at least one. */
+/** In the largest unit of which there is at least one. */
 function inUnits(seconds: number): readonly [count: number, unit: 's' | 'min' | 'h' | 'd'] {
   if (seconds < 60) return [seconds, 's'];
   if (seconds < 3600) return [Math.floor(seconds / 60), 'min'];
@@ -23,7 +23,10 @@ export function took(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** `41 s`, `3 min`, `5 h`, `12 d`, `8.7 y`: a time to come or gone by. Never rounded up, so that nobody believes to have more time than there is. */
+/**
+ * `41 s`, `3 min`, `5 h`, `12 d`, `8.7 y`: a past or future time span. Rounded down: a reader must never believe there
+ * is more time left than there is.
+ */
 export function span(ms: number): string {
   const length = Math.abs(ms);
   if (length < MINUTE_MS) return `${Math.floor(length / 1000)} s`;
@@ -33,23 +36,23 @@ export function span(ms: number): string {
   return days < 2 * 365 ? `${days} d` : `${Math.floor((days / 365.25) * 10) / 10} y`;
 }
 
-/** `2026-12-03`, of RFC 3339; years beyond 9999 keep their sign. */
+/** `2026-12-03` from RFC 3339; years after 9999 keep their sign. */
 export function day(time: string): string {
   return time.split('T', 1)[0] ?? time;
 }
 
-/** `2026-12-03`, of milliseconds since the epoch; what no calendar has is told as it is. */
+/** `2026-12-03` from milliseconds since the epoch; `no day` for a time that `Date` cannot represent. */
 export function dayOf(time: number): string {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? 'no day' : day(date.toISOString());
 }
 
-/** The words with a capital letter. */
+/** Capitalizes the first letter. */
 export function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Those that are there, with commas. */
+/** Joins the parts that are strings. */
 export function joined(parts: readonly (string | false | undefined)[], separator = ', '): string {
   return parts.filter((part) => typeof part === 'string').join(separator);
 }

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Columns that a text takes; colours take none. */
+/** Columns of a text, colours excluded. */
 export function visibleWidth(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length;
 }
 
-/** Breaks a text at its spaces, and inside a word only where the word alone is too long. Colours may span lines. */
+/** Breaks a text at spaces, and within a word only if the word alone is too long. Colours may span lines. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -21,7 +21,7 @@ export function wrap(text: string, width: number): string[] {
 }
 
 function pieces(word: string, width: number): string[] {
-  // A colour must not be cut in two; a coloured word of ours is short.
+  // An escape sequence must not be split; our coloured words are short.
   if (visibleWidth(word) <= width || word !== stripVTControlCharacters(word)) return [word];
   const characters = Array.from(word);
   return Array.from({ length: Math.ceil(characters.length / width) }, (_, index) =>

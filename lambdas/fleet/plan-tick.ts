@@ -43,7 +43,7 @@ export interface TickPlan {
 
 /** Interval of work not done each minute: looking for workload clusters, and giving a slow cluster the full time. */
 const CADENCE_MINUTES = 10;
-/** Interval after which a missed audit is ordered again. An outcome takes up to two minutes to arrive. */
+/** Interval after which a missed audit is ordered again. An outcome arrives within two minutes. */
 const AUDIT_AGAIN_MINUTES = 5;
 const MAX_PROBLEMS = 100;
 

@@ -328,7 +328,7 @@ function triesOf(
       );
       if (past.endedAt !== undefined) return { past, group, seen, state: 'ended' };
       if (isUpdating(group)) return { past, group, seen, state: 'running' };
-      // Without old nodes there is nothing left to try, whoever replaced them.
+      // Without old nodes there is nothing left to try, no matter who replaced them.
       const isOver = seen || !affected.has(group) || now - past.startedAt > TRY_MS;
       return { past, group, seen, state: isOver ? 'over' : 'open' };
     });

@@ -14,8 +14,8 @@ export function rolloutPolicyOf(
 }
 
 /**
- * Matches part by part, so that `*` never matches a slash: whoever names a cluster or its namespace controls no other
- * part. A single `*` is every cluster. Pure.
+ * Matches part by part, so that `*` never matches a slash: who names a cluster or its namespace controls no other part.
+ * A single `*` is every cluster. Pure.
  */
 export function matchesId(glob: string, id: string): boolean {
   if (glob === '*') return true;

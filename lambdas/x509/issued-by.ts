@@ -3,7 +3,7 @@ import type { Certificate } from './certificate.ts';
 
 /**
  * Signatures verified for one handshake; an honest chain needs 2 or 3, and a few more if CAs share a name. The slowest
- * verified key, P-521, takes up to 2 ms.
+ * verified key, P-521, needs up to 2 ms.
  */
 export const VERIFICATIONS_A_HANDSHAKE = 24;
 
@@ -34,7 +34,7 @@ export function verifications(most: number = VERIFICATIONS_A_HANDSHAKE): Verific
   };
 }
 
-/** OpenSSL takes up to some milliseconds to parse one, so each is parsed once. */
+/** OpenSSL needs up to some milliseconds to parse one, so each is parsed once. */
 const parsed = new WeakMap<Certificate, X509Certificate>();
 
 function verify(certificate: Certificate, authority: Certificate): boolean {

@@ -28,14 +28,15 @@ interface Options extends AuditTargetOptions, AllContextsOptions, AuditOnceOptio
   readonly output: string;
   readonly verbose?: boolean;
   readonly policy?: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
 }
 
 /**
- * Audits every cluster of a kubeconfig and ends in one report page. With `snapshots` the page has what that directory knows of other clusters, too.
+ * Audits every cluster of a kubeconfig, and makes one report page of them. With `snapshots`, the page also has the
+ * other clusters in that directory.
  *
- * @returns the exit status of the worst
+ * @returns the worst exit status
  * @throws UsageError
  */
 export async function auditAllContexts(
@@ -95,7 +96,7 @@ async function auditContext(
   );
 }
 
-/** The cluster is on the page too, with what was known of it before. */
+/** Keeps a skipped cluster on the page, with the results of its earlier audits. */
 async function auditSkipped(
   { id, server = '' }: FleetContext,
   problem: Problem,
@@ -112,7 +113,7 @@ async function auditSkipped(
     thresholds,
     clock,
   });
-  // What was lost before is not found by an audit that looked at nothing.
+  // An audit that reads nothing cannot recover a lost snapshot.
   const partial: true | undefined =
     stored !== undefined && (before === undefined || before.partial === true) ? true : undefined;
   const snapshot = { ...audited.snapshot, server: before?.server, partial };
@@ -133,12 +134,12 @@ async function pageOf(
 ): Promise<number> {
   const { report, output, snapshots, clusters, problems, program } = options;
   const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
-  // Interrupted before the first cluster was read.
+  // The user interrupted before the first cluster was read.
   if (all.size === 0) {
     io.stderr.write('Nothing was read, so there is no page.\n');
     return EXIT.incomplete;
   }
-  // Standard output is for the documents.
+  // Standard output has the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');
   const given = {

@@ -76,7 +76,7 @@ Exit status:
         const fleet = await loadFleet(policy);
         if (snapshots !== undefined) await trySnapshots(snapshots);
         if (options.allContexts === true) {
-          // The page is only loaded by those who ask for it.
+          // Load the page only on request.
           const { auditAllContexts } = await import('./all-contexts.ts');
           const given = { ...options, program: name };
           return auditAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
@@ -92,9 +92,9 @@ Exit status:
 };
 
 /**
- * Makes the directory of the snapshots and tries it: an audit takes minutes, so that none can be written is to be known before.
+ * Creates the snapshot directory and tests it: an audit takes minutes, so an unwritable directory must fail before it.
  *
- * @throws UsageError with the directory and what is wrong with it
+ * @throws UsageError with the directory and its problem
  */
 export async function trySnapshots(directory: string): Promise<void> {
   try {
@@ -108,10 +108,10 @@ export async function trySnapshots(directory: string): Promise<void> {
 }
 
 /**
- * Audits one cluster once and prints what was found.
+ * Audits one cluster once and prints the result.
  *
- * @returns the exit status: `incomplete` when a source or the snapshot could not be read or written, when a snapshot was lost and not everything was
- * seen again since, or when a finding is as severe as `failOn`
+ * @returns the exit status: `incomplete` if a source or the snapshot could not be read or written, if a snapshot was
+ * lost and not everything has been seen again, or if a finding is as severe as `failOn`
  */
 export async function auditCommand(
   target: AuditTarget & { readonly server?: NamedServer },
@@ -131,7 +131,7 @@ export async function auditCommand(
     stderr.write(
       `Interrupted: what was not read by then is listed as not read${options.snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
     );
-  // Whoever runs it in a job where nobody looks at the output wants to know which of the two it was.
+  // In an unattended job, the exit status alone does not tell a finding from a failed read.
   if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
   return status;
 }

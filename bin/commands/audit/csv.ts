@@ -23,14 +23,14 @@ const COLUMNS: readonly Column[] = [
   ['observed_at', ({ observedAt }) => observedAt],
 ];
 
-/** One row a certificate seen at a place, the one that ends first in front, under a row of names. Source: RFC 4180. */
+/** A header row, then one row per certificate and place, the first to expire first. Source: RFC 4180. */
 export function auditCsv(report: AuditReport): string {
   const rows = certificatesOf(report)
     .toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter))
     .map((certificate) => [report.snapshot.cluster, ...COLUMNS.map(([, value]) => value(certificate) ?? '')]);
   return (
     [['cluster', ...COLUMNS.map(([name]) => name)], ...rows]
-      // Quoted always: which character ends a cell depends on where the spreadsheet is opened.
+      // Always quoted: the separator depends on the locale of the spreadsheet.
       .map((row) => `${row.map((value) => csvCell(String(value), () => true)).join(',')}\r\n`)
       .join('')
   );

@@ -6,12 +6,12 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
 
-/** An audit, ready to be shown. */
+/** An audit to show. */
 export interface AuditView {
   readonly report: AuditReport;
-  /** Its certificates by class, what bites first in front. */
+  /** Its certificates by class, the most severe and first to expire first. */
   readonly groups: readonly CertificateGroup[];
-  /** Whose kubelet serving certificates are proven; absent where none was judged. */
+  /** The verdicts on kubelet serving certificates; absent without any. */
   readonly issued?: IssuedSummary | undefined;
 }
 

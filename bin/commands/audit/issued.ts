@@ -6,7 +6,7 @@ import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { type Paint, strong, warn } from '../../terminal/paint.ts';
 import { MARKS } from '../../terminal/phrases.ts';
 
-/** How a verdict on a kubelet serving certificate looks. */
+/** Symbol and colour of a verdict on a kubelet serving certificate. */
 export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: string, paint: Paint]>> = {
   'names-another': MARKS.critical,
   'not-proven': MARKS.warning,
@@ -15,7 +15,7 @@ export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: str
   proven: MARKS.well,
 };
 
-/** Whose kubelet serving certificates are proven: one line, and one for each approver where there are several. */
+/** The verdicts on kubelet serving certificates: one line, plus one per approver if there are several. */
 export function issuedLines(issued: IssuedSummary | undefined): Lines {
   if (issued === undefined) return undefined;
   const { counts, byApprover } = issued;

@@ -1,7 +1,11 @@
 import { type AuditView, certificatesOf, severityCounts } from './groups.ts';
 import { auditedSources, handshakesOf } from './sources.ts';
 
-/** The audit as a program reads it: docs/output.md. @param verbose with every other observation */
+/**
+ * The audit for programs: docs/output.md.
+ *
+ * @param verbose includes all other observations
+ */
 export function auditJson({ report, groups, issued }: AuditView, verbose: boolean): object {
   const { snapshot, durationMs, requests } = report;
   const { version, cluster, provider, auditedAt, findings, observations } = snapshot;

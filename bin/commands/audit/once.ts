@@ -17,18 +17,17 @@ import type { NamedServer } from '../../target.ts';
 import { auditedSources } from './sources.ts';
 
 export interface AuditOnceOptions {
-  /** Exit status 1 for a finding that is at least so severe. */
+  /** Exit status 1 for a finding of at least this severity. */
   readonly failOn?: Severity;
-  /** Directory of the snapshots: what was known before counts, and what is known now is written. */
+  /** Directory of the snapshots: the earlier one is read, the new one is written. */
   readonly snapshots?: string;
 }
 
-/** What the command does it with; tests have sources of their own. */
+/** Dependencies of the command; tests pass their own sources. */
 export interface AuditIo extends Io {
   readonly sources?: AuditOptions['sources'];
 }
 
-/** An audit of one cluster, with its exit status. */
 export interface Audited {
   readonly report: AuditReport;
   readonly status: number;
@@ -37,10 +36,10 @@ export interface Audited {
 }
 
 /**
- * Audits one cluster once, with what its earlier snapshot knows, and writes the new one. Prints nothing but what is the matter with the snapshot.
+ * Audits one cluster once with its earlier snapshot, and writes the new one. Prints only problems of the snapshot.
  *
- * @param onLeft told which sources are still waited for
- * @throws UsageError when the earlier snapshot is of another API server
+ * @param onLeft called with the sources that are still pending
+ * @throws UsageError if the earlier snapshot is of another API server
  */
 export async function auditOnce(
   target: AuditTarget & { readonly server?: NamedServer },
@@ -101,11 +100,11 @@ function auditWithProgress(
 
 interface Before {
   readonly stored: StoredSnapshot | undefined;
-  /** Whether it is known what is there: nothing is written over what could not be read. */
+  /** Whether the file could be read: an unreadable one is not overwritten. */
   readonly readable: boolean;
 }
 
-/** The earlier snapshot of a cluster; says what is the matter with it. */
+/** The earlier snapshot of a cluster. Prints why it is unusable. */
 export async function readBefore(
   snapshots: Snapshots | undefined,
   id: string,
@@ -129,9 +128,9 @@ export async function readBefore(
 }
 
 /**
- * Kubeconfigs call many a cluster alike: what is known of one must not pass for what was known of another.
+ * Kubeconfigs give different clusters the same name: their results must not be mixed.
  *
- * @throws UsageError when the earlier snapshot is of another API server
+ * @throws UsageError if the earlier snapshot is of another API server
  */
 function refuseAnother(
   { stored }: Before,
@@ -149,7 +148,7 @@ function ofServer(report: AuditReport, server: NamedServer | undefined): AuditRe
   return server === undefined ? report : { ...report, snapshot: { ...report.snapshot, server: server.address } };
 }
 
-/** Whether an earlier snapshot was lost, and not everything was seen again since. */
+/** Whether an earlier snapshot was lost, and not everything has been seen again. */
 function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.WritableStream): true | undefined {
   if (stored === undefined) return undefined;
   if (stored.snapshot === undefined) return true;
@@ -160,7 +159,7 @@ function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.Wr
   return true;
 }
 
-/** @returns whether it was written; says why not */
+/** Prints why it could not be written. @returns whether it was written */
 export async function writeAfter(
   snapshots: Snapshots,
   { snapshot }: Pick<AuditReport, 'snapshot'>,

@@ -16,7 +16,7 @@ interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The audit in the text format of OpenMetrics 1.0, for a textfile collector or a push gateway. */
+/** The audit in the OpenMetrics 1.0 text format, for a textfile collector or a push gateway. */
 export function auditOpenMetrics(report: AuditReport): string {
   return `${families(report).map(exposition).join('')}# EOF\n`;
 }
@@ -70,7 +70,7 @@ function families(report: AuditReport): readonly Family[] {
 // Object.keys does not know the type of its argument's keys.
 const CODES = Object.keys(FINDING_CODES).filter((code): code is FindingCode => code in FINDING_CODES);
 
-/** One sample for each set of labels: of two that differ in nothing else the one that ends first. */
+/** One sample per set of labels: of certificates with equal labels, the first to expire. */
 function distinct(
   cluster: string,
   certificates: readonly CertificateObservation[],

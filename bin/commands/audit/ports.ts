@@ -12,10 +12,10 @@ const NAMES: Readonly<Record<keyof ServerPorts, string>> = {
 };
 
 /**
- * Ports of the servers of a machine.
+ * The server ports of a machine.
  *
- * @param given `kubelet=10250` and the like; the last one of a name counts
- * @throws UsageError that names all that are wrong
+ * @param given `kubelet=10250`; the last one of a name counts
+ * @throws UsageError with all problems
  */
 export function serverPorts(given: readonly string[]): ServerPorts {
   const ports: { -readonly [name in keyof ServerPorts]: number } = { ...DEFAULT_PORTS };

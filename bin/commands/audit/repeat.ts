@@ -6,15 +6,15 @@ import { pasteable } from '../../program.ts';
 import { repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
-/** Options as they were given, for commands that are to be pasted. */
+/** The given options as text, for commands to paste. */
 export interface AuditRepeat {
-  /** Of this program, which cluster. */
+  /** For this program: the target options. */
   readonly repeat: string;
-  /** Of `certmarshal explain` and `sweep`. */
+  /** For `certmarshal explain` and `sweep`. */
   readonly repeatExplain: string;
-  /** Of `certmarshal audit`, all of them. */
+  /** For `certmarshal audit`: all options. */
   readonly repeatAudit: string;
-  /** Of kubectl. */
+  /** For kubectl. */
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
 
@@ -24,7 +24,7 @@ interface Given extends AuditTargetOptions {
 }
 
 export function auditRepeat(options: Given): AuditRepeat {
-  // Only a judgement of requests takes service CIDRs.
+  // Only commands that judge requests accept service CIDRs.
   const { policy, serviceCidr, ...target } = options;
   const repeat = repeatOptions(target);
   const { kubeconfig, context, managementKubeconfig } = options;
@@ -48,7 +48,7 @@ export function auditRepeat(options: Given): AuditRepeat {
       ...ports,
       ['--snapshots', options.snapshots],
     ])}`,
-    // Without one of its own, the cluster is its own management cluster.
+    // Without a management kubeconfig, the cluster manages itself.
     kubectl: {
       workload,
       management:
@@ -57,13 +57,17 @@ export function auditRepeat(options: Given): AuditRepeat {
   };
 }
 
-/** Kinds that are in the management cluster. */
+/** Kinds in the management cluster. */
 const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
 
-/** One of ours, by the options that stand for a cluster: {@link clusterCommand}, and `doctor` of a fleet. */
+/** Our commands with placeholder options for a cluster: {@link clusterCommand}, and `doctor` of a fleet. */
 const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfig KUBECONFIG|fleet fleet\.yaml) /;
 
-/** Commands of a page that is made of the contexts of a kubeconfig. @param options as they were given */
+/**
+ * The commands of a page of all contexts of a kubeconfig.
+ *
+ * @param options as given
+ */
 export function typedCommands(
   clusters: readonly FleetContext[],
   { program, ...options }: Given & { readonly program: string },
@@ -85,7 +89,7 @@ export function nextOfFinding(
   return isThisAudit ? pasteable(readRunbook(runbook), program) : asTyped({ command, what }, program, given);
 }
 
-/** A command as the user has to type it: for this program, and for the cluster that was audited. */
+/** A command as the user must type it: with this program's name, for the audited cluster. */
 export function asTyped(
   { command, what }: Pick<ExpiryFinding, 'command' | 'what'>,
   program: string,
@@ -98,7 +102,7 @@ export function asTyped(
   }
   if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
-  // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.
+  // Secrets of Cluster API are in the management cluster; those of workloads are in the cluster.
   const isManaged = MANAGED.test(command) || (command.includes(' get secret ') && what !== 'tls-secret');
   return command.replace('kubectl', `kubectl${isManaged ? management : workload}`);
 }

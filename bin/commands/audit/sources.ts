@@ -6,15 +6,15 @@ import type {
 } from '../../../lambdas/contracts/observation.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 
-/** What became of each source of an audit. */
+/** The result of each source of an audit. */
 export interface AuditedSources {
   readonly read: readonly ReadObservation[];
-  /** As a whole; a place of one that could not be read is a finding. */
+  /** Sources that failed as a whole; a single unread place is a finding. */
   readonly unread: readonly UnreadObservation[];
   readonly off: readonly OffObservation[];
 }
 
-/** The newest word about each source: what is kept of before is older. */
+/** The newest result of each source; kept observations are older. */
 export function auditedSources(observations: readonly Observation[]): AuditedSources {
   const newest = new Map<SourceId, ReadObservation | UnreadObservation | OffObservation>();
   for (const observation of observations) {
@@ -32,7 +32,7 @@ export function auditedSources(observations: readonly Observation[]): AuditedSou
   };
 }
 
-/** Servers that were shaken hands with, or tried to. */
+/** The number of servers with a TLS handshake, successful or not. */
 export function handshakesOf({ read }: AuditedSources): number {
   return read.find(({ source }) => source === 'tls')?.count ?? 0;
 }

@@ -10,14 +10,14 @@ export interface AuditTargetOptions extends TargetOptions {
   readonly handshakes?: boolean;
   readonly secrets?: boolean;
   readonly kubeletMetrics?: boolean;
-  /** `kubelet=10250` and the like. */
+  /** For example `kubelet=10250`. */
   readonly port?: readonly string[];
 }
 
 /**
- * Opens the one cluster that the command line names, as far as the options let an audit look.
+ * Opens the cluster that the command line names, with the sources that the options allow.
  *
- * @throws UsageError when an option or a kubeconfig cannot be used
+ * @throws UsageError for an unusable option or kubeconfig
  */
 export async function openAuditTarget(
   options: AuditTargetOptions,
@@ -30,7 +30,7 @@ export async function openAuditTarget(
     ...opened,
     eks,
     policies: fleet.policies,
-    // What is evidence of the certificates of EKS nodes.
+    // Evidence for the certificates of EKS nodes.
     ...(opened.cluster.provider === 'eks' ? instancesOf(host, opened.cluster.name) : {}),
     reach: {
       handshakes: options.handshakes !== false,
@@ -41,11 +41,14 @@ export async function openAuditTarget(
   };
 }
 
-/** EKS of the Region that the endpoint names, asked with the AWS profile of the kubeconfig, else with the credentials of the user's environment; undefined for another host. */
+/**
+ * EKS in the Region of the endpoint, read with the AWS profile of the kubeconfig, else with the credentials of the
+ * environment; undefined for another host.
+ */
 async function eksOf(name: string, host: string, profile: string | undefined): Promise<EksAuditReader | undefined> {
   const region = eksRegionOf(host);
   if (region === undefined) return undefined;
-  // The SDK is only loaded by those who have an EKS cluster.
+  // Load the SDK only for EKS clusters.
   const [{ createCredentials }, { createEksAuditReader }] = await Promise.all([
     import('../../../lambdas/aws/spoke-credentials.ts'),
     import('../../../lambdas/aws/eks-audit.ts'),

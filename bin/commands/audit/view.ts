@@ -17,23 +17,26 @@ import { issuedLines } from './issued.ts';
 import { type AuditRepeat, nextOfFinding } from './repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
 
-/** What is said without --verbose. */
+/** Limits without --verbose. */
 const MAX_FINDINGS = 30;
 const MAX_OBJECTS = 3;
-/** Narrower than this, what renews a certificate gets a line of its own. */
+/** On a narrower terminal, what renews a certificate has its own line. Columns. */
 const NARROW = 110;
-/** An audit takes less; what is older was found by one before. */
+/** Longer than an audit: an older finding is from an earlier audit. */
 const NEW_MS = 60_000;
 
 export interface AuditRendering extends AuditRepeat, Places {
-  /** One line for each finding, not for each group. */
+  /** One line per finding instead of per group. */
   readonly verbose: boolean;
   readonly server?: NamedServer | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** An audit as people read it: the whole story, a timeline of what expires first, the findings with the next command of each, and what was not seen. */
+/**
+ * An audit for people: a summary, a timeline of what expires first, the findings with their next commands, and what was
+ * not seen.
+ */
 export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const { findings, observations } = view.report.snapshot;
   const sources = auditedSources(observations);
@@ -42,7 +45,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
   const first = findings.find(({ severity }) => severity !== 'info');
   const { program, repeat } = rendering;
-  // What is the matter with the way to a cluster is found by trying each step of it.
+  // doctor checks each step of the connection to a cluster.
   const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && nextOfFinding(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
@@ -57,13 +60,13 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   ];
 }
 
-/** Its first lines: the whole story, which server it is about, and the timeline of what expires first. */
+/** The first lines: a summary, the server, and the timeline of what expires first. */
 export function timelineLines(view: AuditView, now: number, server?: NamedServer): Lines {
   const sources = auditedSources(view.report.snapshot.observations);
   return [headline(view, sources, now), serverLine(server), takenForLine(view, sources), timeline(view, now)];
 }
 
-/** One line of a fleet: the story of one cluster, without what to do about it. */
+/** The summary of one cluster for a fleet, without the remedy. */
 export function storyLine(view: AuditView, now: number): Lines {
   const { findings, observations } = view.report.snapshot;
   const worst = findings.find(({ severity }) => severity !== 'info');
@@ -76,7 +79,7 @@ export function storyLine(view: AuditView, now: number): Lines {
 
 const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
 
-/** They tell something of a cluster of which nothing else can be read. */
+/** These sources can be read although nothing else of the cluster can. */
 const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
   'clock',
   'tls',
@@ -133,26 +136,26 @@ function readLine(
   return `${strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`;
 }
 
-/** Whichever list failed first, the server is what does not answer. */
+/** The reason without the list that failed first: the server as a whole does not answer. */
 function answerOf(unread: UnreadObservation | undefined): string | undefined {
   return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
 }
 
-/** What is shown of a cluster that cannot be read. */
+/** How old the shown data of an unreadable cluster is. */
 function remembered(groups: readonly CertificateGroup[], now: number): string {
   const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
   return oldest === undefined ? '' : `; shown is what was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
 function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
-  // A message that has a remedy has it behind a semicolon; the finding below shows both.
+  // A message has its remedy after a semicolon.
   if (worst !== undefined) return worst.message.split('; ', 1).join();
   if (first === undefined) return 'none was seen';
   const { notAfter } = first.first;
   return `all healthy; ${first.title} expires first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
 }
 
-/** One bar a class: how much of its life is used by the certificate that ends first. */
+/** One bar per class: the elapsed lifetime of its first certificate to expire. */
 function timeline({ groups }: AuditView, now: number): Lines {
   if (groups.length === 0) return ['', '  0 certificates'];
   const titles = groups.map(({ title, count }) => `${title}${count > 1 ? ` ×${count}` : ''}`);
@@ -160,7 +163,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
   return (width) => {
     const narrow = width !== undefined && width < NARROW;
     const barWidth = Math.min(44, (width ?? 140) - fixed - (narrow ? 0 : 40));
-    // There is no room for a bar, and all that has a column beside it is one sentence.
+    // A terminal without room for a bar shows what is beside it as one sentence.
     const isTight = barWidth < 8;
     const rows = groups.map((group, index) => {
       const { first, renewedBy = 'nothing that is known' } = group;
@@ -180,7 +183,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
   };
 }
 
-/** What could not be read now was healthy when it was. */
+/** A certificate that was not seen now was healthy when it was last seen. */
 function standing({ severity, first }: CertificateGroup): readonly [symbol: string, paint: Paint, word: string] {
   if (severity === 'info' && first.lastSeen !== undefined) return ['?', warn, 'not seen'];
   const word = severity === 'info' ? 'healthy' : severity;
@@ -232,7 +235,7 @@ function findingsBlock(title: string, findings: readonly ExpiryFinding[], render
   ];
 }
 
-/** Those of one code, severity and class are one kind: a person reads it once. In the order of the findings. */
+/** Groups findings with the same code, severity and class, in the order of the findings: each group is printed once. */
 function alike(findings: readonly ExpiryFinding[]): readonly (readonly ExpiryFinding[])[] {
   return [...Map.groupBy(findings, ({ severity, code, what }) => `${severity} ${code} ${what ?? ''}`).values()];
 }
@@ -256,7 +259,7 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
     hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
     hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),
     hang('      ', faint(joined([sinceWhen(since, now), !command.includes(' runbook ') && runbook], ' · '))),
-    // A command is pasted: it is one line, however long.
+    // A command is one line, however long, so that it can be pasted.
     `      → ${command}`,
   ];
 }
@@ -285,7 +288,7 @@ function silent(places: number): string {
 }
 
 function notVisibleBlock(findings: readonly ExpiryFinding[]): Lines {
-  // Sources that are off have lines of their own.
+  // Disabled sources have their own lines.
   const places = findings.flatMap((finding) => finding.places ?? []).filter((place) => !place.startsWith('source '));
   return (
     places.length > 0 && [

@@ -28,29 +28,29 @@ import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
 
-/** `kubeconfig` is that of an administrator. */
+/** `kubeconfig` is an administrator's. */
 export interface CredentialsOptions
   extends Pick<
     TargetOptions,
     'kubeconfig' | 'context' | 'allowExec' | 'cluster' | 'tolerateExpired' | 'expiredAtMost'
   > {
-  /** Grant the reading of Machines and Clusters too. */
+  /** Also grants rights to read Machines and Clusters. */
   readonly management?: boolean;
   /** Name of the management cluster, for a workload cluster. */
   readonly workloadOf?: string;
   readonly namespace: string;
   readonly name: string;
   readonly store: string;
-  /** Writes; without it only what would be written is shown. */
+  /** Writes; without it, only prints what would be written. */
   readonly yes?: boolean;
   readonly output: 'table' | 'json';
-  /** What of an audit is granted, as by `certmarshal rbac`. */
+  /** Audit rights to grant, as in `certmarshal rbac`. */
   readonly audit?: boolean;
   readonly auditSecrets?: boolean;
   readonly kubeletMetrics?: boolean;
 }
 
-/** What the command does it with; tests have their own store. */
+/** Dependencies of the command; tests pass their own store. */
 export interface CredentialsIo extends Io {
   readonly storeSecret: StoreSecret;
 }
@@ -125,14 +125,14 @@ ${EXIT_HELP}`,
     );
 };
 
-/** As the command line has them. */
+/** As given on the command line. */
 type Given = Omit<CredentialsOptions, 'store'> & {
   readonly store?: string;
   readonly policy?: string;
   readonly hints?: boolean;
 };
 
-/** What is about a kubeconfig. */
+/** Options for a kubeconfig. */
 const NOT_WITH_HINTS = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
@@ -153,17 +153,18 @@ function requireHintsAlone(given: Given): void {
     );
 }
 
-/** The controller fills the Secret within a second; RBAC takes effect as fast. */
+/** The controller normally fills the Secret within a second, and RBAC takes effect as fast. Milliseconds. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 200;
 
 /**
- * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not expire, tries it, and stores a kubeconfig of it; without `yes` only says
- * what would be made.
- * Running it again changes nothing that is as it should be. Nothing is deleted. The token is written to the store and nowhere else.
+ * Creates a ServiceAccount with the rights of `certmarshal rbac` and a token without expiry, tests the token, and
+ * stores a kubeconfig with it. A second run changes nothing in the cluster that is already correct. Nothing is deleted.
+ * The token is written only to the store. Without `yes`, only prints what would be written.
  *
  * @returns the exit status
- * @throws UsageError, KubernetesError
+ * @throws UsageError
+ * @throws KubernetesError
  */
 export async function createCredentialsCommand(
   options: CredentialsOptions,
@@ -172,7 +173,7 @@ export async function createCredentialsCommand(
   io: CredentialsIo,
 ): Promise<number> {
   const { stdout, stderr, env } = io;
-  // Progress, for people; never anything of the token.
+  // Progress for people. The token must not appear here.
   const say = (line: string): void => void stderr.write(`${line}\n`);
   const store = parseStore(options.store);
   const { namespace, name, management = false, workloadOf, yes = false } = options;
@@ -213,7 +214,7 @@ export async function createCredentialsCommand(
   const isJson = options.output === 'json';
   if (store.kind === 'stdout') {
     if (stdout.isTTY) say('the token in this kubeconfig is now on your screen; > FILE keeps it off');
-    // JSON is YAML: either is a kubeconfig.
+    // JSON is YAML, so both are kubeconfigs.
     if (isJson) printJson(io, kubeconfig);
     else stdout.write(stringify(kubeconfig));
     return EXIT.done;
@@ -252,7 +253,7 @@ function describe({ kind, metadata: { namespace, name } }: Manifest): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** What goes beyond listing is about the cluster that has the Nodes. */
+/** Rights beyond listing are for the cluster with the Nodes only. */
 function granted(
   { audit = true, auditSecrets = false, kubeletMetrics = false }: CredentialsOptions,
   role: Role,
@@ -284,7 +285,7 @@ function tokenSecret(namespace: string, account: string): Manifest {
   };
 }
 
-/** A 403 here is the administrator's: `certmarshal rbac` would not help. */
+/** A 403 here is about the administrator's rights: `certmarshal rbac` would not help. */
 async function asAdministrator(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -299,14 +300,14 @@ async function asAdministrator(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** @throws KubernetesError of kind `timeout` when the controller does not write a token */
+/** @throws KubernetesError of kind `timeout` if the controller writes no token */
 async function readToken(client: KubernetesClient, secret: Manifest, signal: AbortSignal, io: Io): Promise<string> {
   const path = objectPath(secret);
   const account = secret.metadata['annotations'];
   for (const deadline = io.clock() + PATIENCE_MS; ; ) {
     const found = await client.request({ method: 'GET', path, signal });
     const token = Buffer.from(text(found, 'data', 'token') ?? '', 'base64').toString('latin1');
-    // Both are written at once, and a token of a Secret that somebody else wrote is nobody's.
+    // The controller writes both at once. A Secret of another type, made by another writer, does not count.
     if (token !== '' && text(found, 'data', 'ca.crt') !== undefined && text(found, 'type') === secret['type'])
       return token;
     if (io.clock() > deadline)
@@ -320,7 +321,7 @@ async function readToken(client: KubernetesClient, secret: Manifest, signal: Abo
   }
 }
 
-/** @throws KubernetesError when the token is another identity's, or a right is not there in time */
+/** @throws KubernetesError if the token is of another identity, or a right is still missing at the deadline */
 async function tryToken(
   connection: Connection,
   username: string,
@@ -348,7 +349,7 @@ async function tryToken(
   }
 }
 
-/** The token Secret may have been there before, and hold the token of an account that may do more. */
+/** An existing token Secret may hold the token of an account with more rights. */
 async function requireIdentity(
   client: KubernetesClient,
   { credentials }: Connection,
@@ -365,7 +366,10 @@ async function requireIdentity(
   });
 }
 
-/** Before Kubernetes 1.28 there is no SelfSubjectReview; then what the token of a ServiceAccount says of itself, which the server has to accept after that. */
+/**
+ * Kubernetes before 1.28 has no SelfSubjectReview. Then the subject in the token is used, which the server must accept
+ * afterwards.
+ */
 async function whoami(
   client: KubernetesClient,
   credentials: Connection['credentials'],
@@ -391,11 +395,11 @@ export function subjectOf(token: string): string {
 }
 
 async function pause(signal: AbortSignal, { sleep }: Io): Promise<void> {
-  // The next call says that it was interrupted.
+  // The next call reports the interruption.
   await sleep(PAUSE_MS, signal).catch(() => {});
 }
 
-/** Everything inline, and nothing but what reaching this server takes. */
+/** Everything inline, and only what a connection to this server needs. */
 function kubeconfigOf({ server, caPem, tlsServerName }: LoadedKubeconfig, cluster: string, token: string): object {
   return {
     apiVersion: 'v1',

@@ -1,25 +1,24 @@
 import { stringify } from 'yaml';
 import type { Provider } from '../../../lambdas/identifiers.ts';
 
-/** Where fleet.yaml names new credentials. */
 export interface FleetLines {
-  /** The same as data. */
+  /** The lines as data. */
   readonly fleet: object;
-  /** YAML, with what else may be said there in comments. */
+  /** YAML, with further options in comments. */
   readonly yaml: string;
-  /** When this is the right place, in one sentence. */
+  /** One sentence: for which clusters these lines are right. */
   readonly when: string;
 }
 
 export interface NewCredentials {
-  /** Of the cluster. */
+  /** Name of the cluster. */
   readonly name: string;
   /** ARN. */
   readonly kubeconfigSecret: string;
   readonly provider: Provider;
-  /** They read Machines and Clusters too. */
+  /** They can also read Machines and Clusters. */
   readonly management: boolean;
-  /** Name of the management cluster that has the cluster. */
+  /** Name of its management cluster. */
   readonly workloadOf?: string;
 }
 
@@ -27,7 +26,7 @@ const LANE = '# lane: NAME  # one of lanes, where only a VPC reaches it';
 const SERVICE_CIDRS = '# serviceCidrs: [10.96.0.0/12]  # its own; a policy that believes Nodes needs them';
 const MACHINES = '# managementKubeconfigSecret: ARN  # of the cluster that has its Machines';
 
-/** The lines of fleet.yaml that name new credentials. */
+/** The lines of fleet.yaml for new credentials. */
 export function fleetLines({ name, kubeconfigSecret, provider, management, workloadOf }: NewCredentials): FleetLines {
   if (workloadOf !== undefined) {
     const workloadClusters = { kubeconfigSecrets: { [name]: kubeconfigSecret } };
@@ -54,7 +53,7 @@ export function fleetLines({ name, kubeconfigSecret, provider, management, workl
   };
 }
 
-/** The comments belong to the first entry of the one list. */
+/** `comments` belong to the first entry of the only list. */
 function yamlOf(fleet: object, comments: readonly string[] = []): string {
   return stringify(fleet, { lineWidth: 0 }) + comments.map((comment) => `    ${comment}\n`).join('');
 }

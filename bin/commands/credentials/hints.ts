@@ -23,9 +23,10 @@ export interface HintsIo extends Io {
 }
 
 /**
- * Prints the ValidatingWebhookConfiguration by which a cluster sends hints. Asks AWS alone: nothing is written, and the cluster is not asked.
+ * Prints the ValidatingWebhookConfiguration that makes a cluster send hints. Reads only AWS: writes nothing, and does
+ * not contact the cluster.
  *
- * @param fleet of the file that is named; undefined: none is
+ * @param fleet of the given file; undefined without a file
  * @returns the exit status
  * @throws UsageError
  */
@@ -57,12 +58,14 @@ export async function credentialsHintsCommand(
 }
 
 /**
- * A webhook that calls a URL for each request of a kubelet for a serving certificate, and keeps none from being created: not while the URL is down, and for a second at most.
- * Without `caBundle` the API server trusts the public authorities of its machine, one of which signs the certificate of a function URL.
+ * A webhook that calls a URL for each kubelet request for a serving certificate. It never rejects a request, not even
+ * while the URL is down, and delays it for at most a second. Without `caBundle` the API server trusts the public CAs of
+ * its machine, one of which signs the certificate of a function URL.
  *
- * Source: Kubernetes API reference, admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration; match conditions are on by default since Kubernetes 1.28.
+ * Source: Kubernetes API reference, admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration; match conditions
+ * are on by default since Kubernetes 1.28.
  *
- * @param url without query and fragment: the API server takes no other
+ * @param url without query and fragment, which the API server does not accept
  */
 export function hintsManifest(url: string) {
   return {

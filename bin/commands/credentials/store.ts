@@ -1,7 +1,6 @@
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { UsageError } from '../../exit-codes.ts';
 
-/** Where a new kubeconfig goes. */
 export type Store = { readonly kind: 'stdout' } | { readonly kind: 'secretsmanager'; readonly name: string };
 
 const PREFIX = 'secretsmanager:';
@@ -24,13 +23,13 @@ export interface StoredSecret {
 }
 
 /**
- * Creates a secret with this text, or gives the secret of this name a new version.
+ * Creates a secret with this text, or a new version of an existing secret.
  *
  * @throws AwsError
  */
 export type StoreSecret = (name: string, text: string, signal: AbortSignal) => Promise<StoredSecret>;
 
-/** Stores in the account and Region that the environment names, as the AWS CLI does. */
+/** Uses the account and Region of the environment, like the AWS CLI. */
 export const storeInSecretsManager: StoreSecret = async (name, text, signal) => {
   const { CreateSecretCommand, PutSecretValueCommand, ResourceExistsException, SecretsManagerClient } = await import(
     '@aws-sdk/client-secrets-manager'
@@ -70,7 +69,7 @@ function arnOf(arn: string | undefined, name: string): string {
   });
 }
 
-/** Not kept as cause: the SDK attaches request and answer to its errors, and the request is the secret. */
+/** The error is not kept as cause: the SDK attaches request and response to it, and the request contains the secret. */
 function storeError(error: unknown, action: string, name: string): AwsError {
   const code = error instanceof Error ? error.name : 'unknown error';
   const object = `secretsmanager:${action} ${name}`;

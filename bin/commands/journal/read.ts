@@ -13,23 +13,23 @@ import { type JournalSource, type OpenJournal, openJournal } from './source.ts';
 
 export interface JournalOptions extends JournalSource {
   readonly cluster?: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
 }
 
-/** Reads a journal, telling each object it is at. */
+/** How a journal is read and shown. */
 export interface JournalReader<T> {
   readonly read: (store: OpenJournal['store'], onObject: (key: string) => void) => Promise<T>;
-  /** What to say of an object while it is read. */
+  /** Progress text for an object. */
   readonly at: (key: string) => string;
-  /** Whether nothing was found of a cluster: its name may be wrong. */
+  /** Whether the journal has nothing of the cluster: its name may be wrong. */
   readonly isEmpty: (result: T) => boolean;
   /** @returns the exit status */
   readonly show: (result: T, name: string) => number | Promise<number>;
 }
 
 /**
- * Reads a journal to its end and shows what was found; where it cannot be read, what kept it from that.
+ * Reads a whole journal and shows the result, or why it could not be read.
  *
  * @returns the exit status
  * @throws UsageError
@@ -63,7 +63,7 @@ export async function readJournal<T>(
   }
 }
 
-/** What kept a journal from being read to its end. */
+/** Why the journal was not read to its end. */
 function unreadable(name: string, error: unknown, signal: AbortSignal, objects: number): string {
   const far = `after ${counted(objects, 'object')}`;
   if (signal.aborted) return `Stopped ${far} of ${name}: nothing can be said about the journal.\n`;
@@ -74,13 +74,13 @@ function unreadable(name: string, error: unknown, signal: AbortSignal, objects: 
   throw error;
 }
 
-/** Heads that are looked at for a better name. */
+/** Heads read to suggest another name. */
 const MAX_HEADS = 10_000;
 
 /**
- * What to say where a journal has nothing of a cluster, so that a wrong name does not look like a cluster without decisions.
+ * The message for a journal without the cluster: a wrong name must not look like a cluster without decisions.
  *
- * @returns undefined where it has a head or a line
+ * @returns undefined if the cluster has a head or a line
  * @throws AwsError, or an error of the file system
  */
 async function unknownCluster(

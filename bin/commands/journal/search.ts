@@ -22,7 +22,7 @@ export interface JournalSearchOptions extends JournalOptions {
 const MAX_LINES = 100_000;
 
 /**
- * Searches a journal. JSON is one line a decision, as it stands in the journal with `intact`, the newest first.
+ * Searches a journal. JSON is one line per decision, as in the journal with `intact` added, newest first.
  *
  * @returns the exit status
  * @throws UsageError
@@ -78,7 +78,7 @@ function describe({ cluster, node, csr, verdict, hostile, since }: JournalSearch
   ]);
 }
 
-/** A line that certmarshal did not write may hold anything. */
+/** A line not written by certmarshal may contain anything. */
 function harmless(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? printable(value, 2_000) : value;
 }

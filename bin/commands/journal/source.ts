@@ -7,20 +7,18 @@ import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
-/** Which journal. */
 export interface JournalSource {
   readonly bucket?: string;
-  /** A copy of the bucket. */
+  /** Directory with a copy of the bucket. */
   readonly directory?: string;
 }
 
-/** A journal that can be read, and how to call it. */
 export interface OpenJournal {
   readonly store: JournalStore;
   readonly name: string;
 }
 
-/** @throws UsageError when there is none, or no Region is named */
+/** @throws UsageError without exactly one journal, or without a Region */
 export async function openJournal({ bucket, directory }: JournalSource): Promise<OpenJournal> {
   if ((bucket === undefined) === (directory === undefined))
     throw new UsageError('Name the journal: either --bucket NAME, or --directory of a copy of it.');
@@ -56,7 +54,7 @@ async function openDirectory(directory: string): Promise<JournalStore> {
 }
 
 /**
- * Milliseconds since the epoch, so long before now.
+ * The time `duration` before `now`. Milliseconds since the epoch.
  *
  * @throws UsageError
  */

@@ -19,7 +19,7 @@ export interface JournalVerifyOptions extends JournalOptions {
 /**
  * Verifies the chains of a journal.
  *
- * @returns the exit status: 1 when a chain is broken or cannot be read
+ * @returns the exit status: 1 if a chain is broken or unreadable
  * @throws UsageError
  */
 export async function journalVerifyCommand(
@@ -38,7 +38,7 @@ export async function journalVerifyCommand(
         const { day = '', cluster: id = '' } = parseJournalKey(key) ?? {};
         return `${day}, ${printable(id, 100)}`;
       },
-      // That it has no head is all that can be said of it.
+      // The only problem is the missing head.
       isEmpty: ({ chains: [only] }) => only?.objects === 0 && only.lines === 0 && only.problemCount === 1,
       show(result, journal) {
         const broken = result.chains.some(({ problemCount }) => problemCount > 0) || result.strayCount > 0;
@@ -52,7 +52,7 @@ export async function journalVerifyCommand(
   );
 }
 
-/** How the journal is named in a command that is to be pasted. */
+/** The journal as an option, for a command to paste. */
 function sourceArgument({ bucket, directory }: JournalSource): string {
   return bucket === undefined ? `--directory ${quote(printable(directory ?? ''))}` : `--bucket ${bucket}`;
 }

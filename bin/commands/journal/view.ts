@@ -11,24 +11,23 @@ import { bad, faint, good, strong, warn } from '../../terminal/paint.ts';
 import { csvCell } from '../../terminal/phrases.ts';
 import { ago } from '../../terminal/words.ts';
 
-/** What was verified. */
 export interface VerifiedWhat {
   readonly since: string | undefined;
   readonly cluster: string | undefined;
   /** `--bucket certmarshal-journal`. */
   readonly source: string;
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
 }
 
-/** Problems that are shown of each chain. */
+/** Problems shown per chain. */
 const SHOWN_PROBLEMS = 10;
-/** More chains than these are summed up; JSON has all. */
+/** Chain ends shown; JSON has all. */
 const SHOWN_ANCHORS = 50;
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
-/** A verification for people: the first line is the whole story. */
+/** A verification for people: the first line sums it up. */
 export function verificationLines({ chains, strays, strayCount }: Verification, what: VerifiedWhat): Lines {
   const broken = chains.filter(({ problemCount }) => problemCount > 0);
   const isFine = broken.length === 0 && strayCount === 0;
@@ -102,7 +101,7 @@ function anchorLines(chains: readonly VerifiedChain[], { cluster, source, progra
         '',
         'Note down, outside of this account, where the unbroken chains end now. Later this finds them whole, or says which is not:',
       ),
-      // Never wrapped: it is to be pasted.
+      // Never wrapped, so that it can be pasted.
       [
         `  ${program} journal verify ${source}${which}`,
         ...shown.map(({ id, seq, hash }) => `    --expect ${quote(printable(`${id}=${seq}:${hash}`, 600))}`),
@@ -115,10 +114,14 @@ function anchorLines(chains: readonly VerifiedChain[], { cluster, source, progra
 const text = (value: unknown, limit = 300): string =>
   typeof value === 'string' ? printable(value, limit) : typeof value === 'number' ? String(value) : '';
 
-/** Names that are shown of a line; JSON and CSV have all. */
+/** Names shown per line; JSON and CSV have all. */
 const SHOWN_NAMES = 6;
 
-/** Lines that were found, for people: the newest first. @param what was looked for, in words */
+/**
+ * Search results for people, newest first.
+ *
+ * @param what the search in words
+ */
 export function searchLines(
   { lines, found, searched, unreadable }: SearchResult,
   what: string,
@@ -166,7 +169,7 @@ function rowOf(line: RawLine, now: number): string[] {
   return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict), text(outcome), why];
 }
 
-/** A write of a rollout: the object where a request has its name, and what was to be written where that has its verdict. */
+/** A write of a rollout. Its object is in the column of the request name, its write in that of the verdict. */
 function rolloutRowOf({ at, cluster, value, intact }: RawLine, now: number): string[] {
   const { object, write, outcome, rollout, trigger, reason, message } = value;
   const which = rollout === undefined ? 'no rollout' : `rollout ${text(rollout)}`;
@@ -216,7 +219,7 @@ const COLUMNS = [
   'seq',
   'previous',
   'hash',
-  // Of later versions: at the end, so that a column stays where it was.
+  // Columns of later versions come last, so that earlier columns keep their position.
   'kind',
   'node',
   'object',
@@ -234,7 +237,7 @@ const COLUMNS = [
 
 const isSpecial = (value: string) => /[",\r\n]/.test(value);
 
-/** One row a line under a row of names. Source: RFC 4180. */
+/** A header row, then one row per line. Source: RFC 4180. */
 export function searchCsv(lines: readonly RawLine[]): string {
   const rows = lines.map(({ value, intact }) => [...COLUMNS.map((name) => flat(value[name])), String(intact)]);
   return [[...COLUMNS, 'intact'], ...rows]

@@ -29,52 +29,53 @@ import { explain, noSuchRequest } from '../explain.ts';
 import { explanationLines } from '../explain-view.ts';
 import { intentLines, isPasteable, recordNotice, refusalLines, writtenLines } from './view.ts';
 
-/** What a person asks for. */
 export interface PersonAsked extends Omit<DecidedByPerson, 'by'> {
-  /** Name of the request. */
+  /** Name of the CertificateSigningRequest. */
   readonly csr: string;
   readonly yes: boolean;
-  /** Of the request that was looked at before. */
+  /** The uid of the request that was shown before. */
   readonly uid?: string | undefined;
-  /** That are vouched for. */
+  /** Names that the user vouches for. */
   readonly names: readonly string[];
 }
 
 export interface PersonSettings {
   readonly output: 'table' | 'json';
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
   /** Version of certmarshal, for the journal. */
   readonly version: string;
-  /** The options that say which cluster, for the command it recommends. */
+  /** The target options as text, for the next command. */
   readonly repeat: string;
-  /** Who it is where no API server tells. */
+  /** User name if the API server does not report it. */
   readonly localUser: string;
-  /** @default nothing but the output and the condition keeps a record */
+  /** @default only the output and the condition keep a record */
   readonly journal?: KeyboardJournal | undefined;
 }
 
-/** What a person is shown before anything is written; without `refused` it may be. */
+/** What is shown before anything is written. Writing is allowed only without `refused`. */
 type PersonLook = {
-  /** By every check. */
+  /** The verdict of all checks. */
   readonly verdict: Verdict;
-  /** What a sweep makes of it. */
+  /** The verdict of a sweep. */
   readonly sweep: Verdict;
-  /** Of the evidence: what it could not show. */
+  /** Evidence that could not be read. */
   readonly problems: readonly Problem[];
 } & (
   | { readonly refused: Refusal; readonly csr: SigningRequest | undefined }
   | { readonly refused?: undefined; readonly csr: SigningRequest; readonly subject: ApprovalSubject }
 );
 
-/** A cluster, by its id in the fleet, as the journal calls it. */
+/** The cluster, with its id in the fleet for the journal. */
 export type PersonTarget = SweepTarget & { readonly id: string; readonly server?: NamedServer };
 
 /**
- * Shows one request with every check and, with `yes`, writes what the person decided on exactly that object, once: observe, decide, act, report.
+ * Shows one request with every check. With `yes`, writes the user's decision on exactly that object, once: observe,
+ * decide, act, report.
  *
- * @returns the exit status: `done` where the condition is written, and journaled where that was asked for
- * @throws KubernetesError where the request, or who asks, cannot be read; UsageError where the journal cannot be written
+ * @returns the exit status: `done` if the condition is written, and journaled if requested
+ * @throws KubernetesError if the request or the user's identity cannot be read
+ * @throws UsageError if the journal cannot be written
  */
 export async function personCommand(
   target: PersonTarget,
@@ -150,7 +151,7 @@ export async function personCommand(
   return outcome.kind === 'written' && unkept === undefined ? EXIT.done : EXIT.incomplete;
 }
 
-/** Undefined where there is no such request. */
+/** Undefined if the request does not exist. */
 async function lookAt(
   target: PersonTarget,
   policies: readonly ApprovalPolicy[],
@@ -187,12 +188,12 @@ const UNWRITABLE: Refusal = {
   remedy: REASONS.ObjectMalformed.next,
 };
 
-/** Whom the API server takes us for. */
+/** Our user name at the API server. */
 async function userOf(client: KubernetesClient, localUser: string, signal: AbortSignal): Promise<string> {
   try {
     return (await reviewSelf(client, signal)).username;
   } catch (error) {
-    // Before Kubernetes 1.28 no API server tells.
+    // Kubernetes before 1.28 does not report it.
     if (error instanceof KubernetesError && error.kind === 'not-found')
       return printable(`${localUser} (not proven: the API server does not tell)`);
     throw error;
@@ -217,10 +218,10 @@ function problemOf(outcome: Outcome) {
   return error && { object: error.object, message: error.problem, remedy: error.remedy };
 }
 
-/** A UUID, as kube-apiserver makes them. Source: apimachinery, `uuid.NewUUID`. */
+/** A UUID of kube-apiserver. Source: apimachinery, `uuid.NewUUID`. */
 const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Empty where what a cluster says would stand in it. */
+/** Empty if the uid or the name from the cluster is unsafe to paste. */
 function nextCommand({ uid }: SigningRequest, asked: PersonAsked, { program, repeat }: PersonSettings): string {
   const { csr: name, decision, because, names } = asked;
   if (!UID.test(uid) || !isPasteable(name)) return '';

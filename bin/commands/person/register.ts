@@ -13,7 +13,7 @@ interface Given extends TargetOptions {
   readonly because: string;
   readonly yes?: boolean;
   readonly uid?: string;
-  /** Of `approve` alone. */
+  /** Only for `approve`. */
   readonly name?: readonly string[];
   readonly policy?: string;
   readonly journal?: string;

@@ -12,14 +12,13 @@ import { hang, type Lines } from '../../terminal/draw.ts';
 import { bad, faint, good, strong } from '../../terminal/paint.ts';
 import { nextLine, problemLines } from '../../terminal/phrases.ts';
 
-/** Whether a name of a request may stand in a command that is to be pasted. */
+/** Whether the name of a request is safe in a command to paste. */
 export function isPasteable(csr: string): boolean {
   return printable(csr, 253) === csr && !csr.startsWith('-');
 }
 
 const MAX_NAMES = 20;
 
-/** What `--yes` would write. */
 export function intentLines({ uid }: SigningRequest, { type, reason, message }: ApprovalCondition): Lines {
   return [
     '',
@@ -29,7 +28,7 @@ export function intentLines({ uid }: SigningRequest, { type, reason, message }: 
   ];
 }
 
-/** Why it is not done, and what is to be typed for it all the same. */
+/** Why it is not done, and the flags that override the refusal. */
 export function refusalLines(
   { message, remedy, names = [] }: Refusal,
   { reason }: Verdict,
@@ -39,21 +38,20 @@ export function refusalLines(
   return [
     '',
     problemLines(`not ${DONE[decision]}: ${message}`, remedy === '' ? undefined : remedy),
-    // Never wrapped: to be copied.
+    // Never wrapped, so that it can be copied.
     flags.length > 0 && `     ${flags.join('')}`,
     names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more: all that are marked above`,
     reason === 'NotKubeletServing' && isPasteable(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
   ];
 }
 
-/** Who decided what has to be found again. */
+/** A decision must stay traceable to its author. */
 export function recordNotice(): string {
   return '! Nothing but this output and the condition keeps a record of it, and Kubernetes removes the request an hour later. --journal DIRECTORY keeps one.\n';
 }
 
 const DONE = { approve: 'approved', deny: 'denied' } as const;
 
-/** What was asked for. */
 interface Asked {
   readonly decision: DecidedByPerson['decision'];
   readonly csr: string;
@@ -69,11 +67,11 @@ interface WrittenBy {
 export interface Written {
   readonly kind: Outcome['kind'];
   readonly problem?: Pick<Problem, 'object' | 'message' | 'remedy'> | undefined;
-  /** By what. */
+  /** What overtook the write. */
   readonly overtaken?: string | undefined;
 }
 
-/** What became of the write. */
+/** The result of the write. */
 export function writtenLines(
   { kind, problem, overtaken }: Written,
   { decision, csr }: Asked,

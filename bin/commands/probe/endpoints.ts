@@ -5,7 +5,7 @@ import type { HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 const DEFAULT_PORT = 443;
 const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
 
-/** An endpoint as a person writes it: `10.0.1.31:6443`, `[::1]:443`, `db.example.com`; or what is wrong with it. */
+/** Parses an endpoint: `10.0.1.31:6443`, `[::1]:443`, `db.example.com`. A returned string is the problem. */
 export function parseEndpoint(text: string): HandshakeTarget | string {
   const quoted = printable(text);
   if (text.includes('://') || text.includes('/'))
@@ -15,7 +15,7 @@ export function parseEndpoint(text: string): HandshakeTarget | string {
     return `${quoted} has no port from 1 to 65535`;
   if (isIP(host) === 0 && !isServerName(host))
     return `${quoted} is not a HOST:PORT, for example 10.0.1.31:6443, [::1]:443`;
-  // Without brackets nobody can tell a port from the end of an address: `::1:9111` is one as a whole, too.
+  // Without brackets a port is ambiguous: `::1:9111` as a whole is an address, too.
   if (bare && isIP(host) === 6) {
     const whole = isIP(text) === 6 ? `, or [${quoted}] if all of it is the address` : '';
     return `${quoted} needs brackets: write [${printable(host)}]:${port}${whole}`;
@@ -23,7 +23,7 @@ export function parseEndpoint(text: string): HandshakeTarget | string {
   return { host, port: port === undefined ? DEFAULT_PORT : Number(port) };
 }
 
-/** What SNI can carry: a DNS name, no address (RFC 6066 §3). */
+/** Whether SNI can carry it: a DNS name, not an address (RFC 6066 §3). */
 export function isServerName(text: string): boolean {
   return isIP(text) === 0 && NAME.test(text) && !/^[\d.]+$/.test(text);
 }
@@ -31,7 +31,7 @@ export function isServerName(text: string): boolean {
 interface Split {
   readonly host: string;
   readonly port: string | undefined;
-  /** A port without brackets around the host. */
+  /** The host has a port, but no brackets. */
   readonly bare?: true;
 }
 
@@ -42,7 +42,7 @@ function split(text: string): Split {
   const colon = text.lastIndexOf(':');
   const host = text.slice(0, Math.max(0, colon));
   const port = text.slice(colon + 1);
-  // What is an address as a whole, and not one with a port behind it, has no port.
+  // A text that is only valid as a whole address has no port.
   if (colon === -1 || (isIP(text) === 6 && (isIP(host) !== 6 || !/^\d+$/.test(port))))
     return { host: text, port: undefined };
   return { host, port, bare: true };

@@ -18,23 +18,23 @@ import {
 } from '../../../lambdas/x509/issued-by.ts';
 import { dayOf } from '../../terminal/words.ts';
 
-/** What is wrong with one endpoint. */
+/** A problem of an endpoint. */
 export interface ProbeFinding {
   readonly code: FindingCode;
   readonly severity: Severity;
   /** One sentence, without a full stop. */
   readonly message: string;
-  /** RFC 3339: when it bites. */
+  /** When it takes effect, RFC 3339. */
   readonly due?: string;
-  /** One sentence: what a person does about it. */
+  /** One sentence. */
   readonly remedy: string;
 }
 
-/** What one endpoint showed, and what is wrong with that. */
+/** The certificates and findings of an endpoint. */
 export interface ProbedEndpoint {
-  /** As it was asked for. */
+  /** As given on the command line. */
   readonly endpoint: string;
-  /** `TLSv1.3`; absent where the handshake ended before. */
+  /** `TLSv1.3`; absent if the handshake failed. */
   readonly protocol?: string;
   readonly observations: readonly CertificateObservation[];
   /** The worst first. */
@@ -42,14 +42,14 @@ export interface ProbedEndpoint {
 }
 
 export interface ProbeRules {
-  /** Who may have signed the certificates; any where it is absent. */
+  /** CAs that may have signed the certificates; absent: any. */
   readonly authorities?: readonly Certificate[] | undefined;
   readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Judges what an endpoint showed by the rules of an audit. Pure. */
+/** Judges the certificates of an endpoint by the rules of an audit. Pure. */
 export function judgeEndpoint(
   endpoint: string,
   target: HandshakeTarget,
@@ -120,7 +120,7 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
 
-/** Of several certificates of one authority the one that lives longest counts. What would take long to find out is not said. */
+/** Of several certificates of one CA, the longest-lived counts. No finding if the verification would take too long. */
 function outlivesIssuer(
   certificate: Certificate,
   known: readonly Certificate[],
@@ -156,7 +156,9 @@ function unknownIssuer(
   return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
 }
 
-/** Names of SNI are looked for as clients do (RFC 9525): among the subject alternative names only. An address that is asked for is no name. */
+/**
+ * Matches an SNI name as clients do (RFC 9525): only against subject alternative names. An address is not an SNI name.
+ */
 function nameMismatch(
   { dnsNames, addresses, otherNames }: Certificate,
   { host, serverName = host }: HandshakeTarget,
@@ -171,22 +173,27 @@ function nameMismatch(
   return [finding({ code: 'NameMismatch', severity: 'warning', message })];
 }
 
-/** A wildcard stands for the whole first label, and for nothing else (RFC 9525 §6.3). */
+/** A wildcard covers exactly the whole first label (RFC 9525 §6.3). */
 function covers(name: string, wanted: string): boolean {
   if (!name.startsWith('*.')) return name === wanted;
   const dot = wanted.indexOf('.');
   return dot > 0 && wanted.slice(dot) === name.slice(1);
 }
 
-/** The names of what a server showed. */
+/** The names in a server's certificate. */
 export interface ShownNames {
-  /** Of the first certificate, DNS names first; absent where none could be read. */
+  /** From the first certificate, DNS names first; absent if it is unreadable. */
   readonly names?: readonly string[];
-  /** Whether what was asked for was looked for among them: a name is; an address only counts where it is one of them. */
+  /**
+   * Whether the requested name was compared with them: always for a DNS name, for an address only if it is among them.
+   */
   readonly nameChecked?: boolean;
 }
 
-/** Pure. `nameMismatch` says what a mismatch is. A missing address is not one: people who probe an address usually have no name. */
+/**
+ * The names in the first certificate. A missing address is no mismatch: a user who probes an address usually has no
+ * name. Pure.
+ */
 export function namesOf({ host, serverName }: HandshakeTarget, result: HandshakeResult): ShownNames {
   const first = result.ok ? result.chain[0] : undefined;
   if (first?.ok !== true) return {};

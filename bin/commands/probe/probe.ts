@@ -16,11 +16,11 @@ import { judgeEndpoint, namesOf } from './judgement.ts';
 import { probeLines, type ShownEndpoint } from './view.ts';
 
 export interface ProbeOptions {
-  /** PEM file of the authorities that may have signed the certificates. */
+  /** PEM file of the CAs that may have signed the certificates. */
   readonly ca?: string;
-  /** Name to ask every endpoint for. */
+  /** SNI name for every endpoint. */
   readonly sni?: string;
-  /** For each endpoint. @default 5s */
+  /** Per endpoint. @default 5s */
   readonly timeout?: string;
   readonly output: 'table' | 'json';
 }
@@ -59,10 +59,10 @@ Exit status:
 };
 
 /**
- * Shows the certificates of TLS servers, and what is wrong with them. JSON is one line an endpoint, in their order.
+ * Shows the certificates and findings of TLS servers. JSON is one line per endpoint, in order.
  *
- * @returns the exit status: 1 when a finding is at least a warning
- * @throws UsageError with everything that is wrong with endpoints and options
+ * @returns the exit status: 1 if a finding is at least a warning
+ * @throws UsageError with all problems of endpoints and options
  */
 export async function probeCommand(
   endpoints: readonly string[],

@@ -10,26 +10,25 @@ import { day, joined, span } from '../../terminal/words.ts';
 import type { ProbedEndpoint, ProbeFinding, ProbeRules, ShownNames } from './judgement.ts';
 
 const BAR = 20;
-/** On a terminal narrower than this a bar takes half. */
+/** A narrower terminal gets half-length bars. Columns. */
 const NARROW = 100;
 const MAX_NAME = 60;
-/** Of one endpoint; what is beyond is counted, and in JSON. */
+/** Limits per endpoint; the rest is counted, and JSON has all. */
 const MAX_CERTIFICATES = 8;
 const MAX_FINDINGS = 10;
 const MAX_NAMES = 5;
 
-/** What is told of one endpoint. */
 export type ShownEndpoint = ProbedEndpoint & ShownNames;
 
 /**
- * What a probe showed as people read it: the whole story, then each endpoint with the lives of its certificates and its findings. Without authorities to check
- * the issuer against, no endpoint is called healthy: anyone can make a certificate.
+ * A probe for people: a summary, then each endpoint with its certificates and findings. Without CAs to check the issuer
+ * against, no endpoint is called healthy: anyone can make a certificate.
  */
 export function probeLines(probed: readonly ShownEndpoint[], rules: Pick<ProbeRules, 'authorities' | 'now'>): Lines {
   return [hang('', headline(probed, rules)), probed.map((each) => ['', endpointLines(each, rules.now)])];
 }
 
-/** The whole story: how many are healthy, and which expires first. */
+/** Summary: how many are healthy, and which expires first. */
 function headline(
   probed: readonly ProbedEndpoint[],
   { authorities, now }: Pick<ProbeRules, 'authorities' | 'now'>,
@@ -56,19 +55,22 @@ function unchecked({ observations: [leaf] }: ProbedEndpoint): string {
   return joined([leaf !== undefined && isSelfIssued(leaf) && 'self-signed', UNCHECKED]);
 }
 
-/** As it says itself; whether it is true is not verified. */
+/** As the certificate claims; not verified. */
 function isSelfIssued({ subject = '', issuer = '' }: CertificateObservation): boolean {
   return issuer === subject;
 }
 
-/** `1 critical, 2 warnings`; empty where there is neither. */
+/** `1 critical, 2 warnings`; empty without either. */
 function countsOf(findings: readonly ProbeFinding[]): string {
   const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length;
   const [critical, warnings] = [count('critical'), count('warning')];
   return joined([critical > 0 && `${critical} critical`, warnings > 0 && counted(warnings, 'warning')]);
 }
 
-/** `9 endpoints: 2 critical, 4 with warnings, 3 healthy · 3 show no certificate`; each endpoint counts as the worst of it. */
+/**
+ * `9 endpoints: 2 critical, 4 with warnings, 3 healthy · 3 show no certificate`; each endpoint counts by its worst
+ * finding.
+ */
 function fleetOf(probed: readonly ProbedEndpoint[], isChecked: boolean): string {
   const worst = probed.map(({ findings }) => worstOf(findings));
   const states = STATES.map(([wanted, name]) => {
@@ -127,7 +129,7 @@ function certificateRow(
   ];
 }
 
-/** The names of the first certificate: where an address was asked for, a person has to look at them. */
+/** The names in the first certificate: after a probe by address, the user has to check them. */
 function nameLines(names: readonly string[], isChecked: boolean | undefined): Lines {
   const told = firstOf(
     names.slice(0, MAX_NAMES).map((name) => printable(name, MAX_NAME)),
@@ -140,7 +142,7 @@ function nameLines(names: readonly string[], isChecked: boolean | undefined): Li
   ];
 }
 
-/** What of a life is over. */
+/** Elapsed share of the lifetime, from 0 to 1. */
 function share({ notBefore, notAfter }: CertificateObservation, now: number): number {
   const end = Date.parse(notAfter);
   const begin = Date.parse(notBefore ?? notAfter);
@@ -148,7 +150,7 @@ function share({ notBefore, notAfter }: CertificateObservation, now: number): nu
   return now <= begin ? 0 : (now - begin) / (end - begin);
 }
 
-/** When that changes: RFC 3339 of its end, or of its begin where that is still to come. */
+/** RFC 3339 of the expiry, or of the start if that is in the future. */
 function turn({ notBefore, notAfter }: CertificateObservation, now: number): string {
   return notBefore !== undefined && Date.parse(notBefore) > now && Date.parse(notAfter) > now ? notBefore : notAfter;
 }
@@ -169,7 +171,6 @@ function mark(severity: keyof typeof MARKS): string {
   return paint(symbol);
 }
 
-/** They are in the order of their severity, endpoint by endpoint. */
 function worstOf(findings: readonly ProbeFinding[]): 'critical' | 'warning' | 'well' {
   const found = new Set(findings.map(({ severity }) => severity));
   return found.has('critical') ? 'critical' : found.has('warning') ? 'warning' : 'well';

@@ -10,8 +10,8 @@ import type { RecoveryBucket } from './bucket.ts';
 /**
  * The state bucket, with the AWS credentials and Region of the environment.
  *
- * @param config of tests. @default the environment says where and as whom
- * @throws UsageError when it is no name of a bucket, or no Region is named
+ * @param config for tests. @default from the environment
+ * @throws UsageError if it is not a valid bucket name, or without a Region
  */
 export async function recoveryBucket(given: string, config: AwsConfig = {}): Promise<RecoveryBucket> {
   const name = requireBucketName(given, 100);

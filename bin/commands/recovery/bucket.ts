@@ -23,7 +23,7 @@ import { faint, warn } from '../../terminal/paint.ts';
 import { ago, span } from '../../terminal/words.ts';
 import { type ChangedWindows, stateOf, withClosed, withOpened } from './stored.ts';
 
-/** The state bucket of a deployed certmarshal, and who we are. */
+/** The state bucket of a deployed certmarshal, and our identity. */
 export interface RecoveryBucket {
   readonly name: string;
   readonly objects: JsonObjects;
@@ -34,17 +34,18 @@ export interface RecoveryBucket {
 export interface BucketCommandOptions {
   readonly output: 'table' | 'json';
   readonly program: string;
-  /** Writes; without it only what would be written is shown. */
+  /** Writes; without it, only shows what would be written. */
   readonly yes?: boolean | undefined;
 }
 
-/** Two people at once conflict once. */
+/** Two concurrent users conflict once. */
 const TRIES = 4;
-/** Dispatch looks each minute, and an order waits no longer than another. */
+/** Dispatch runs every minute, and an order waits no longer than another minute. */
 const BY_THEN = 'within 2 minutes';
 
 /**
- * Opens a window of a cluster of a deployed certmarshal: its dispatch reads it, and its sweep approves. Only when the fleet has the cluster, and no other window of it is open.
+ * Opens a window of a cluster in a deployed certmarshal: its dispatch reads the window, its sweep approves. The fleet
+ * must have the cluster, and no other window of it may be open. Without `yes`, only shows the window.
  *
  * @param windowBy makes the window, given the ARN of the caller
  * @returns the exit status
@@ -81,10 +82,10 @@ export function recoveryOpenInBucket(
 }
 
 /**
- * Closes the window of a cluster of a deployed certmarshal before its end.
+ * Closes the window of a cluster in a deployed certmarshal before its end. Without `yes`, only shows the window.
  *
  * @returns the exit status
- * @throws UsageError when none is open
+ * @throws UsageError if none is open
  */
 export function recoveryCloseInBucket(
   bucket: RecoveryBucket,
@@ -114,7 +115,7 @@ export function recoveryCloseInBucket(
   });
 }
 
-/** Shows the windows that are open, and those that were over within a day. @returns the exit status */
+/** Shows open windows, and those that ended within the last day. @returns the exit status */
 export function recoveryListInBucket(
   bucket: RecoveryBucket,
   { output }: BucketCommandOptions,
@@ -230,9 +231,9 @@ async function readFleet({ objects }: RecoveryBucket, now: number, signal: Abort
 }
 
 /**
- * A window for a cluster that nobody sweeps would only look open.
+ * A window of a cluster that is not swept would only look open.
  *
- * @returns why the sweep may do nothing all the same
+ * @returns why the sweep may still do nothing
  * @throws UsageError
  */
 function requireSweepable(cluster: string, { registry, index }: FleetKnown, program: string): string | undefined {
@@ -273,7 +274,7 @@ async function readWindows(bucket: RecoveryBucket, signal: AbortSignal): Promise
   return { windows, etag: found.etag };
 }
 
-/** It is evidence: a person looks at it first. */
+/** The damaged object is evidence, so it is not overwritten: a person must inspect it first. */
 class DamagedError extends Error {
   override readonly name = 'DamagedError';
 
@@ -285,7 +286,7 @@ class DamagedError extends Error {
   }
 }
 
-/** @throws AwsError, DamagedError, and what `decide` throws */
+/** @throws AwsError, DamagedError, and the errors of `decide` */
 async function change(
   bucket: RecoveryBucket,
   yes: boolean,
@@ -305,7 +306,7 @@ async function change(
   }
 }
 
-/** What AWS does not let us do is one sentence. @returns the exit status */
+/** An AWS error becomes one sentence on stderr. @returns the exit status */
 async function told({ stderr }: Io, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

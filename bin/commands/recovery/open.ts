@@ -18,21 +18,21 @@ import { during } from '../../terminal/progress.ts';
 import { span } from '../../terminal/words.ts';
 
 export interface RecoveryOptions {
-  /** Opens the window; without it only what it would do is shown. */
+  /** Opens the window; without it, only shows what it would do. */
   readonly yes?: boolean;
   readonly output: 'table' | 'json';
   readonly program: string;
   /** Version of certmarshal, for the journal. */
   readonly version: string;
-  /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
+  /** Keeps every decision. @default only the output keeps a record */
   readonly journal?: KeyboardJournal;
-  /** The command again, with `--yes` and without its output. */
+  /** The command again, with `--yes` and without its output options. */
   readonly repeat: string;
   /** The options that say which cluster, for other commands. */
   readonly repeatCluster: string;
 }
 
-/** What the command does it with; tests have their own. */
+/** Dependencies of the command; tests pass their own. */
 export interface RecoveryPorts extends Io {
   readonly sweep: typeof sweepRecovery;
   readonly end: typeof endWindow;
@@ -40,25 +40,28 @@ export interface RecoveryPorts extends Io {
 
 export const RECOVERY_PORTS: RecoveryPorts = { ...PROCESS, sweep: sweepRecovery, end: endWindow };
 
-/** A kubelet that waits for its certificate asks again after some seconds, then less often. */
+/** A waiting kubelet retries after some seconds, then less often. */
 const EVERY_MS = 10_000;
-/** Who pressed Ctrl-C waits no longer for the cluster to hear of it. */
+/** Deadline for closing the window in the cluster after Ctrl-C. Milliseconds. */
 const END_MS = 10_000;
 
-/** What became of a node of the window. */
+/** The result for a node of the window. */
 interface NodeOutcome {
   readonly node: string;
-  /** Given in this window. */
+  /** Approvals in this window. */
   readonly approvals: number;
-  /** Of its newest request; absent when it did not ask. */
+  /** Its newest approved request, else its newest one; absent without requests. */
   readonly last?: RecoveryRow;
 }
 
 /**
- * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
- * another one may begin at once. Without `yes` it reads and decides once, and writes nothing. Where a journal is to be kept and cannot be, or the first look does not reach the cluster, it closes too: a person who waits is told what comes first. As JSON the window, one document a sweep, and what became of each node.
+ * Keeps a recovery window open from this terminal: sweeps every 10 seconds, prints each verdict once, and closes the
+ * window at its end or when the signal aborts; then also in the cluster, so that another window can open at once.
+ * Without `yes`, sweeps once, writes nothing and returns `incomplete`. Closes the window, too, if the journal cannot be
+ * written or the first sweep does not reach the cluster, and prints what to fix first. JSON: the window, one document
+ * per sweep, and the result of each node.
  *
- * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
+ * @returns the exit status: `done` if every node was approved or has a valid certificate, and the journal is complete
  */
 export async function recoveryOpenCommand(
   target: RecoveryTarget & { readonly server: NamedServer },
@@ -91,7 +94,7 @@ export async function recoveryOpenCommand(
     if (reach === 'unknown') reach = isUnreached(report) ? 'unreached' : 'reached';
     const rest = left();
     if (unkept !== undefined || reach === 'unreached' || report.closed !== undefined || rest <= 0) break;
-    // Ctrl-C is no error: the loop sees it.
+    // Ctrl-C is not an error: the loop checks the signal.
     await sleep(Math.min(EVERY_MS, rest), signal).catch(() => {});
   }
   const outcomes = window.nodes.map((node) => outcomeOf(node, [...rows.values()]));
@@ -129,12 +132,15 @@ async function wouldOpen(
   return EXIT.incomplete;
 }
 
-/** The API server did not answer at all. A later look that does not is no reason to end: it may be restarting. */
+/**
+ * The API server did not answer at all. Only the first sweep ends the window for that: later the server may be
+ * restarting.
+ */
 function isUnreached({ rows, problems }: RecoveryReport): boolean {
   return rows.length === 0 && problems.some(({ kind }) => kind === 'unreachable' || kind === 'timeout');
 }
 
-/** Ends it in the cluster too, where a deployed sweep or another keyboard would have to wait for its end. */
+/** Also ends the window in the cluster: otherwise a deployed sweep or another terminal must wait for its end. */
 async function closeEarly(
   { workload }: RecoveryTarget,
   window: RecoveryWindow,
@@ -155,7 +161,7 @@ async function closeEarly(
   }
 }
 
-/** @returns why it could not be kept */
+/** @returns why the decisions could not be kept */
 async function keep(
   report: RecoveryReport,
   window: RecoveryWindow,
@@ -168,7 +174,7 @@ async function keep(
   return unkept === undefined ? undefined : `The window is closed: ${unkept}`;
 }
 
-/** Who was approved, and why, has to be found again. */
+/** Who was approved, and why, must stay traceable. */
 function recordNotice(window: RecoveryWindow, { journal, output, program, repeat }: RecoveryOptions): string {
   if (journal !== undefined)
     return `! Every decision is kept in ${printable(journal.directory)}: ${program} journal verify --directory ${quote(journal.directory)}\n`;
@@ -178,7 +184,7 @@ function recordNotice(window: RecoveryWindow, { journal, output, program, repeat
     : `${nothing} To keep one, with --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
-/** Loud: no one opens one without knowing. */
+/** Prominent, so that no one opens a window without knowing it. */
 function opening(
   { cluster, server }: Parameters<typeof recoveryOpenCommand>[0],
   window: RecoveryWindow,
@@ -191,7 +197,7 @@ function opening(
 ${verb === 'is' ? '! Ctrl-C closes it.\n' : ''}`;
 }
 
-/** What was not told before. */
+/** What has not been printed yet. */
 function newsOf(report: RecoveryReport, told: Set<string>, program: string): readonly Lines[] {
   const isNew = (key: string): boolean => !told.has(key) && told.add(key).has(key);
   const time = faint(report.startedAt.slice(11, 19));

@@ -28,7 +28,9 @@ interface BucketOptions {
   readonly output: 'table' | 'json';
 }
 
-/** What says how to reach the cluster from here, or by whom: a deployed certmarshal knows the one, and STS the other. */
+/**
+ * Options for the connection from here and for the user's name: a deployed certmarshal knows the first, STS the second.
+ */
 const KEYBOARD_OPTIONS = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
@@ -202,7 +204,7 @@ Exit status:
 async function connect(bucket: string | undefined): Promise<RecoveryBucket> {
   if (bucket === undefined)
     throw new UsageError('Name the state bucket with --bucket: output FleetBucketName of the hub stack.');
-  // The SDK is only loaded by those who have a bucket.
+  // Load the SDK only for a bucket.
   const { recoveryBucket } = await import('./aws.ts');
   return recoveryBucket(bucket);
 }

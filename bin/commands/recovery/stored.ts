@@ -6,21 +6,22 @@ import {
 } from '../../../lambdas/contracts/recovery-window.ts';
 import { openWindowOf } from '../../../lambdas/recovery/open-window.ts';
 
-/** How long a window that is over is kept, for `certmarshal recovery list`. */
+/** Closed and ended windows are kept this long for `certmarshal recovery list`. Milliseconds. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-/** What is written in place of the windows that are there. */
+/** Replaces the stored windows. */
 export interface ChangedWindows {
   readonly windows: readonly StoredWindow[];
-  /** The one that was opened or closed. */
+  /** The opened or closed window. */
   readonly window: StoredWindow;
 }
 
 /**
- * Adds a window, without those that were over for a day. The Lease of the cluster may still count for one that was closed early: the new one says so. Pure.
+ * Adds a window, and drops those that ended over a day ago. The Lease of the cluster may still count for a window that
+ * was closed early, so the new one lists it in `replaces`. Pure.
  *
  * @param now milliseconds since the epoch
- * @returns what is in the way: a window of this cluster that is open, or 100 windows that are
+ * @returns the new windows; `open`, an open window of this cluster; or `full` if 100 windows are open
  */
 export function withOpened(
   windows: readonly StoredWindow[],
@@ -46,11 +47,11 @@ export function withOpened(
 }
 
 /**
- * Closes the window of a cluster that is open. Pure.
+ * Closes the open window of a cluster. Pure.
  *
  * @param now milliseconds since the epoch
- * @param by ARN of who closes it
- * @returns undefined when none is
+ * @param by ARN of the user who closes it
+ * @returns undefined if none is open
  */
 export function withClosed(
   windows: readonly StoredWindow[],
@@ -67,12 +68,12 @@ export function withClosed(
   return { windows: changed, window: { ...open, closed } };
 }
 
-/** Also one that opens later, by the clock of this machine, is not over. */
+/** A window that opens later, by this machine's clock, is not over either. */
 export function isOver({ closed, until }: StoredWindow, now: number): boolean {
   return closed !== undefined || Date.parse(until) <= now;
 }
 
-/** `open`, `closed` by somebody, `ended` by itself, or `opens` later. Pure. */
+/** `open`, `closed` by a user, `ended` at its end time, or `opens` later. Pure. */
 export function stateOf(window: StoredWindow, now: number): 'open' | 'closed' | 'ended' | 'opens' {
   if (window.closed !== undefined) return 'closed';
   if (isOver(window, now)) return 'ended';

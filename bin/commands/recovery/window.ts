@@ -18,14 +18,14 @@ export interface RecoveryWindowOptions {
   readonly for: string;
   readonly approvals?: string;
   readonly by: string;
-  /** Of bootstrap tokens, beside `system:bootstrappers`. @default that of kubeadm */
+  /** Groups of bootstrap tokens, in addition to `system:bootstrappers`. @default the group of kubeadm */
   readonly bootstrapGroup?: readonly string[];
 }
 
-/** A window that opens now. Its length in whole seconds. */
+/** A window that opens now, in whole seconds. */
 export interface WindowOpening {
   readonly id: string;
-  /** Of the cluster in the fleet. */
+  /** Id of the cluster in the fleet. */
   readonly cluster: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -34,7 +34,7 @@ export interface WindowOpening {
 /**
  * The window that the options describe.
  *
- * @throws UsageError that names everything that is wrong with them
+ * @throws UsageError with all problems of the options
  */
 export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, now }: WindowOpening): RecoveryWindow {
   const nodes = [...new Set((options.nodes ?? '').split(',').flatMap((node) => node.trim() || []))];

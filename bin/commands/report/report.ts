@@ -27,7 +27,7 @@ import {
   STATE_PROBLEM,
 } from './sources.ts';
 
-/** Where the state of the fleet is: exactly one of them. */
+/** Source of the fleet's state: exactly one is set. */
 export interface ReportSource {
   readonly bucket?: string;
   readonly state?: string;
@@ -35,11 +35,11 @@ export interface ReportSource {
 }
 
 export interface PageOptions extends Pick<Page, 'typed' | 'again'> {
-  /** A file, `-` for the page on standard output, or `json` for the data it is made of. */
+  /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
   /** Version of certmarshal. */
   readonly version: string;
-  /** What it is made of. @default hub */
+  /** What the page is made of. @default hub */
   readonly basis?: Basis;
 }
 
@@ -80,7 +80,11 @@ ${EXIT_HELP}`,
     );
 };
 
-/** The command that prints all that a page is made of. @param program how the user starts this program */
+/**
+ * The command that prints all data of a page.
+ *
+ * @param program the command that starts this program
+ */
 export function againCommand(
   { bucket, state, snapshots, policy }: ReportSource & { readonly policy?: string | undefined },
   program: string,
@@ -95,9 +99,9 @@ export function againCommand(
 }
 
 /**
- * Makes the report page of a fleet. Its first line tells the story of the page.
+ * Makes the report page of a fleet, and prints its summary.
  *
- * @returns the exit status: `incomplete` when something of the state could not be read, or the page not be written
+ * @returns the exit status: `incomplete` if part of the state could not be read, or the page could not be written
  * @throws UsageError
  */
 export async function reportCommand(
@@ -118,9 +122,9 @@ export async function reportCommand(
 }
 
 /**
- * Makes the page of a state that was read.
+ * Makes the page of a state.
  *
- * @returns the exit status, as of {@link reportCommand}
+ * @returns the exit status, as {@link reportCommand}
  */
 export async function writeReport(
   state: FleetState,
@@ -131,7 +135,7 @@ export async function writeReport(
   const { stdout, stderr } = io;
   const health = healthOf(state, basis, monitoring, io.clock());
   const unread = state.unread ?? [];
-  // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
+  // Problems of a hub's discovery are on the page; they are not failures of the report.
   const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
   const failed = (): number => {
     for (const { object, message, remedy } of problems) stderr.write(`${object}: ${message}. ${remedy}\n`);
@@ -166,7 +170,7 @@ export async function writeReport(
   return failed();
 }
 
-/** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
+/** Expected interval of audits by hand; an audit is too old after twice that. Minutes. */
 const BY_HAND_EVERY = 12 * 60;
 
 function healthOf(state: FleetState, basis: Basis, monitoring: Monitoring, now: number): FleetHealth {
@@ -176,14 +180,15 @@ function healthOf(state: FleetState, basis: Basis, monitoring: Monitoring, now: 
 }
 
 const PAGE_NAME = /[^/\\]\.html?$/i;
-/** Bytes that tell whether a file is a report of ours; its title is among the first. */
+/** Enough of a file to recognize a report by its title. Bytes. */
 const HEAD_BYTES = 2_000;
 
 /**
- * Whether there may be a page of that name, before anything is read.
+ * Checks that the page may be written to this file, before anything is read.
  *
- * @returns what is there now
- * @throws UsageError for a name that is not one of a page, a file that is not one, and a directory in which nothing can be written
+ * @returns what the file is now
+ * @throws UsageError if the name is not that of a page, the existing file is not a report, or its directory is not
+ * writable
  */
 export async function checkedOutput(output: string, option = '--output'): Promise<'a report' | 'nothing'> {
   if (output === '-' || output === 'json') return 'nothing';
@@ -207,7 +212,7 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   return 'a report';
 }
 
-/** Empty where there is no file. @throws UsageError */
+/** Empty if the file does not exist. @throws UsageError */
 async function headOf(output: string, option: string): Promise<string> {
   try {
     await using file = await open(output, 'r');
@@ -222,7 +227,7 @@ async function headOf(output: string, option: string): Promise<string> {
   }
 }
 
-/** A sentence says why there is none. */
+/** A returned string says why the state could not be read. */
 async function stateOf(source: ReportSource, now: number, signal: AbortSignal): Promise<FleetState | string> {
   const { bucket, state, snapshots } = source;
   if ([bucket, state, snapshots].filter((place) => place !== undefined).length !== 1)
@@ -249,7 +254,7 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
 
 /** `report.html: 214 clusters, 2 critical, 3 warnings, 180 kB`. */
 function story(name: string, { clusters, counts }: FleetHealth, basis: Basis, page: string): string {
-  // A sweep never tells of certificates: that is no news of a cluster.
+  // A sweep reads no certificates, so without an audit a cluster is not new.
   const unknown = basis === 'sweep' ? clusters.filter(({ readable }) => !readable).length : counts.new;
   return joined([
     `${name}: ${counted(clusters.length - counts.gone, 'cluster')}`,

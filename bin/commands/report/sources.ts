@@ -19,20 +19,20 @@ import { compare } from '../../../lambdas/words.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
-/** The kind of problems of what was to be read; others are those of the discovery of a hub. */
+/** Kind of problems with reading the state; other problems are those of a hub's discovery. */
 export const STATE_PROBLEM = 'unread-state';
 
-/** What a report is made of. */
+/** The input of a report. */
 export interface FleetState {
   readonly registry: Registry;
   readonly index: FleetIndex | undefined;
-  /** What could not be read, and what to do about it. */
+  /** What could not be read, with remedies. */
   readonly problems: readonly Finding[];
-  /** Parts of the state of which nothing is known. */
+  /** Unknown parts of the state. */
   readonly unread?: readonly string[];
 }
 
-/** Reads one object of the state; `undefined` when there is none, `value: undefined` when it is no JSON. */
+/** Reads one object of the state; `undefined` if it is missing, `value: undefined` if it is not JSON. */
 export type ReadState = (key: string) => Promise<{ readonly value: unknown } | undefined>;
 
 /** The state bucket of a hub. */
@@ -56,11 +56,11 @@ export function directoryReader(directory: string): ReadState {
 }
 
 /**
- * The registry and the fleet index.
+ * Reads the registry and the fleet index.
  *
- * @param place where they are, for people: `s3://bucket`
+ * @param place of the state, for messages: `s3://bucket`
  * @param now milliseconds since the epoch
- * @throws UsageError where there is no registry: this is no state of certmarshal
+ * @throws UsageError without a registry: this is not the state of certmarshal
  * @throws AwsError
  */
 export async function readState(read: ReadState, place: string, now: number): Promise<FleetState> {
@@ -103,7 +103,7 @@ function emptyRegistry(at: string): Registry {
   return { version: 1, writtenAt: at, sources: {}, clusters: {} };
 }
 
-/** Without an index nothing may be said of a cluster, neither that it is well nor that it was never swept. */
+/** Without an index a cluster must look neither healthy nor never swept. */
 function asFoundAt(registry: Registry, at: string): Registry {
   const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, { ...cluster, foundAt: at }] as const);
   return { ...registry, clusters: Object.fromEntries(clusters) };
@@ -112,11 +112,11 @@ function asFoundAt(registry: Registry, at: string): Registry {
 const SUFFIX = '.json.gz';
 
 /**
- * The same, made of what `certmarshal audit --snapshots` wrote: each cluster as its newest audit saw it. One whose snapshot cannot be read is there too, as one
- * of which nothing is known.
+ * Builds the state from the snapshots of `certmarshal audit --snapshots`: each cluster as of its newest audit. A
+ * cluster with an unreadable snapshot is included as unknown.
  *
  * @param now milliseconds since the epoch
- * @throws UsageError when the directory cannot be read, or holds no snapshot
+ * @throws UsageError if the directory is unreadable or has no snapshot
  */
 export async function readSnapshots(directory: string, now: number): Promise<FleetState> {
   const audited = await auditedBefore(directory, now);
@@ -127,14 +127,14 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
   return stateOfAudits(audited, now);
 }
 
-/** What an audit saw of a cluster; of a snapshot that cannot be read, its file and why. */
+/** The result of a cluster's audit; for an unreadable snapshot, its file and the reason. */
 export type Audited = IndexedCluster | { readonly file: string; readonly problem: string };
 
 /**
- * What the snapshots of a directory know, by the id of the cluster; those that cannot be read by their file.
+ * Reads the snapshots of a directory, by cluster id; unreadable ones by file.
  *
  * @param now milliseconds since the epoch
- * @throws UsageError when the directory cannot be read
+ * @throws UsageError if the directory cannot be read
  */
 export async function auditedBefore(directory: string, now: number): Promise<ReadonlyMap<string, Audited>> {
   const audited = new Map<string, Audited>();
@@ -144,12 +144,16 @@ export async function auditedBefore(directory: string, now: number): Promise<Rea
     if (typeof snapshot === 'string') audited.set(file, { file, problem: snapshot });
     else read.push(auditedOf(snapshot));
   }
-  // Of a snapshot and its older copy the newer one counts.
+  // Of two snapshots of one cluster, the newer counts.
   for (const one of read.toSorted((a, b) => compare(a.sweptAt ?? '', b.sweptAt ?? ''))) audited.set(one.id, one);
   return audited;
 }
 
-/** Pure. @param now milliseconds since the epoch @param skipped why clusters were not audited now, by id */
+/**
+ * The state of audited clusters. Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
 export function stateOfAudits(
   audited: ReadonlyMap<string, Audited>,
   now: number,
@@ -171,9 +175,9 @@ export function stateOfAudits(
         since: at,
       });
     }
-    // By now no one was to sweep it.
+    // No sweep is expected, so `now` counts as the last attempt.
     else indexed.push({ ...one, triedAt: at });
-  // Of one id the last counts.
+  // If two entries have one id, `byId` keeps the last.
   const registered = [
     ...damaged,
     ...indexed.map((cluster) => registeredOf(cluster, source, at, skipped.get(cluster.id))),
@@ -197,7 +201,8 @@ export function stateOfAudits(
 }
 
 /**
- * Nobody promised to sweep it: what is about sweeps alone must not ring. An audit that could not list the requests says so in its findings.
+ * No sweep is expected, so alarms about sweeps alone must not fire. An audit that could not list the requests has a
+ * finding for that.
  *
  * @param now RFC 3339
  */
@@ -207,7 +212,7 @@ function registeredOf(
   now: string,
   skipped: Problem | undefined,
 ): RegisteredCluster {
-  // What was before a cluster was found says nothing of it.
+  // Health ignores everything before `foundAt`.
   const entry = { id, source, foundAt: readableAt ?? now, seenAt: now };
   if (!readable || provider === undefined || name === undefined)
     return {
@@ -226,13 +231,16 @@ function registeredOf(
   };
 }
 
-/** An audit lists the requests as a sweep does, and so tells whether that can be done. Pure. */
+/**
+ * The entry of the fleet index for an audit. An audit lists the requests like a sweep, so it also shows whether they
+ * are readable. Pure.
+ */
 export function auditedOf(snapshot: Snapshot): IndexedCluster {
   const { cluster: id, provider, auditedAt: at, partial, observations } = snapshot;
   const audit = summaryOf(snapshot, { durationMs: 0, partial });
   const readable = audit.sources.read.includes('signing-requests');
   const complete = readable && audit.sources.unread.length === 0;
-  // Also of an earlier audit, which this one remembers.
+  // Includes an earlier audit that this one remembers.
   const readableAt = observations
     .filter(({ kind, source }) => kind === 'read' && source === 'signing-requests')
     .map(({ observedAt }) => observedAt)
@@ -266,14 +274,14 @@ async function snapshotFiles(directory: string): Promise<readonly string[]> {
   }
 }
 
-/** Why it cannot be read, where it cannot. */
+/** A returned string says why the snapshot cannot be read. */
 async function readOne(path: string, now: number): Promise<Snapshot | string> {
   try {
     const bytes = await readFile(path);
     if (bytes.length > MAX_SNAPSHOT) return 'it is too large';
     const snapshot = await decodeSnapshot(bytes);
     if (snapshot === undefined) return 'it is damaged';
-    // It would never be old.
+    // A snapshot from the future would never look old.
     return isAhead(snapshot.auditedAt, now) ? 'its time is in the future: a clock was wrong' : snapshot;
   } catch (error) {
     return systemErrorWords(error);

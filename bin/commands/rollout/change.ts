@@ -23,7 +23,7 @@ const MEANS: Readonly<Record<Change, string>> = {
   resume: 'Rollout status shows what continues.',
 };
 
-/** What sees it through. */
+/** The command that completes it. */
 const AFTER: Readonly<Record<Change, string>> = { abort: 'drive --yes', resume: 'status' };
 
 interface Changed {
@@ -32,7 +32,10 @@ interface Changed {
   readonly written?: RolloutWritten;
 }
 
-/** Stops a rollout (`abort`) or takes a hold off it (`resume`): one write, and only with `yes`. It ends with `incomplete` when nothing was written. */
+/**
+ * Stops a rollout (`abort`) or removes a hold (`resume`): one write, and only with `yes`. Returns `incomplete` if
+ * nothing was written.
+ */
 export const rolloutChangeCommand =
   (change: Change): RolloutCommand =>
   async ({ target }, options, signal, ports) => {
@@ -68,7 +71,7 @@ function changeLines(
   { program, repeat, yes = false }: RolloutOptions,
   server: NamedServer,
 ): Lines {
-  // Where it cannot be read, nobody knows that there is nothing to do.
+  // An unreadable control plane does not mean that there is nothing to do.
   const isUnread = observed.controlPlane === undefined && observed.unread.length > 0;
   const missing = noSuchCluster(observed);
   const asked = step.kind === 'act' && !yes ? `${change} --yes` : 'status';
@@ -90,7 +93,7 @@ function changeLines(
             (written === undefined || written.kind === 'written') && hang('  ', faint(MEANS[change])),
             written?.problem && problemsLines([written.problem], program),
           ]
-        : // The headline says why already.
+        : // The headline already says why.
           missing === undefined &&
           step.reasons.map(({ id, remedy }) => [
             hang('  → ', pasteable(safe(remedy), program)),

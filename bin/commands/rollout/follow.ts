@@ -13,7 +13,7 @@ import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
 import { MACHINE_STATES, rolloutStatusLines } from './status-view.ts';
 import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './words.ts';
 
-/** One look at a rollout, and what it wrote, if anything. */
+/** One observation of a rollout, and its write, if any. */
 export interface RolloutLook {
   readonly observed: ObservedRollout;
   readonly step: RolloutStep;
@@ -22,17 +22,18 @@ export interface RolloutLook {
 }
 
 export interface FollowOptions extends RolloutOptions {
-  /** Milliseconds between two looks; absent for a single one. */
+  /** Milliseconds between observations; absent for a single one. */
   readonly everyMs?: number | undefined;
 }
 
-/** A cluster that manages itself does not answer for a while, whenever its machines are replaced. */
+/** A cluster that manages itself is unreachable for a while when its machines are replaced. */
 const PATIENCE_MS = 10 * 60_000;
 
 /**
- * Looks at a rollout until it does not go on, and tells what changes: one line a change, all of it at the beginning and at the end. As JSON one document a look.
+ * Observes a rollout while it is in progress. Prints one line per change, and the full status at the beginning and the
+ * end; JSON is one document per observation.
  *
- * @returns the exit status: `done` when it is done or nothing goes on, else `incomplete`
+ * @returns the exit status: `done` if it is done or none is in progress, else `incomplete`
  */
 export async function followRollout(
   subject: RolloutSubject,
@@ -53,7 +54,7 @@ export async function followRollout(
     const { observed, step, written, problems } = now;
     const readable = observed.unread.length === 0;
     if (readable) seenAt = clock();
-    // What could not be looked at is not over.
+    // An unreadable rollout is not over.
     const waits = !readable && before !== undefined && goesOn(before.step) && clock() - seenAt < PATIENCE_MS;
     const ends = everyMs === undefined || (!goesOn(step) && !waits);
     if (options.output === 'json')
@@ -132,7 +133,7 @@ function writtenLines({ step, written }: RolloutLook): readonly string[] {
 
 type Machines = Omit<RolloutProgress, 'etcd'>;
 
-/** One line for each machine that is not as it was. */
+/** One line for each machine that changed. */
 function changes(before: Machines | undefined, now: Machines | undefined): readonly string[] {
   if (now === undefined) return [];
   const past = new Map((before?.machines ?? []).map((machine) => [machine.name, machine]));
@@ -160,7 +161,7 @@ function changeOf(
   const who = `${MACHINE_STATES[state]} ${safe(name)}${where}`;
   if (before === undefined) return `${who} ${state}`;
   if (before.state !== state) return `${who} ${before.state} → ${state}`;
-  // While a machine is made or goes its conditions change all the time.
+  // The conditions of a machine change constantly while it is created or deleted.
   if (state === 'new' || state === 'leaving' || unhealthy.length > 0 === before.unhealthy.length > 0) return undefined;
   return `${who} ${unhealthy.length === 0 ? 'well again' : `not well: ${unwellWords(unhealthy)}`}`;
 }

@@ -10,18 +10,18 @@ import { problemLines } from '../../terminal/phrases.ts';
 import { dayOf, span } from '../../terminal/words.ts';
 import { STATES, writeWords } from './words.ts';
 
-/** What every document begins with. */
+/** The common fields of every document. */
 export function documentOf(kind: string, at: number, { cluster }: Pick<ObservedRollout, 'cluster'>) {
   return { version: 1, kind, at: new Date(at).toISOString(), cluster };
 }
 
-/** The first line: the whole story. */
+/** The first line, a summary. */
 export function headline(name: string, { state, message }: Pick<RolloutStep, 'state' | 'message'>): Lines {
   const [symbol, paint] = STATES[state];
   return hang(`${paint(symbol)} `, `${strong(safe(name))}: ${paint(safe(message))}.`);
 }
 
-/** The first line where the name is that of no cluster, for which there is nothing to plan. Undefined where it is, or nobody could look. */
+/** The headline for a cluster that does not exist. Undefined if it exists or could not be read. */
 export function noSuchCluster({
   cluster,
   capiCluster,
@@ -32,13 +32,13 @@ export function noSuchCluster({
   return { state: 'refused', message };
 }
 
-/** A patch, a line a field. */
+/** A patch, one line per field. */
 export function writeLines(what: string, write: RolloutWrite): Lines {
   const { object, fields } = writeWords(write);
   return [hang('  ', `${what} ${safe(object)}:`), fields.map((field) => hang('    ', safe(field)))];
 }
 
-/** Reasons why nothing goes on by itself, each with what to do. */
+/** Reasons why nothing continues automatically, with remedies. */
 export function reasonLines(reasons: readonly HoldReason[], program: string): Lines {
   return reasons.map(({ id, object, message, remedy }) => [
     problemLines(about(object, message), pasteable(safe(remedy), program)),
@@ -51,19 +51,19 @@ export function runbook(id: string, program: string): string {
   return `${program} runbook ${safe(id)}`;
 }
 
-/** What was found on what; once, where the one begins with the other. */
+/** The object and what was found; the object only once if the text begins with it. */
 export function about(object: string | undefined, found: string): string {
   return object === undefined || found.startsWith(object) ? safe(found) : `${safe(object)}: ${safe(found)}`;
 }
 
-/** Those reasons that are not told as what could not be read. */
+/** Reasons that are not already shown as unreadable. */
 export function otherReasons(reasons: readonly HoldReason[], unread: readonly Problem[]): readonly HoldReason[] {
   return reasons.filter(
     (reason) => !unread.some(({ object, message }) => object === reason.object && message === reason.message),
   );
 }
 
-/** What could not be read or written, and what to do; said once, where it is the same for several. */
+/** Problems with remedies; a remedy that several share in a row is shown once. */
 export function problemsLines(problems: readonly Problem[], program: string): readonly Lines[] {
   return problems.map(({ object, message, remedy }, index) =>
     problemLines(
@@ -73,12 +73,12 @@ export function problemsLines(problems: readonly Problem[], program: string): re
   );
 }
 
-/** `2026-12-22 (in 30 d)`: the day, and how far it is. Milliseconds since the epoch. */
+/** `2026-12-22 (in 30 d)`. Milliseconds since the epoch. */
 export function moment(at: number, now: number): string {
   return `${dayOf(at)} (${at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`})`;
 }
 
-/** What is read is bounded and printable already; here nothing depends on that. The lines of a condition's message become one. */
+/** Bounds and escapes a text, although the readers already do. The lines of a condition's message become one. */
 export function safe(text: string): string {
   return printable(text, 600).replaceAll(
     /(?<colon>:?)(?:\\u\{a\})+(?:\* )?/g,
@@ -86,7 +86,10 @@ export function safe(text: string): string {
   );
 }
 
-/** The first of what is not as it should be with a machine, and how many more: while one is made or goes they are all at once. */
+/**
+ * The first unhealthy condition of a machine, and how many more there are: while a machine is created or deleted, all
+ * are unhealthy.
+ */
 export function unwellWords(unhealthy: readonly string[]): string | undefined {
   const [first] = unhealthy;
   if (first === undefined) return undefined;

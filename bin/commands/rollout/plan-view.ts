@@ -26,24 +26,24 @@ import { afterField, goesOn } from './words.ts';
 
 export interface RolloutPlanView {
   readonly observed: ObservedRollout;
-  /** What the schedule of a deployed certmarshal does next. */
+  /** The next step of a deployed certmarshal. */
   readonly schedule: RolloutStep;
-  /** What `rollout start` would do. */
+  /** The step of `rollout start`. */
   readonly person: RolloutStep;
   readonly server?: NamedServer;
-  /** How often a deployed certmarshal looks; absent without a fleet.yaml. */
+  /** Interval of a deployed certmarshal; absent without a fleet.yaml. */
   readonly everyMinutes?: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly program: string;
   readonly repeat: string;
-  /** Every check that passed, too. */
+  /** Also shows the checks that passed. */
   readonly verbose?: boolean;
-  /** It is begun right after: no command is named. */
+  /** The rollout begins right after, so no command is shown. */
   readonly following?: boolean;
 }
 
-/** The plan of a rollout as people read it: the whole story, what is in the way, what would be written, when, and the next command. */
+/** The plan of a rollout for people: a summary, the obstacles, what would be written, when, and the next command. */
 export function rolloutPlanLines(view: RolloutPlanView): Lines {
   const { observed, server, program } = view;
   const missing = noSuchCluster(observed);
@@ -60,14 +60,17 @@ export function rolloutPlanLines(view: RolloutPlanView): Lines {
   ];
 }
 
-/** Without a fleet.yaml no schedule is known, and the person who asks may begin: the owner's agreement is only a part of the story. */
+/**
+ * Without a fleet.yaml the schedule is unknown, and `off` says nothing: the summary is then whether a rollout is due,
+ * and what the user may do.
+ */
 function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<RolloutStep, 'state' | 'message'> {
   const due = schedule.checks.find(({ id }) => id === 'due');
   if (everyMinutes !== undefined || schedule.state !== 'off' || due === undefined) return schedule;
   return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
 }
 
-/** Also where it is not known. What is not due passes without you. */
+/** Also true if it is unknown: only a check that passes with time says that nothing is due. */
 function isDue({ checks }: RolloutStep): boolean {
   return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
 }
@@ -76,7 +79,7 @@ function checkLines(view: RolloutPlanView): Lines {
   const { schedule, person, program, everyMinutes, verbose = false } = view;
   const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
   const isWaived = (check: RolloutCheck): boolean => sameCheck(check, person.checks)?.waived === true;
-  // While nothing is due, no one has to answer for anything yet.
+  // Until a rollout is due, checks that the user could waive do not matter.
   const later =
     verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && check.id !== 'due' && isWaived(check));
   const failing = checks.filter((check) => !check.passed && !later.includes(check));
@@ -111,7 +114,7 @@ function checkLines(view: RolloutPlanView): Lines {
   ];
 }
 
-/** Checks that pass here only because nothing was read: a deployed certmarshal remembers what they are about. */
+/** Checks that pass here only because their data is in the state of a deployed certmarshal. */
 const NOT_KNOWN_HERE: Readonly<Record<string, string>> = {
   'loop-guard': 'not read: what the schedule did before is in the state bucket of a deployed certmarshal',
   'fleet-budget': 'not read: what else rolls is in the state bucket of a deployed certmarshal',
@@ -130,7 +133,7 @@ function mark({ passing }: RolloutCheck, isWaived: boolean): string {
   return isWaived ? warn('!') : bad('✖');
 }
 
-/** What cannot be waived comes first, then what passes without you. */
+/** Checks that cannot be waived come first, then those that pass with time. */
 function weight({ passing }: RolloutCheck, isWaived: boolean): number {
   return isWaived ? 2 : Number(passing === true);
 }
@@ -149,13 +152,13 @@ function checkWords({ id, object, found, passing }: RolloutCheck, isWaived: bool
 
 function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
   if (schedule.kind !== 'hold' && schedule.kind !== 'ask') return [];
-  // The checks say it already, where there are any.
+  // Failed checks already say it.
   const known: ReadonlySet<string> = new Set(schedule.checks.filter(({ passed }) => !passed).map(({ id }) => id));
   const others = otherReasons(schedule.reasons, observed.unread).filter(({ id }) => !known.has(id));
   return reasonLines(others, program);
 }
 
-/** What the schedule does, what a person could do, and what would be written. */
+/** What the schedule does, what the user could do, and what would be written. */
 function intentions(view: RolloutPlanView): Lines {
   const { schedule, person, observed, program, everyMinutes } = view;
   const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
@@ -208,7 +211,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
     : `nothing to start: ${safe(step.message)}`;
 }
 
-/** The exact write, by the one who may make it first: schedule or person. */
+/** The exact write of the schedule, else of the user. */
 function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): Lines {
   const act = [schedule, person].find((step) => step.kind === 'act');
   if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write);
@@ -222,7 +225,7 @@ function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPl
   ];
 }
 
-/** The life of the certificate that expires first, and in it the span in which the schedule may begin. */
+/** The lifetime of the certificate that expires first, with the span in which the schedule may begin. */
 function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanView): Lines {
   const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
@@ -248,7 +251,7 @@ function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanVi
 
 function certificateOf({ name, createdAt, served }: ObservedMachine) {
   if (served.kind !== 'certificate' || served.notAfter <= served.notBefore) return [];
-  // kubeadm dates a leaf back to the beginning of its authority: it lives since the machine does.
+  // kubeadm backdates a leaf to the start of its CA, so its life starts when the machine is created.
   const from = createdAt > served.notBefore && createdAt < served.notAfter ? createdAt : served.notBefore;
   return [{ name, from, notAfter: served.notAfter }];
 }
@@ -272,14 +275,14 @@ function nextLines(view: RolloutPlanView): Lines {
   return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(command)];
 }
 
-/** Undefined where what follows continues it. */
+/** Undefined if the command that follows continues the rollout. */
 function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
   if (following === true) return undefined;
   if (schedule.kind === 'ask') return safe(schedule.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(schedule)) return run('status --watch');
   if (schedule.state === 'held') return `${run('resume')}, when what is above is fixed`;
-  // No one is asked to begin what is not due.
+  // Do not suggest a rollout that is not due.
   if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   return observed.unread.length > 0 || person.kind === 'hold'

@@ -8,7 +8,7 @@ import { documentOf, noSuchCluster } from './lines.ts';
 import { rolloutPlanLines } from './plan-view.ts';
 import type { RolloutCommand, RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
 
-/** One look, and what comes of it for whom. */
+/** One observation, and the steps for schedule and user. */
 export interface LookedAt {
   readonly observed: ObservedRollout;
   readonly schedule: RolloutStep;
@@ -17,7 +17,7 @@ export interface LookedAt {
   readonly now: number;
 }
 
-/** Reads everything and plans for both who can want a rollout. Writes nothing. What the fleet remembers is not known at a keyboard. */
+/** Reads everything and plans for schedule and user. Writes nothing. The fleet's history is unknown here. */
 export async function lookAt(
   { target, policy, waivers }: RolloutSubject,
   ports: RolloutPorts,
@@ -35,7 +35,10 @@ export async function lookAt(
   };
 }
 
-/** Shows what the schedule and what `rollout start` would do, and ends with `incomplete` when something could not be read, or there is no such cluster. */
+/**
+ * Shows the steps of the schedule and of `rollout start`. Returns `incomplete` if something could not be read, the
+ * cluster does not exist, or the user interrupts.
+ */
 export const rolloutPlanCommand: RolloutCommand = async (subject, options, signal, ports) => {
   const looked = await lookAt(subject, ports, signal);
   showPlan(subject, looked, options, ports);

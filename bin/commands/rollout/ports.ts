@@ -6,32 +6,32 @@ import { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { type Io, PROCESS } from '../../io.ts';
 import type { OpenRolloutTarget } from './target.ts';
 
-/** What every command about a rollout is about. */
+/** The cluster of a rollout command, and its policy. */
 export interface RolloutSubject {
   readonly target: OpenRolloutTarget;
   /** Absent when fleet.yaml has no entry for the cluster. */
   readonly policy: RolloutPolicy | undefined;
-  /** What the person answers for by name. */
+  /** What the user waives by name. */
   readonly waivers: readonly Waiver[];
-  /** How often a deployed certmarshal looks; absent without a fleet.yaml, when nobody knows of one. */
+  /** Interval of a deployed certmarshal. Minutes; absent without a fleet.yaml. */
   readonly everyMinutes?: number;
 }
 
 export interface RolloutOptions {
   readonly output: 'table' | 'json';
-  /** How the user starts this program. */
+  /** The command that starts this program. */
   readonly program: string;
-  /** The options that say which cluster, for the commands it recommends. */
+  /** The target options as text, for the next command. */
   readonly repeat: string;
-  /** The checks that passed, too. */
+  /** Also shows the checks that passed. */
   readonly verbose?: boolean;
-  /** Writes; without it nothing is written. */
+  /** Nothing is written without it. */
   readonly yes?: boolean;
-  /** Goes on until the rollout is over. */
+  /** Continues until the rollout is over. */
   readonly watch?: boolean;
 }
 
-/** One of the commands. @returns the exit status */
+/** @returns the exit status */
 export type RolloutCommand = (
   subject: RolloutSubject,
   options: RolloutOptions,
@@ -39,7 +39,7 @@ export type RolloutCommand = (
   ports: RolloutPorts,
 ) => Promise<number>;
 
-/** What the commands do it with; tests have their own. */
+/** Dependencies of the commands; tests pass their own. */
 export interface RolloutPorts extends Io {
   readonly observe: typeof observeRollout;
   readonly plan: typeof planRollout;
@@ -59,10 +59,10 @@ export const ROLLOUT_PORTS: RolloutPorts = {
   act: actRollout,
 };
 
-/** A write that controllers overtake is planned anew, so often in all. */
+/** Attempts if controllers overtake the write. */
 const MAX_TRIES = 5;
 
-/** Controllers write to the object too: what they overtook is looked at and planned anew. */
+/** Controllers write to the object, too: if they overtake us, observe and plan again. */
 export async function untilNotOvertaken<T extends { readonly written?: RolloutWritten }>(
   once: () => Promise<T>,
 ): Promise<T> {

@@ -12,8 +12,8 @@ import { rolloutDriveCommand } from './status.ts';
 import { goesOn, WRITTEN_WORDS } from './words.ts';
 
 /**
- * Begins the rollout of one cluster, for the person at the keyboard: the plan, what the person answers for, and with `yes` one write. It ends with `incomplete` when
- * nothing was begun.
+ * Begins the rollout of one cluster for the user: shows the plan and the waivers and, with `yes`, does one write.
+ * Returns `incomplete` if nothing was begun.
  */
 export const rolloutStartCommand: RolloutCommand = async (subject, options, signal, ports) => {
   const looked = await lookAt(subject, ports, signal);

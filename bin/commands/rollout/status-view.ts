@@ -20,11 +20,11 @@ export interface RolloutStatusView {
   readonly now: number;
   readonly program: string;
   readonly repeat: string;
-  /** Milliseconds until the next look; absent where this is the last one. */
+  /** Milliseconds until the next observation; absent for the last one. */
   readonly nextMs?: number | undefined;
 }
 
-/** What a machine is doing, in a symbol; the word is that of the state. */
+/** Symbols of the machine states. */
 export const MACHINE_STATES: Readonly<Record<MachineProgress['state'], string>> = {
   old: '○',
   new: '◐',
@@ -33,7 +33,10 @@ export const MACHINE_STATES: Readonly<Record<MachineProgress['state'], string>> 
   leaving: '↓',
 };
 
-/** Where a rollout is, as people read it: the whole story, how far each machine is, why it does not go on, and the next command. */
+/**
+ * The status of a rollout for people: a summary, the progress of each machine, why it does not continue, and the next
+ * command.
+ */
 export function rolloutStatusLines(view: RolloutStatusView): Lines {
   const { observed, step, server, now, program, nextMs } = view;
   const { progress, mark } = step;
@@ -102,7 +105,7 @@ function served({ served: certificate, state }: MachineProgress): string {
   return certificate.kind === 'none' ? 'not tried' : `not seen: ${safe(certificate.problem)}`;
 }
 
-/** A machine that is being made or goes is not well, and need not be. */
+/** A machine that is being created or deleted need not be healthy. */
 function unwell({ state, unhealthy }: MachineProgress): string | undefined {
   const words = state === 'new' || state === 'leaving' ? undefined : unwellWords(unhealthy);
   return words && bad(words);

@@ -9,8 +9,9 @@ const WATCH_EVERY_MS = 5_000;
 const DRIVE_EVERY_MS = 15_000;
 
 /**
- * Shows where the rollout of a cluster is, once or until it is over. Writes nothing: that it is done is concluded from what is there. It ends with `done` also
- * where nothing goes on, and with `incomplete` when it is held or aborted, or something could not be read.
+ * Shows the status of a rollout, once or until it is over. Writes nothing: `done` is derived from what is observed.
+ * Returns `done` also if no rollout is in progress, and `incomplete` if it is held or aborted, or something could not
+ * be read.
  */
 export const rolloutStatusCommand: RolloutCommand = (subject, options, signal, ports) =>
   followRollout(
@@ -22,15 +23,16 @@ export const rolloutStatusCommand: RolloutCommand = (subject, options, signal, p
   );
 
 /**
- * Continues a running rollout, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none. It ends as
- * `rolloutStatusCommand` does. Without `yes` it shows once what it would continue, and ends with `incomplete`.
+ * Continues a rollout in progress as a deployed certmarshal does, until it is over: the next write, the Lease, a hold.
+ * Never begins one. Returns the same as `rolloutStatusCommand`. Without `yes`, shows once what it would continue, and
+ * returns `incomplete`.
  */
 export const rolloutDriveCommand: RolloutCommand = async (subject, options, signal, ports) => {
   const { yes = false } = options;
   const unwritten: RolloutLook[] = [];
   const look = async (until: AbortSignal): Promise<RolloutLook> => {
     const seen = await read(subject, ports, until);
-    // Stepping through a cluster where nothing goes on could begin a rollout. After one, its Lease is given back.
+    // Without a rollout in progress, a step could begin one. After one, the step releases its Lease.
     const { state, mark } = seen.step;
     const ours = goesOn(seen.step) || state === 'done' || state === 'aborted';
     if (!ours || mark === undefined || until.aborted) return seen;
@@ -39,7 +41,7 @@ export const rolloutDriveCommand: RolloutCommand = async (subject, options, sign
       return seen;
     }
     const { target, policy, waivers } = subject;
-    // What a person answers for counts where he is, and nowhere else: before etcd begins everything is checked once more.
+    // Waivers count only for the user who gives them: before etcd begins, everything is checked again.
     const { paused } = seen.observed.controlPlane ?? {};
     const waits = seen.step.state === 'rolling' && paused === pauseOf(mark);
     const trigger = waits && mark.trigger === 'person' ? 'person' : 'schedule';

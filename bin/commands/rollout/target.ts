@@ -36,14 +36,14 @@ export interface RolloutTargetOptions extends TargetOptions {
   readonly fleet?: string;
   /** `spare-capacity,etcd-backup`. */
   readonly accept?: string;
-  /** The client certificate of external etcd is read, and the private key beside it. */
+  /** Reads the client certificate of external etcd, and with it the private key. */
   readonly secrets?: boolean;
 }
 
 /**
- * Opens what a command about a rollout is about: the cluster, and the policy that is its own.
+ * Opens the cluster of a rollout command, and finds its policy.
  *
- * @throws UsageError when an option, a kubeconfig or a fleet.yaml cannot be used
+ * @throws UsageError for an unusable option, kubeconfig or fleet.yaml
  */
 export async function openSubject(
   options: RolloutTargetOptions,
@@ -63,24 +63,24 @@ export async function openSubject(
   };
 }
 
-/** The cluster that the command line names, and an open connection to its management cluster. */
+/** The cluster that the command line names, with a connection to its management cluster. */
 export interface OpenRolloutTarget extends RolloutTarget {
-  /** The management cluster. */
+  /** Of the management cluster. */
   readonly server: NamedServer;
   close(): void;
 }
 
 /**
- * Opens a connection to what rollouts are read from and written to: the management cluster, and nothing else. Without `--management-kubeconfig` the cluster manages
- * itself, as for every command.
+ * Opens a connection to the management cluster only, where rollouts are read and written. Without
+ * `--management-kubeconfig` the cluster manages itself, as in every command.
  *
- * @param fleet the entry of this cluster's name tells its id, its namespace and that of its Cluster of EKS Anywhere
- * @throws UsageError when an option or a kubeconfig cannot be used
+ * @param fleet the cluster's entry has its id, namespace and EKS Anywhere namespace
+ * @throws UsageError for an unusable option or kubeconfig
  */
 async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): Promise<OpenRolloutTarget> {
   const { kubeconfig, managementKubeconfig } = options;
   const expiredServer = expiredServerOf(options);
-  // The cluster itself is not asked: nothing of a rollout is in it. Its kubeconfig tells its name, and which authorities it has.
+  // The cluster itself is not read: it has no data of a rollout. Its kubeconfig has its name and CAs.
   const own =
     managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
       ? undefined
@@ -104,7 +104,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const managesItself =
     manager === undefined ||
     (own === undefined ? manager.cluster === name : addressOf(own.server) === addressOf(manager.server));
-  // What a client of the cluster trusts are the authorities of its control plane. The management cluster has others.
+  // The CAs in the kubeconfig are those of the cluster's control plane. The management cluster has others.
   const caPem = own?.caPem ?? (managesItself ? manager?.caPem : undefined);
   const { client: management, server, close } = openServer(connection, expiredServer);
   return {
@@ -137,7 +137,7 @@ function ownKubeconfig(options: RolloutTargetOptions): readonly string[] {
   }
 }
 
-/** Without its entry the id of a found cluster is not known here; the last part of that id is its name. */
+/** Without an entry in fleet.yaml the id of a discovered cluster is unknown here; its last part is the name. */
 function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {
   return clusters.some((glob) => matchesId(glob, id) || (id === name && isNameIn(glob, name)));
 }
@@ -148,9 +148,9 @@ function isNameIn(glob: string, name: string): boolean {
 }
 
 /**
- * What somebody vouches for on the command line.
+ * Parses what the user vouches for on the command line.
  *
- * @throws UsageError that names all that are unknown
+ * @throws UsageError that names all unknown words
  */
 export function acceptances(given: string | undefined): {
   readonly accepted: readonly Acceptance[];
@@ -167,7 +167,7 @@ export function acceptances(given: string | undefined): {
   };
 }
 
-/** The options again as they were given, for the exact next command. */
+/** The given options as text, for the next command. */
 export function repeatRollout(options: RolloutTargetOptions): string {
   return `${repeatOptions(options)}${repeatedFlags([
     ['--fleet', options.fleet],

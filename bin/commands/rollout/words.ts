@@ -5,12 +5,12 @@ import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { bad, faint, good, type Paint, warn } from '../../terminal/paint.ts';
 
-/** Where Cluster API has the one field that begins a rollout. */
+/** The field of Cluster API that begins a rollout. */
 export function afterField({ apiVersion }: Pick<ObservedControlPlane, 'apiVersion'>): string {
   return apiVersion === 'v1beta1' ? 'spec.rolloutAfter' : 'spec.rollout.after';
 }
 
-/** A write, as somebody would describe the patch: the object, and each field with its value. */
+/** A patch in words: the object, and each field with its value. */
 export function writeWords(write: RolloutWrite): { readonly object: string; readonly fields: readonly string[] } {
   const { namespace, name } = write.object;
   const note = `annotation ${ROLLOUT_ANNOTATION}`;
@@ -48,7 +48,7 @@ function controlPlaneFields(write: Exclude<RolloutWrite, { kind: 'roll-etcd' }>,
   }
 }
 
-/** What became of a write, without a full stop. */
+/** The result of a write, without a full stop. */
 export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   written: 'written',
   overtaken: 'not written: another client changed the object meanwhile',
@@ -58,7 +58,7 @@ export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   unknown: 'sent, and no answer says whether it was done: the next look tells',
 };
 
-/** A symbol, and how it is painted; the word is that of the state. */
+/** Symbol and colour of each state. */
 export const STATES: Readonly<Record<RolloutState, readonly [symbol: string, paint: Paint]>> = {
   off: ['·', faint],
   idle: ['✔', good],
@@ -75,12 +75,12 @@ export const STATES: Readonly<Record<RolloutState, readonly [symbol: string, pai
   expired: ['✖', bad],
 };
 
-/** A rollout of ours that is not over. */
+/** Whether a rollout of certmarshal is in progress. */
 export function goesOn({ state }: Pick<RolloutStep, 'state'>): boolean {
   return state === 'rolling' || state === 'verifying';
 }
 
-/** States that a person has to look at. */
+/** Whether the state needs a person. */
 export function isBad({ state }: Pick<RolloutStep, 'state'>): boolean {
   return ['refused', 'held', 'aborted', 'foreign', 'expired'].includes(state);
 }

@@ -15,7 +15,7 @@ interface Cluster {
   readonly details: ClusterDetails | null | undefined;
   readonly state: ClusterState | undefined;
   readonly text: string;
-  /** Made when somebody looks for it: what only the details say, as nodes, addresses and requests. */
+  /** Built at the first search: what only the details contain, such as nodes, addresses and requests. */
   within?: string;
   detail?: HTMLTableRowElement;
   open: boolean;
@@ -281,7 +281,7 @@ function createAddress(clusters: readonly Cluster[], filter: Filter, sorting: So
       filter.explain(text).scrollIntoView({ block: 'center' });
       return;
     }
-    // Whoever follows a link to a cluster wants to see it, whatever was filtered.
+    // A reader who follows a link to a cluster wants to see it, whatever was filtered.
     if (cluster.row.hidden) {
       filter.set('', []);
       filter.apply();
