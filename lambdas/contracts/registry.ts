@@ -26,10 +26,7 @@ const SourceRecord = z.object({
 export type SourceRecord = Contract<typeof SourceRecord>;
 
 /** Lane, kind and number, or the hash of the only cluster: a message group of the orders. */
-const ShardName = matching(
-  /^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/,
-  'the name of a shard',
-);
+const ShardName = matching(/^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/, 'the name of a shard');
 
 /** Clusters swept by one invocation. */
 const Shard = z.object({
