@@ -69,7 +69,7 @@ export function withAllContexts(command: Command, page: string, file: string): C
 
 /** @throws UsageError for options that need --all-contexts */
 export function requireOneCluster({ report }: AllContextsOptions): void {
-  if (report !== undefined) throw new UsageError('--report goes with --all-contexts: add that, or leave it out.');
+  if (report !== undefined) throw new UsageError('--report needs --all-contexts: add it, or leave out --report.');
 }
 
 /**
@@ -84,7 +84,7 @@ export async function fleetContexts(
   const { context, cluster, provider } = options;
   for (const [flag, given] of Object.entries({ '--context': context, '--cluster': cluster, '--provider': provider }))
     if (given !== undefined)
-      throw new UsageError(`${flag} names one cluster, --all-contexts takes all: leave one out.`);
+      throw new UsageError(`${flag} names one cluster, --all-contexts takes all: leave out one of them.`);
   const files = kubeconfigFiles(options, env);
   const read = await readKubeconfigFiles(files);
   try {
@@ -252,6 +252,6 @@ export function skipped({ id, context }: FleetContext, problem: string): Context
 function alsoLine({ also }: FleetContext): Lines {
   return (
     also.length > 0 &&
-    hang('    ', faint(`the same API server: ${counted(also.length, 'context')} more, ${printable(firstOf(also))}`))
+    hang('    ', faint(`the same API server: ${counted(also.length, 'more context')}, ${printable(firstOf(also))}`))
   );
 }

@@ -10,7 +10,7 @@ import { systemErrorWords } from './system-error.ts';
 /** Evidence has a few kB per node: enough for thousands of nodes in a line. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
+const EXPECTED = 'Give it a file or a pipe with one JSON object per line.';
 
 export interface InputIo extends Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number };
@@ -42,7 +42,7 @@ export async function answerStandardInput(
   // Node.js reads a directory as an empty stream.
   if (stdin.fd !== undefined && fstatSync(stdin.fd).isDirectory())
     throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
-  if (stdin.isTTY === true) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');
+  if (stdin.isTTY === true) stderr.write('Reading records from the keyboard, one JSON object per line; Ctrl-D ends.\n');
   const lines = readLines(stdin, answering.maxLineBytes ?? MAX_LINE_BYTES);
   const count = { lines: 0, answers: 0, errors: 0 };
   for (;;) {
@@ -52,7 +52,7 @@ export async function answerStandardInput(
     } catch (failure) {
       const message = `Standard input cannot be read: ${systemErrorWords(failure)}.`;
       if (count.lines === 0) throw new UsageError(`${message} ${EXPECTED}`);
-      stderr.write(`${message} The lines up to ${count.lines} are judged.\n`);
+      stderr.write(`${message} The lines up to ${count.lines} were judged.\n`);
       return EXIT.incomplete;
     }
     if (next.done === true) break;
@@ -65,7 +65,7 @@ export async function answerStandardInput(
   }
   if (count.answers === 0)
     throw new UsageError(
-      `There is no record on standard input. ${EXPECTED} certmarshal ${command} --help shows what one looks like.`,
+      `There is no record on standard input. ${EXPECTED} certmarshal ${command} --help shows the format of a line.`,
     );
   return count.errors === 0 ? EXIT.done : EXIT.incomplete;
 }

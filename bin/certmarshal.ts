@@ -73,7 +73,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   validate: {
     takes: '[options] [file]',
-    does: 'Finds every problem of a fleet.yaml before it is deployed, with line and column, and warns of what is probably not meant; connects to nothing.',
+    does: 'Finds every problem in a fleet.yaml before deployment, with line and column, and warns of probable mistakes; connects to nothing.',
     load: () => import('./commands/validate.ts'),
   },
   report: {
@@ -112,7 +112,7 @@ let status: number = EXIT.done;
 let isInterrupted = false;
 const context: Context = {
   program: programName(process.env, process.argv[1]),
-  interruption(means = 'writes under way are finished, no new one begins') {
+  interruption(means = 'running writes are finished, no new one starts') {
     const controller = new AbortController();
     process.once('SIGINT', () => {
       isInterrupted = true;
@@ -151,7 +151,7 @@ class HelpfulCommand extends Command {
 async function build(asked: readonly string[]): Promise<Command> {
   const program: Command = new HelpfulCommand(context.program)
     .description(
-      'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster expires.',
+      'Approves kubelet serving certificates only if every name is proven, and shows when every certificate of a cluster expires.',
     )
     .version(packageJson.version)
     .showHelpAfterError('Add --help for options and examples.')
@@ -193,7 +193,7 @@ process.stderr.on('error', () => {});
 if (!isSupported(packageJson.engines.node, process.versions.node)) {
   const least = packageJson.engines.node.replace('>=', '');
   process.stderr.write(
-    `certmarshal needs Node.js ${least} or later; this is ${process.version}. Install a newer one from https://nodejs.org, or use a clone of certmarshal: npm ci brings Node.js, and npx certmarshal runs with it there.\n`,
+    `certmarshal needs Node.js ${least} or later; this is ${process.version}. Install a newer one from https://nodejs.org, or use a clone of certmarshal: npm ci installs Node.js there, and npx certmarshal uses it.\n`,
   );
   process.exit(EXIT.usage);
 }

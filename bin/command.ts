@@ -39,7 +39,7 @@ export function withOutput(
 
 export const NAMESPACE_OPTION = [
   '-n, --namespace <namespace>',
-  `namespace of the Cluster of Cluster API, its Machines and Secrets; default: as in fleet.yaml, else ${DEFAULT_NAMESPACE}`,
+  `namespace of the Cluster API Cluster, its Machines and Secrets; default: as in fleet.yaml, else ${DEFAULT_NAMESPACE}`,
 ] as const;
 
 export const ALLOW_EXEC_OPTION = [
@@ -52,8 +52,7 @@ export function providerOption(description: string): Option {
 }
 
 /** What is read of a management cluster proves names in another one, and an expired certificate may be that of an impostor. */
-export const OF_KUBECONFIG =
-  'the API server of --kubeconfig (never of --management-kubeconfig, which proves names for another cluster)';
+export const OF_KUBECONFIG = 'the API server of --kubeconfig (never of --management-kubeconfig)';
 
 /** Which cluster. @param tolerated whose certificate may have expired */
 export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Command {

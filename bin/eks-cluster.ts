@@ -52,9 +52,9 @@ export async function knownToEks(
   throw new AwsError({
     kind: 'invalid',
     object: `eks:DescribeCluster of ${name} in ${scope.region}`,
-    problem: `EKS names another ${isSameHost ? 'CA' : 'server'} than the kubeconfig does`,
+    problem: `EKS names a different ${isSameHost ? 'CA' : 'server'} than the kubeconfig`,
     remedy:
-      'Write the kubeconfig anew with the credentials of the account that has the cluster: aws eks update-kubeconfig.',
+      'Write the kubeconfig again, with credentials of the account that has the cluster: aws eks update-kubeconfig.',
   });
 }
 

@@ -74,7 +74,7 @@ function tokensOf(
         remedy: error.object.startsWith('eks:DescribeCluster')
           ? `${error.remedy} The token is only for the server that EKS names; if you trust the kubeconfig, pass --allow-exec.`
           : error.kind === 'denied' && role !== undefined
-            ? `Let the trust policy of ${role} name the identity of that profile, or write the kubeconfig anew: aws eks update-kubeconfig.`
+            ? `Allow the identity of that profile in the trust policy of ${role}, or write the kubeconfig again: aws eks update-kubeconfig.`
             : remedyAtTheKeyboard(error),
       });
     }

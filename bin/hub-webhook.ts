@@ -15,7 +15,7 @@ export interface HubWebhook {
   readonly key: string;
 }
 
-const REMEDY = `Set hub.webhook: true in fleet.yaml and deploy; if it is deployed, name the Region of the hub (AWS_REGION) and credentials of its account.`;
+const REMEDY = `Set hub.webhook: true in fleet.yaml and deploy. If it is deployed already, set AWS_REGION to the Region of the hub and use credentials of its account.`;
 
 /**
  * Reads it from the function that receives hints: `lambda:GetFunctionConfiguration`, `lambda:GetFunctionUrlConfig`, and

@@ -249,16 +249,16 @@ function ageOf(given: string): number {
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
-      ? `a CA of the kubeconfig issued it, and it expired not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
+      ? `a CA of the kubeconfig issued it, and it expired at most ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
       : `it is the one with the SHA-256 ${expired.sha256}`;
-  return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
+  return `! ${serverWords({ address, context })}: an expired certificate is tolerated if ${proof}. Its name and key are still verified before credentials are sent.\n`;
 }
 
 /** Reports what was tolerated; empty if nothing was. */
 export function toleratedNotice({ server, recovering }: Pick<KubernetesClient, 'server' | 'recovering'>): string {
   return recovering === undefined
     ? ''
-    : `! The certificate of ${printable(server, 260)} expired ${new Date(recovering.notAfter).toISOString()}, and was tolerated: sha256:${recovering.sha256}\n`;
+    : `! The certificate of ${printable(server, 260)} expired ${new Date(recovering.notAfter).toISOString()} and was tolerated: sha256:${recovering.sha256}\n`;
 }
 
 export function addressOf(server: string): string {
@@ -275,7 +275,7 @@ export function serverWords({ context, address }: NamedServer): string {
 export function otherwiseNotice(name: string, server: NamedServer | undefined): string | undefined {
   return server?.otherwise === undefined
     ? undefined
-    : `The kubeconfig calls the cluster at ${printable(server.address, 260)} ${printable(server.otherwise, 120)}; --cluster ${printable(name, 120)} chooses no server. Make sure that it is the cluster you mean.\n`;
+    : `The kubeconfig calls the cluster at ${printable(server.address, 260)} ${printable(server.otherwise, 120)}; --cluster ${printable(name, 120)} does not choose the server. Make sure that it is the cluster you mean.\n`;
 }
 
 /**
@@ -350,7 +350,7 @@ function requireServiceCidrs(cluster: ClusterContext, policies: readonly Approva
   const trusting = policies.find((policy) => isFor(policy, cluster) && policy.evidence.some(needsNodes));
   if (trusting !== undefined)
     throw new UsageError(
-      `policy ${trusting.name} believes what a node says of itself, which may be the address of a Service; name the service CIDRs of ${printable(cluster.name)} with --service-cidr`,
+      `policy ${trusting.name} trusts what a node says about itself, which may be the address of a Service; name the service CIDRs of ${printable(cluster.name)} with --service-cidr`,
     );
 }
 

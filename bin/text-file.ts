@@ -21,7 +21,7 @@ export async function readTextFile(file: string, option?: string): Promise<strin
     throw new UsageError(sentence(file, option, error), { cause: error });
   }
   if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString('utf8');
-  throw new UsageError(`${printable(file)} is not text in UTF-8; name another file, or save it as UTF-8.`);
+  throw new UsageError(`${printable(file)} is not UTF-8 text; name another file, or save it as UTF-8.`);
 }
 
 /**
@@ -54,7 +54,7 @@ function sentence(file: string, option: string | undefined, error: unknown): str
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') {
     const quoted = file.startsWith('~')
-      ? ' The shell leaves ~ as it is in quotes: write $HOME, or leave them out.'
+      ? ' In quotes, the shell does not expand ~: write $HOME, or remove the quotes.'
       : '';
     const where = isAbsolute(file) || quoted !== '' ? '' : workingDirectory();
     return file === ''

@@ -105,7 +105,7 @@ function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
   return ALARM_IDS.filter((id) => {
     const { watches }: AlarmEntry = ALARMS[id];
     return 'hub' in watches && watches.hub === 'heartbeat' && alarms[id]?.severity === 'off';
-  }).map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
+  }).map((id) => `monitoring.alarms.${id} is off: no one notices if certmarshal itself has stopped`);
 }
 
 /** This many times the default: even a broken fleet never reaches it. */
@@ -145,10 +145,10 @@ function oddTimes(
   const silence = `what it explains of ${clusters.join(', ')} fires no alarm`;
   if ('days' in when) return [];
   const until = Date.parse(when.until);
-  if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be taken out`];
+  if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be removed`];
   const days = Math.round((until - Math.max(now, Date.parse(when.from))) / DAY_MS);
   return days * DAY_MS > MAX_MAINTENANCE_MS
-    ? [`${field} is open for ${days} days, until ${when.until}: ${silence} as long`]
+    ? [`${field} is open for ${days} days, until ${when.until}: ${silence} in that time`]
     : [];
 }
 
@@ -174,7 +174,7 @@ function missedGlob(fleet: Fleet, what: string, glob: string): readonly string[]
   const areFound = managementClusters.length > 0 || discovery.length > 0;
   if (areFound && rest.length === 0 && (glob.includes('*') || !isListed))
     return [
-      `${what} is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/${glob}, and without "*" what fleet.yaml lists`,
+      `${what} matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/${glob}; a cluster that fleet.yaml lists needs its id without "*"`,
     ];
   if (isListed || isFound || (rest.length === 2 && discovery.length > 0)) return [];
   return [`${what} is the id of no cluster of the fleet; is it misspelled?`];
@@ -190,9 +190,9 @@ function oddRecovery(fleet: Fleet, now: number): readonly string[] {
 function oddEnd(field: string, cluster: string, until: string, now: number): readonly string[] {
   const end = Date.parse(until);
   if (end <= now)
-    return [`${field}.until: ${until} is over: the entry of ${cluster} does nothing any more, and can be taken out`];
+    return [`${field}.until: ${until} is past: the entry of ${cluster} does nothing any more, and can be removed`];
   if (end - now <= MAX_EXPIRED_SERVER_MS)
-    return [`${field}.until: until ${until} an expired certificate of the API server of ${cluster} is taken for valid`];
+    return [`${field}.until: until ${until} an expired certificate of the API server of ${cluster} is tolerated`];
   const days = MAX_EXPIRED_SERVER_MS / DAY_MS;
   return [
     `${field}.until: ${until} is more than ${days} days from now: the entry is not used before ${new Date(end - MAX_EXPIRED_SERVER_MS).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`,
@@ -211,7 +211,7 @@ function unknownId(fleet: Fleet, field: string, cluster: string): readonly strin
 function lockedForGood({ journal: { objectLock } }: Fleet): readonly string[] {
   return objectLock?.mode === 'compliance'
     ? [
-        `journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for ${objectLock.days} days, and the bucket stays and is paid for as long`,
+        `journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for ${objectLock.days} days, and the bucket stays and costs money as long`,
       ]
     : [];
 }

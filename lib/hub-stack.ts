@@ -104,7 +104,7 @@ export class HubStack extends Stack {
     );
     const dispatch = new HubFunction(this, 'Dispatch', {
       handlerFile: 'dispatch',
-      description: 'Every minute: one order for each cluster of the fleet, and a look for new ones',
+      description: 'Every minute: orders sweeps of all clusters of the fleet, and looks for new ones',
       timeout: DISPATCH_TIMEOUT,
       memorySize: HUB_SIZES.dispatch.memoryMiB,
       environment: {
@@ -175,16 +175,16 @@ export class HubStack extends Stack {
 
     new CfnOutput(this, 'CriticalTopicArn', {
       value: topics.critical.topicArn,
-      description: 'What must not wait, in words for people, with recovery; subscribe the people on call to it',
+      description: 'What must not wait, in words for people, also when resolved; subscribe the people on call to it',
     });
     new CfnOutput(this, 'WarningTopicArn', {
       value: topics.warning.topicArn,
-      description: 'What is for the morning, and the daily digest; subscribe a mailbox or a channel to it',
+      description: 'What can wait until the morning, and the daily digest; subscribe a mailbox or a channel to it',
     });
     new CfnOutput(this, 'PagerTopicArn', {
       value: topics.pager.topicArn,
       description:
-        'One incident a cluster and trouble, opened and closed; subscribe PagerDuty or Jira Service Management to it',
+        'One incident for each cluster and problem, opened and resolved; subscribe PagerDuty or Jira Service Management to it',
     });
     new CfnOutput(this, 'ChatTopicArn', {
       value: topics.chat.topicArn,
@@ -193,7 +193,7 @@ export class HubStack extends Stack {
     new CfnOutput(this, 'FallbackTopicArn', {
       value: topics.fallback.topicArn,
       description:
-        'One incident for each level, opened and closed by CloudWatch itself, also when certmarshal is broken',
+        'One incident for each level, opened and resolved by CloudWatch itself, also when certmarshal is broken',
     });
     new CfnOutput(this, 'DashboardName', { value: dashboard.dashboardName, description: 'In CloudWatch' });
     new CfnOutput(this, 'JournalBucketName', {
@@ -219,11 +219,11 @@ export class HubStack extends Stack {
     for (const { laneName, orders } of lanes)
       new CfnOutput(this, `OrdersQueueUrl-${laneName}`, {
         value: orders.queueUrl,
-        description: `Where dispatch puts up the clusters of lane ${laneName}`,
+        description: `Where dispatch orders sweeps of the clusters of lane ${laneName}`,
       });
     acknowledgeWildcards(
       this,
-      'The CDK lets a schedule start its function in every version; there is but one, and nothing else is granted.',
+      'The CDK lets a schedule start its function in every version; there is only one, and nothing else is granted.',
       [dispatch, notify].map((fn) => `Resource::<${this.resolve(fn.functionArn)['Fn::GetAtt'].join('.')}>:*`),
     );
     if (key !== undefined)

@@ -55,8 +55,8 @@ export class SpokeStack extends Stack {
     const role = new CfnRole(this, `Role-${name}`, {
       roleName: name,
       description: rights.nodeGroups
-        ? 'certmarshal: reads EKS clusters, their authorities, node groups and instances, and updates node groups'
-        : 'certmarshal: reads EKS clusters, their authorities, node groups and instances, nothing else',
+        ? 'certmarshal: reads EKS clusters, their CAs, node groups and instances, and updates node groups'
+        : 'certmarshal: reads EKS clusters, their CAs, node groups and instances, nothing else',
       assumeRolePolicyDocument: new PolicyDocument({ statements: this.#trust(hub, sessionTags, externalId) }),
       policies: [
         {

@@ -19,7 +19,7 @@ interface AssessOptions {
 export const register: Register = (command, { program: name, run }) => {
   command
     .option('--policy <file>', 'fleet.yaml with audit.thresholds; default: the built-in thresholds')
-    .option('--observations', 'add the observations that are kept: the previous of the next line')
+    .option('--observations', 'add the observations to keep, as previous of the next line')
     .addHelpText(
       'after',
       `

@@ -17,7 +17,7 @@ const MAX_CLUSTERS = 1_000_000;
 const NARROW = 80;
 
 const NOT_IN_IT =
-  'Not in it: data transfer and the NAT gateways of lanes in a VPC, audit logs of EKS and hints made of them, a KMS key and secrets of your own, e-mail and SMS, taxes.';
+  'Not included: data transfer and the NAT gateways of lanes in a VPC, audit logs of EKS and hints made of them, a KMS key and secrets of your own, e-mail and SMS, taxes.';
 
 export interface CostOptions {
   readonly clusters?: string;
@@ -34,13 +34,13 @@ export const register: Register = (command, { program: name, run }) => {
       .option('--unwell <share>', 'share of them that is not healthy, all month', '2%')
       .option(
         '--webhook <calls>',
-        'with hub.webhook: calls of its URL a second, all month; 0: only those of kubelets, 10000: a flood',
+        'with hub.webhook: calls of its URL per second, all month; 0: only those of kubelets, 10000: a flood',
       ),
   )
     .addHelpText(
       'after',
       `
-Asks no service: the bill has list prices and the sizes that are deployed. docs/cost.md says how each quantity is found.
+Calls no service: the bill has list prices and the sizes that are deployed. docs/cost.md says how each quantity is found.
 
 Examples:
   ${name} cost --clusters 40
@@ -132,7 +132,7 @@ export function billLines({ clusters, unwell, perClusterMonthUsd, totalUsd, line
     ),
     hang(
       '',
-      `${percent(unwell)} of them not well all month, every cluster swept each minute and audited every ${DEFAULT_AUDIT.everyMinutes} minutes`,
+      `${percent(unwell)} of them not healthy all month, every cluster swept each minute and audited every ${DEFAULT_AUDIT.everyMinutes} minutes`,
     ),
     '',
     (width) => {

@@ -24,7 +24,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as the identity of your AWS credentials')
       .option(
         '--sweep-role <arn>',
-        'with --fleet: ARN of the role of the sweep functions; default: by hub.account and hub.region of the file',
+        'with --fleet: ARN of the role of the sweep functions; default: from hub.account and hub.region of the file',
       )
       .option('--cluster <name>', 'name of the cluster; with --fleet: id of the only cluster to try')
       .option(
@@ -55,8 +55,8 @@ Examples:
   ${name} doctor --fleet fleet.yaml --cluster 111122223333/eu-central-1/dublin --output json
 
 Exit status:
-  0  no check failed; a warning is no failure
-  1  a check failed; a kubeconfig that cannot be used is one
+  0  no check failed; warnings do not count
+  1  a check failed, or the kubeconfig cannot be used
   2  wrong usage or configuration; nothing was tried`,
     )
     .action(
@@ -136,7 +136,7 @@ async function doctorGroups(
       `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --fleet, which names the clusters and policies itself.`,
     );
   if (options.fleet === undefined && options.sweepRole !== undefined)
-    throw new UsageError('--sweep-role goes with --fleet; a kubeconfig is tried as whom it names.');
+    throw new UsageError('--sweep-role needs --fleet; a kubeconfig is tried as the user that it names.');
   const sweepRole = options.sweepRole === undefined ? undefined : requireRoleArn(options.sweepRole);
   const file = options.fleet ?? options.policy;
   const fleet = await loadFleet(file, '--fleet');

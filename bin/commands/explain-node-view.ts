@@ -96,7 +96,7 @@ function facts(
     ...nameRows(names),
     // Otherwise the headline has it.
     ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
-    ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, for a key ${key}`],
+    ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, key ${key}`],
     [
       'approved',
       request === undefined ? goneRequest(node) : `${request.approvedBy ?? 'by an unknown approver'} (${request.name})`,
@@ -111,5 +111,5 @@ function whereSeen(seen: NonNullable<NodeExplanation['seen']>, request: string |
 }
 
 function goneRequest(node: string): string {
-  return `by whom is not known: its request is gone. The audit log of the API server has it: user of the approval of a request of system:node:${printable(node, 253)}`;
+  return `approver not known: its request is gone. The audit log of the API server has the user that approved a request of system:node:${printable(node, 253)}`;
 }

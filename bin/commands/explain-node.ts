@@ -81,7 +81,7 @@ export async function explainNodeCommand(
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   const explanation = await explainNode(target, query, io.clock(), signal);
   if (explanation === undefined) {
-    io.stderr.write(`${cluster.name} has no Node ${printable(node)}. kubectl get nodes lists those that are there.\n`);
+    io.stderr.write(`${cluster.name} has no Node ${printable(node)}. kubectl get nodes lists all.\n`);
     return EXIT.incomplete;
   }
   if (output === 'json') printJson(io, documentOf(explanation));
@@ -246,12 +246,12 @@ async function shake(
     problem: { kind, object: `kubelet of ${node}${where}`, message, remedy },
   });
   if (handshake === undefined)
-    return unseen('', 'unreachable', 'it was not read', 'Run this where port 10250 of the nodes is reached.');
+    return unseen('', 'unreachable', 'it was not read', 'Run this where port 10250 of the nodes can be reached.');
   let failed = unseen(
     '',
     'unreachable',
     'no address of it is known',
-    'Look at its addresses: kubectl get nodes -o wide.',
+    'Check its addresses: kubectl get nodes -o wide.',
   );
   for (const host of addresses) {
     const at = ` at ${placeOf(host, port)}`;
@@ -296,6 +296,6 @@ function judgeIn(
     ? undefined
     : {
         verdict: 'unknown',
-        why: 'whether the cluster issued it cannot be told: the kubeconfig has no CA to verify it with',
+        why: 'it is not known whether the cluster issued it: the kubeconfig has no CA to verify it with',
       };
 }

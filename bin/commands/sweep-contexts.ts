@@ -48,10 +48,10 @@ const SOURCE = 'kubeconfig';
 export async function sweepAllContexts(options: Options, fleet: Fleet, signal: AbortSignal, io: Io): Promise<number> {
   const { output, report = DEFAULT_REQUESTS_PAGE } = options;
   if (options.every !== undefined)
-    throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave one out.');
+    throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave out one of them.');
   if (options.yes === true)
     throw new UsageError(
-      '--all-contexts only looks: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
+      '--all-contexts only reads: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
     );
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);

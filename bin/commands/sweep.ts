@@ -59,7 +59,7 @@ Exit status:
           // Load the page only on request.
           const { sweepAllContexts } = await import('./sweep-contexts.ts');
           const given = { ...options, program: name };
-          return sweepAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
+          return sweepAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
         }
         requireOneCluster(options);
         const given = { ...options, program: name, repeat: repeatOptions(options) };

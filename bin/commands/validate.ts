@@ -18,7 +18,7 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Each problem has its line and column, and what to write instead. A warning is about what is probably not meant.
+Each problem has its line and column, and what to write instead.
 
 Examples:
   ${name} validate
@@ -27,7 +27,7 @@ Examples:
 
 Exit status:
   0  the file can be deployed
-  2  a problem keeps it from being deployed, it cannot be read, or wrong usage`,
+  2  the file cannot be deployed, it cannot be read, or wrong usage`,
     )
     .action(
       run((file: string, { output }: { readonly output: 'table' | 'json' }) => validateCommand(file, output, PROCESS)),
@@ -53,7 +53,7 @@ export async function validateCommand(file: string, output: 'table' | 'json', io
       ...Object.keys(workloadClusters.kubeconfigSecrets),
     ]);
     io.stdout.write(
-      `${printable(file)} is valid: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'entry', 'entries')} of discovery, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
+      `${printable(file)} is valid: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
     );
   }
   if (output === 'table') for (const warning of warnings) io.stderr.write(`${printable(file)}: warning: ${warning}\n`);

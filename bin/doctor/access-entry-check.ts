@@ -18,7 +18,7 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
     title: 'the sweep has an access entry',
     object: roles.sweepRole,
     async run(signal) {
-      if (!roles.known) return warning('which role sweeps is not known here', make);
+      if (!roles.known) return warning('the role of the sweep is not known here', make);
       try {
         return entryAnswer(await aws.accessEntry(scope, cluster, roles.sweepRole, signal), cluster, scope, roles);
       } catch (error) {
@@ -39,7 +39,7 @@ export function accessEntryCheck(scope: AwsScope, cluster: string, aws: AwsCalls
 function entryAnswer({ groups, madeAt }: AccessEntry, cluster: string, { region }: AwsScope, roles: HubRoles): Answer {
   if (groups.includes(GROUP)) {
     const since = madeAt === undefined ? '' : `, since ${date(madeAt.getTime())}`;
-    return passed(`it has one, in the group ${GROUP}${since}; one that is older than the role lets no one in`);
+    return passed(`it has one, in the group ${GROUP}${since}; an entry that is older than the role lets no one in`);
   }
   const text = `Its access entry must have the group ${GROUP}.`;
   const found = `it has one, in ${groups.length === 0 ? 'no group' : `the groups ${printable(groups.join(', '), 200)}`}`;

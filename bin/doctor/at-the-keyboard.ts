@@ -10,7 +10,7 @@ export function remedyAtTheKeyboard(
   if (kind === 'expired' && !problem.startsWith('the signature'))
     return 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.';
   if (kind === 'unavailable')
-    return 'Check your own network first: whether the name resolves (DNS), and whether there is a way that needs no proxy, which is not used. Then check the health of the service in that Region.';
+    return 'Check your own network first: whether the name resolves (DNS), and whether there is a route without a proxy: certmarshal uses none. Then check the health of the service in that Region.';
   return remedy;
 }
 

@@ -31,11 +31,11 @@ export function machinesCheck(
       } catch (error) {
         if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
         return failed('this API server does not serve Cluster API', {
-          text: 'Name the management cluster: --management-kubeconfig on the command line, managementKubeconfigSecret in fleet.yaml. A policy that proves names otherwise does without.',
+          text: 'Name the management cluster: --management-kubeconfig on the command line, managementKubeconfigSecret in fleet.yaml. A policy with other evidence does not need it.',
         });
       }
       return failed(`no Machine of cluster ${printable(clusterName)} is in namespace ${namespaces.join(', ')}`, {
-        text: 'Name the cluster as Cluster API does, with --cluster or as its name in fleet.yaml, and its namespace, with --namespace or as namespace in fleet.yaml. This lists both, as an administrator of the management cluster:',
+        text: 'Give the name of the cluster in Cluster API (--cluster, or name in fleet.yaml) and its namespace (--namespace, or namespace in fleet.yaml). As an administrator of the management cluster, list both:',
         command: 'kubectl get clusters.cluster.x-k8s.io -A',
       });
     },

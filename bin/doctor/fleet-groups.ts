@@ -89,7 +89,7 @@ export async function fleetGroups(
   if (only !== undefined && tried.length === 0) throw noSuchCluster(only, [...named, ...found], fleet);
   return [
     credentialsGroup(
-      async () => passed(`we are ${caller.arn}`),
+      async () => passed(`authenticated as ${caller.arn}`),
       `tried as ${caller.arn}; the functions use ${roles.sweepRole}${roles.known ? '' : ', the output SweepRoleArn of the stack'}`,
       hub.account === caller.account ? [concurrencyCheck(fleet, aws, hub.region)] : [],
     ),
@@ -113,7 +113,7 @@ interface Callers {
 }
 
 function credentialsGroup(run: Check['run'], note: string, more: readonly Check[] = []): CheckGroup {
-  const check = { id: 'aws-credentials', title: 'AWS knows us', object: 'sts:GetCallerIdentity', run };
+  const check = { id: 'aws-credentials', title: 'AWS accepts them', object: 'sts:GetCallerIdentity', run };
   return { subject: 'AWS credentials', note, checks: [check, ...more] };
 }
 
@@ -122,7 +122,7 @@ function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): 
   const places = eksSources(discovery, { partition: 'aws', account, region }).length;
   const count = clusters.length;
   const parts = joined([places > 0 && counted(places, 'place'), count > 0 && counted(count, 'cluster')], ' and ');
-  return parts === '' ? 'nothing else is to be tried' : `${parts} ${places + count === 1 ? 'was' : 'were'} not tried`;
+  return parts === '' ? 'there was nothing else to try' : `${parts} ${places + count === 1 ? 'was' : 'were'} not tried`;
 }
 
 /** The id in fleet.yaml. Findings name a workload cluster with its namespace, fleet.yaml without. */
@@ -174,7 +174,7 @@ function groupsOf(
 ): readonly CheckGroup[] {
   const { id, target, problem } = found;
   if (target === undefined) {
-    const { kind = '', message = 'nothing is known of it', remedy = '' } = problem ?? {};
+    const { kind = '', message = 'nothing is known about it', remedy = '' } = problem ?? {};
     const check: Check = {
       id: kind === 'lane' ? 'lane' : 'target',
       title: kind === 'lane' ? 'a lane leads to it' : 'can be swept',
@@ -233,7 +233,9 @@ function eksDoor(
   const admit = accessEntryFix(roles, cluster.name, scope.region);
   return {
     object: new URL(endpoint).host,
-    renew: { text: 'Run this again: endpoint and CA are read anew each time. If it stays, open a case with AWS.' },
+    renew: {
+      text: 'Run this again: endpoint and CA are read again each time. If it still fails, open a case with AWS.',
+    },
     ...(roles.weSweep
       ? { refused: (problem: string) => failed(problem, admit) }
       : {
@@ -281,7 +283,7 @@ function secretDoor(
     expiredServer,
   }: FleetOptions & { readonly expiredServer: Connection['expiredServer'] },
 ): Door {
-  if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached so');
+  if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached this way');
   // arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME-6RANDOM
   const name = access.secret.split(':').slice(6).join(':').slice(0, -7);
   const renew = renewFix(program, {

@@ -135,7 +135,7 @@ export function serverChecks(
         const client = known(server.client);
         try {
           server.identity = await reviewSelf(client, signal);
-          return passed(`we are ${server.identity.username}`);
+          return passed(`authenticated as ${server.identity.username}`);
         } catch (error) {
           if (!(error instanceof KubernetesError)) throw error;
           if (error.kind === 'unauthorized') return refused(error.problem);
@@ -158,14 +158,14 @@ export function known<T>(value: T | undefined): T {
 /** Unreachable from this network does not mean unreachable from the lane. */
 function untriedHere(problem: string, { lane, vpcId }: SweptFrom): Answer {
   return untold(`cannot be tried from here: ${problem}`, {
-    text: `Only lane ${lane} in ${vpcId} has to reach it; certmarshal report says whether it does. To try what comes after this, run it in that VPC.`,
+    text: `Only lane ${lane} in ${vpcId} has to reach it; certmarshal report says whether it does. To try the later checks, run doctor in that VPC.`,
   });
 }
 
 function laneAnswer(address: string, { lane }: SweptFrom): Answer {
   if (!PRIVATE.has(address)) return passed(`lane ${lane}, outside of every VPC`);
   return failed(`${address} is a private address, and lane ${lane} is outside of every VPC`, {
-    text: 'Add to lanes in fleet.yaml one in a VPC that is routed there, name it as lane of the cluster, and deploy.',
+    text: 'In fleet.yaml, add to lanes one in a VPC with a route there, set it as lane of the cluster, and deploy.',
   });
 }
 
@@ -175,7 +175,7 @@ function connectAnswer(probe: Probe, renew: Fix): Answer {
   if (probe.timedOut)
     return failed('no answer in 10 s', {
       ...renew,
-      text: `Open the way from here to it: route, security groups, firewalls. ${elsewhere}`,
+      text: `Make it reachable from here: routes, security groups, firewalls. ${elsewhere}`,
     });
   const { kind, problem, remedy } = probe.error;
   if (kind === 'certificate' || kind === 'unauthorized') return passed('answers');

@@ -51,11 +51,11 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
                 if (error?.kind === 'denied' && !weAreHub)
                   return untold(
                     `cannot be tried as ${aws.caller.arn}: only the hub's roles are trusted`,
-                    trustFix(scope, role.arn, 'That is as it should be. Whether it is there, and trusts them, is seen'),
+                    trustFix(scope, role.arn, 'This is expected. To see whether it exists and trusts them, run this'),
                   );
                 return answerOf(error, 'yes', (failure) =>
                   failure.kind === 'denied'
-                    ? trustFix(scope, role.arn, `${failure.remedy} Its trust policy is seen`)
+                    ? trustFix(scope, role.arn, `${failure.remedy} To see its trust policy, run this`)
                     : { text: remedyAtTheKeyboard(failure) },
                 );
               },
@@ -129,7 +129,7 @@ function answerOf(error: AwsError | undefined, found: string | (() => string), f
 /** A denial that concerns the user's credentials, not those of certmarshal. */
 export function notOurs(problem: string): Answer {
   return untold(problem, {
-    text: "Who you are may not do it; the hub's stack allows it to the hub's own roles. To try what comes after it, use credentials that may.",
+    text: "Your identity may not do it; the hub's stack allows it to the hub's own roles. To try the later checks, use credentials that may.",
   });
 }
 
@@ -146,7 +146,7 @@ export function isElsewhere({ account, role }: AwsScope, caller: AwsCaller): boo
 function elsewhereCheck({ account, region }: AwsScope, caller: AwsCaller): Check {
   return {
     id: 'aws-account',
-    title: 'we are of its account',
+    title: 'credentials are of its account',
     object: `${account}/${region}`,
     run: async () =>
       untold(`cannot be tried as ${caller.arn}: the hub reads its own account without another role`, {
@@ -159,7 +159,7 @@ function regionFix({ account, region }: AwsScope, own: string): Fix {
   const [where, other] =
     account === own ? ['', ''] : [` in account ${account} and in that of the hub`, ` --account-id ${account}`];
   return {
-    text: `Take ${region} out of fleet.yaml, or enable it${where}, which takes minutes:`,
+    text: `Remove ${region} from fleet.yaml, or enable it${where}, which takes minutes:`,
     command: `aws account enable-region --region-name ${region}${other}`,
   };
 }

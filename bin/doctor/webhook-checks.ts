@@ -13,7 +13,8 @@ const DEADLINE_MS = 10_000;
 /** An answer has a few hundred bytes. */
 const MAX_BYTES = 64 * 1_024;
 
-const DEPLOY = 'Deploy again. If it stays: aws logs tail the log group of the function, which names what failed.';
+const DEPLOY =
+  'Deploy again. If it still fails, run aws logs tail on the log group of the function, which names what failed.';
 
 /**
  * Sends a hint for each cluster, as its API server would: checks that the URL is reachable from here and that the hub
@@ -79,18 +80,18 @@ async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, sign
     const { status, headers } = await exchange(options, reviewOf(uid), limits, [signal], () => true);
     // Throttled. Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
     if (status === 429)
-      return warning('Lambda lets in no more hints at the moment', {
-        text: 'Run this again. If it stays, something floods the URL: check Invocations and Throttles of the function.',
+      return warning('Lambda throttles the hints', {
+        text: 'Run this again. If it is still throttled, something floods the URL: check Invocations and Throttles of the function.',
       });
     if (status !== 200) return failed(`HTTP ${status}`, { text: DEPLOY });
     if (provesAccepted(key, uid, String(headers[PROOF_HEADER]))) return passed('yes');
     return failed('the hub does not take the token', {
-      text: 'A new key counts after 5 minutes: run this again then. If it stays, deploy again.',
+      text: 'A new key takes effect after 5 minutes: run this again then. If it still fails, deploy again.',
     });
   } catch (error) {
     if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
     return failed(`${url} does not answer: ${error.code ?? error.failure}`, {
-      text: 'Look at the way from here to the URL: DNS, proxy, firewall. API servers need such a way too; without it their clusters wait for the tick.',
+      text: 'Check the route from here to the URL: DNS, proxy, firewall. API servers need a route too; without it, their clusters wait for the tick.',
     });
   }
 }

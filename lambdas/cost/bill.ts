@@ -210,7 +210,7 @@ function logLines(volumes: Volumes, measured: Measured): BillLine[] {
       gigabytes(shards, measured.sweepMetricBytes) + (sweeps * measured.sweepMetricBytesPerCluster) / 1e9,
     ],
     [
-      'signals of clusters that are not well',
+      'signals of clusters that are not healthy',
       gigabytes(ticks * unwell * measured.unwellMetricLines, measured.unwellMetricBytes / measured.unwellMetricLines),
     ],
     ['dispatch and report', gigabytes(ticks, measured.dispatchBytes) + gigabytes(ticks, measured.reportBytes)],
@@ -247,7 +247,7 @@ function watchLines(
   return [
     line('CloudWatch', 'metrics of the fleet', 'metric', fleetMetrics),
     line('CloudWatch', 'metrics of the fleet, in hours with a value', 'metric', sometimes),
-    line('CloudWatch', 'metrics of clusters that are not well', 'metric', series - cheap),
+    line('CloudWatch', 'metrics of clusters that are not healthy', 'metric', series - cheap),
     line('CloudWatch', `metrics above ${DEAR_METRICS.toLocaleString('en')}`, 'metricAbove10k', cheap),
     line('CloudWatch', 'alarms on the hub', 'alarm', hubAlarms(alarms)),
     line('CloudWatch', 'alarms on every cluster', 'alarmQuery', series),

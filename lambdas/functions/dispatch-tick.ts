@@ -282,7 +282,7 @@ function damaged(object: StateObject): Problem {
     remedy:
       object === 'recovery'
         ? 'No recovery window is open. Find out who else writes to the bucket; open the window again.'
-        : 'Nothing: it is written anew. Find out who else writes to the bucket.',
+        : 'Nothing: it is written again. Find out who else writes to the bucket.',
   };
 }
 

@@ -454,7 +454,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       }
       logger.error('told unreadable', {
         problem: `${STATE_KEYS.told} is not what certmarshal wrote there`,
-        remedy: 'Nothing: it is written anew, and people may be told twice. Find out who else writes to the bucket.',
+        remedy: 'Nothing: it is written again, and people may be told twice. Find out who else writes to the bucket.',
       });
       return { told: NOTHING_NOTIFIED, etag: found.etag };
     } catch (error) {

@@ -151,7 +151,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
       clusters: cut.length,
       first: cut.slice(0, LOGGED_CUT),
       problem: 'clusters say more than the index has room for; details of those that say the most were left out',
-      remedy: 'Look at what they say: certmarshal audit shows all of it. Journal and snapshots are whole.',
+      remedy: 'Run certmarshal audit, which shows all of it. Journal and snapshots are whole.',
     });
   }
 
@@ -212,7 +212,7 @@ export function createReportTick(options: ReportOptions): ReportTick {
       }
       const registry = parseRegistry(stored.value, clock());
       if (registry === undefined)
-        logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it anew within a minute.' });
+        logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it again within a minute.' });
       return registry;
     } catch (error) {
       logger.error('registry unreadable', { problem: awsProblem(STATE_KEYS.registry, error) });

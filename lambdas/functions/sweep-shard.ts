@@ -63,7 +63,7 @@ export function createSweepShard({
         shard: attributes.MessageGroupId,
         problem: 'Lambda ended the invocation that swept it, for its memory or its time',
         remedy:
-          'Nothing: dispatch separates its clusters until the cause is alone, and every other one is swept again. Then look at that cluster.',
+          'Nothing: dispatch separates its clusters until the cause is alone, and every other one is swept again. Then check that cluster.',
       });
       return [];
     }

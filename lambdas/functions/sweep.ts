@@ -50,7 +50,7 @@ export const handler = createHandler(
     // Called when the signal aborts. middy's own answer must lose against the batch, which then ends alone.
     timeoutEarlyResponse: async () => {
       await delay(GRACE_MS, undefined, { ref: false });
-      throw new Error(`The sweeps did not end within ${GRACE_MS} ms of being told to.`);
+      throw new Error(`The sweeps did not end within ${GRACE_MS} ms of the order to stop.`);
     },
   },
 );

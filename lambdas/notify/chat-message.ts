@@ -9,7 +9,7 @@ import { type Incident, incidentKey, incidentOf } from './incident.ts';
 const LONGEST = { title: 150, text: 3_000, keyword: 100 } as const;
 /** Longest name that is searched for a dot. Characters. */
 const LONGEST_NAME = 1_000;
-const TOO_LONG = 'The message is longer than a chat takes: the e-mail of the same minute has all of it.';
+const TOO_LONG = 'The message is too long for a chat: the e-mail of the same minute has all of it.';
 
 /** Source: Amazon Q Developer in chat applications, administrator guide, "Custom notifications", Event schema. */
 interface CustomNotification {

@@ -59,7 +59,7 @@ export function digestOf(input: DigestInput): Digest {
 }
 
 function unknownDigest({ problem = 'its state cannot be read', link, now }: DigestInput): Digest {
-  const story = 'Fleet: unknown. What the clusters are like could not be read.';
+  const story = 'Fleet: unknown. The state of the clusters could not be read.';
   const at = new Date(now).toISOString();
   const lines = [story, printable(problem, MAX_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
   return {
@@ -192,7 +192,7 @@ function hubLines(told: NotificationState, now: number): readonly string[] {
     .filter(({ alarm }) => isOfHub(alarm))
     .map(({ key, openedAt, story }) => {
       const part = key === NOBODY ? '' : `${key}: `;
-      return `${part}${story}, told ${span(now - (timeOf(openedAt) ?? now))} ago`;
+      return `${part}${story}, reported ${span(now - (timeOf(openedAt) ?? now))} ago`;
     });
 }
 

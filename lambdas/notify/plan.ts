@@ -81,7 +81,7 @@ export function planNotifications(input: PlanInput): Plan {
   if (isOfHub(alarm)) return planOfHub(input);
   if (health === undefined)
     return message.state === 'OK'
-      ? { ...NOTHING, again: 'what is over cannot be told while the state of the fleet cannot be read' }
+      ? { ...NOTHING, again: 'what is resolved is not known while the state of the fleet cannot be read' }
       : planUnnamed(input);
   const seen = compared(alarm, { ...input, health });
   if (message.state === 'ALARM' && seen.ringing.length === 0) {
@@ -251,12 +251,12 @@ function planUnnamed(input: PlanInput): Plan {
     // The closing for another cluster may have been processed first.
     const isOvertaken = health === undefined && last?.state === 'OK' && changedAt < last.at;
     return isOvertaken
-      ? { ...NOTHING, again: 'a late alarm cannot be told while the state of the fleet cannot be read' }
+      ? { ...NOTHING, again: 'a late alarm cannot be reported while the state of the fleet cannot be read' }
       : NOTHING;
   } else if (open.some(({ openedAt }) => changedAt <= openedAt)) return NOTHING;
   const why =
     health === undefined
-      ? 'Which clusters cannot be told: the state of the fleet cannot be read.'
+      ? 'The clusters are not known: the state of the fleet cannot be read.'
       : 'No cluster shows it any more: it may be over, or too new to be seen.';
   const plan = unnamedPlan(named, message, why, sceneOf(named.alarm, input), NOBODY);
   return { ...plan, change: { ...plan.change, changed: changeOf({ message, now }) } };

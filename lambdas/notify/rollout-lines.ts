@@ -52,7 +52,7 @@ function isLongOver({ state, since }: Rollout, now: number): boolean {
 
 function storyOf({ state, message, reasons: [reason], progress, durationMs, rollout }: Rollout): string {
   if (state === 'done') {
-    const by = rollout?.trigger === 'person' ? 'begun by a person' : 'begun by the schedule';
+    const by = rollout?.trigger === 'person' ? 'started by a person' : 'started by the schedule';
     return `${durationMs === undefined ? '' : `in ${span(durationMs)}, `}${by}`;
   }
   if ((state === 'rolling' || state === 'verifying') && progress !== undefined)

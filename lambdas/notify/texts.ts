@@ -81,7 +81,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
     return `- ${labelOf(culprit)}: ${story(signal.story)}${due === undefined ? '' : `, ${due}`}`;
   });
   const more = culprits.length - lines.length;
-  if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
+  if (more > 0) lines.push(`- and ${counted(more, 'more cluster')}`);
   const names = firstOf(culprits.map(labelOf));
   return composed(
     `[${severity}] ${counted(culprits.length, 'cluster')}: ${names}. ${ALARMS[alarm].meaning}`,
@@ -107,7 +107,7 @@ export function unknownText(message: AlarmMessage, link: string | undefined): Hu
   const lines = [
     `[critical] alarm ${message.name} fires, and certmarshal does not know it`,
     cloudWatchSays(message),
-    'Deploy all of certmarshal together, or take this alarm off its topic.',
+    'Deploy all of certmarshal together, or remove this alarm from its topic.',
     ...(link === undefined ? [] : [`Report: ${link}`]),
   ];
   return { subject: subjectOf(lines[0] ?? ''), text: lines.join('\n') };
@@ -139,7 +139,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene, wor
     .slice(0, MAX_LINES)
     .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, opened ${lasted(one)} ago`);
   const more = recovered.length - lines.length;
-  if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
+  if (more > 0) lines.push(`- and ${counted(more, 'more cluster')}`);
   const names = firstOf(recovered.map(({ label = 'one that was not named' }) => label));
   const line = `[${sign}] ${counted(recovered.length, 'cluster')}: ${over}: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
   return composed(line, [...left, ...lines], undefined, scene);
@@ -281,7 +281,7 @@ function when(culprit: Culprit, now: number): readonly string[] {
   const sinceAt = timeOf(culprit.signal.since);
   return [
     ...(due === undefined ? [] : [`${due.charAt(0).toUpperCase()}${due.slice(1)}.`]),
-    ...(sinceAt === undefined ? [] : [`Since ${span(Math.max(0, now - sinceAt))}.`]),
+    ...(sinceAt === undefined ? [] : [`For ${span(Math.max(0, now - sinceAt))}.`]),
   ];
 }
 

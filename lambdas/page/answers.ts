@@ -236,7 +236,7 @@ function requestTiles(clusters: readonly ClusterHealth[]): readonly Html[] {
       approved > 0 ? 'new' : 'well',
       html`${number(approved)}`,
       `${approved === 1 ? 'request' : 'requests'} would be approved`,
-      approved > 0 ? html`Nothing was written: ${names(those('approved'))}.` : 'No request waits for its approval.',
+      approved > 0 ? html`Nothing was written: ${names(those('approved'))}.` : 'No request waits for approval.',
     ),
     tile(
       left > 0 ? 'warning' : 'well',
@@ -253,7 +253,7 @@ function unreadTile(clusters: readonly ClusterHealth[]): Html {
     unread.length > 0 ? 'new' : 'well',
     html`${number(unread.length)}<small> of ${number(clusters.length)}</small>`,
     unread.length === 1 ? 'cluster could not be read' : 'clusters could not be read',
-    unread.length > 0 ? html`${names(unread)}` : 'Every cluster let its requests be listed.',
+    unread.length > 0 ? html`${names(unread)}` : 'Every cluster listed its requests.',
   );
 }
 
@@ -265,7 +265,7 @@ function unseenTile(clusters: readonly ClusterHealth[]): Html {
     html`${number(unseen.length)}`,
     unseen.length === 1 ? 'cluster is not seen' : 'clusters are not seen',
     unseen.length === 0
-      ? 'Every cluster let its requests be listed.'
+      ? 'Every cluster listed its requests.'
       : html`${names(unseen)}: nothing is approved there, and nothing is known to be fine.`,
   );
 }
@@ -291,7 +291,7 @@ function sloTile({ slo }: FleetHealth): Html {
     attainment === undefined ? html`–` : html`${percent(attainment)}`,
     'of provable requests approved in time',
     attainment === undefined
-      ? `No request in 30 days that could count; the objective is ${percent(objective)}.`
+      ? `No request counted in 30 days; the objective is ${percent(objective)}.`
       : `Objective ${percent(objective)}, ${percent(Math.max(0, budgetLeft))} of the budget left, ${number(missedLately)} missed lately.`,
   );
 }

@@ -103,7 +103,7 @@ ${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clus
 ${unknown(health, known)}</div>
 ${table(health, known, rows, fitted)}
 ${discovery(health.problems, known)}</main>
-<footer><p>Nothing in this page is loaded from anywhere. Times without a script are UTC.${again !== undefined && html` <code>${again}</code> prints all that it was made of.`}</p></footer>
+<footer><p>This page loads nothing. Without a script, times are in UTC.${again !== undefined && html` <code>${again}</code> prints all its data.`}</p></footer>
 <script type="application/json" id="data">${constant(dataOf(frame, fitted))}</script>
 <script>${constant(SCRIPT)}</script></body></html>
 `);
@@ -116,7 +116,7 @@ ${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the st
 
 function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
   return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${known.unread.length > 0 && clusters.length === 0 ? 'not known' : number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
-<div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need a script, which this page has; everything above and the table do not.</p></noscript>
+<div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need JavaScript; the rest of the page does not.</p></noscript>
 ${leftOut(clusters, rows, fitted)}
 ${
   clusters.length === 0
@@ -144,7 +144,7 @@ function leftOut(
     ...(none > 0 ? [`Details of ${counted(none, 'cluster')} are left out: from ${nameAt(full + short)} on.`] : []),
   ];
   if (sentences.length === 0) return undefined;
-  return html`<p class="cut">To keep this page small, what is least urgent is not in it, in the order of urgency. ${sentences.join(' ')}</p>`;
+  return html`<p class="cut">To keep this page small, the least urgent is left out. ${sentences.join(' ')}</p>`;
 }
 
 function dataOf({ health, known: { basis }, again, runbooks }: Frame, { pieces }: Fitted): string {

@@ -21,7 +21,7 @@ export function unknown({ clusters, problems }: FleetHealth, known: Known): Html
   if (parts.length > 0)
     return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
 <ul>${parts.map((part) => html`<li class="bad">${mark('bad', 1)} <b>${part}</b> could not be read</li>`)}
-<li class="bad">${mark('bad', 1)} so nothing is known of any sweep, audit, certificate or request</li>
+<li class="bad">${mark('bad', 1)} so nothing is known about any sweep, audit, certificate or request</li>
 ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
   const line = (weight: Weight, those: readonly ClusterHealth[], one: string, many: string) =>
     (basis === 'hub' || those.length > 0) && clusterLine(weight, those, one, many);

@@ -36,7 +36,7 @@ export class Notify extends Construct {
     const { digest, reportLinks } = monitoring;
     this.notify = new HubFunction(this, 'Notify', {
       handlerFile: 'notify',
-      description: 'Tells people which alarms fire, and which are over, in words they can act on',
+      description: 'Tells people which alarms fire and which are resolved, and what to do',
       timeout: Duration.seconds(HUB_SIZES.notify.timeoutSeconds),
       memorySize: HUB_SIZES.notify.memoryMiB,
       environment: {
@@ -73,7 +73,7 @@ export class Notify extends Construct {
     topics.alarms.addSubscription(new LambdaSubscription(this.notify));
 
     new Schedule(this, 'Look', {
-      description: 'certmarshal: tells which alarms fire or are over when CloudWatch has no reason to',
+      description: 'certmarshal: tells which alarms fire or are resolved when CloudWatch does not',
       schedule: ScheduleExpression.rate(Duration.seconds(HUB_SIZES.notify.looksEverySeconds)),
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.notify, {

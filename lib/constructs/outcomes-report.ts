@@ -52,7 +52,7 @@ export class OutcomesReport extends Construct {
     );
     this.report = new HubFunction(this, 'Report', {
       handlerFile: 'report',
-      description: 'Folds what became of the sweeps into the fleet index, and publishes what the fleet is like',
+      description: 'Folds the outcomes of the sweeps into the fleet index, and publishes the metrics of the fleet',
       timeout: Duration.seconds(report.timeoutSeconds),
       memorySize: report.memoryMiB,
       environment: { STATE_BUCKET: state.bucketName, OUTCOMES_QUEUE_URL: this.outcomes.queueUrl },

@@ -28,7 +28,7 @@ export class Webhook extends Construct {
     super(scope, id);
     const { memoryMiB, timeoutSeconds, concurrency } = HUB_SIZES.webhook;
     const secret = new Secret(this, 'Key', {
-      description: 'certmarshal: the tokens of clusters that send hints are made with it',
+      description: 'certmarshal: makes the tokens of clusters that send hints',
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
       encryptionKey: key,
     });

@@ -241,7 +241,7 @@ function runbooksOf({ alarms, runbooks }: Pick<FleetDashboardProps, 'alarms' | '
   );
   const markdown = [
     '### What each alarm means, and what to do',
-    'The page with every cluster is what notifications link to; `certmarshal report --output report.html` makes one.',
+    'Notifications link to the page with every cluster; `certmarshal report --bucket BUCKET` makes one.',
     '',
     'alarm | level | meaning | runbook',
     '---|---|---|---',

@@ -30,7 +30,7 @@ export function describeAlarm({ alarm, threshold, first, runbooks }: Description
     datapoints.of === 1
       ? 'a minute shows'
       : `${datapoints.atLeast} of ${datapoints.of} minutes ${datapoints.atLeast === 1 ? 'shows' : 'show'}`;
-  const rollout = first.includes(' rollout ') ? ' Of an EKS cluster run certmarshal audit instead.' : '';
+  const rollout = first.includes(' rollout ') ? ' For an EKS cluster run certmarshal audit instead.' : '';
   const management = first.includes(' KUBECONFIG ')
     ? ` Add --management-kubeconfig FILE for a workload cluster.${rollout}`
     : '';
@@ -47,7 +47,7 @@ function shown(entry: AlarmEntry, threshold: number): string {
   if ('firesAt' in entry) return entry.firesAt.replace('N', String(threshold));
   const { unit } = SIGNALS[entry.watches.signal];
   if (unit === 'Seconds') return `${threshold} seconds or more`;
-  return unit === 'None' ? `${threshold} times the burn that is allowed, or more` : `${threshold} or more`;
+  return unit === 'None' ? `${threshold} times the allowed burn, or more` : `${threshold} or more`;
 }
 
 function lengthOf(text: string): number {

@@ -143,7 +143,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         ✔ 24 more passed; --verbose lists them
 
         schedule  leaves it alone: not opted in (no --fleet is given: the built-in times)
-        by hand   rollout start --yes begins it now; you answer for: opted-in-by-owner, due, spare-capacity, etcd-backup
+        by hand   rollout start --yes starts it now; you answer for: opted-in-by-owner, due, spare-capacity, etcd-backup
 
         It would write, in one patch of KubeadmControlPlane eksa-system/berlin:
           spec.rollout.after = INSTANT
@@ -151,10 +151,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         Workers are not rolled: kubelets renew their own certificates.
 
         DAY █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▒▒▒▒▒▒▒░░ DAY
-        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx expires first of 3 certificates seen
+        █ used  ░ left  ▒ time to start  · that of berlin-xxxxx expires first of 3 certificates seen
 
-        First end DAY (in 299 d); due from DAY (in 254 d); latest safe start DAY (in 289 d).
-        Next  nothing is to be done; certmarshal audit shows every certificate
+        First certificate expires DAY (in 299 d); due from DAY (in 254 d); latest safe start DAY (in 289 d).
+        Next  nothing to do; certmarshal audit shows every certificate
       "
     `);
   });
@@ -194,7 +194,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         ✔ 25 more passed; --verbose lists them
 
         schedule  leaves it alone: not opted in (no --fleet is given: the built-in times)
-        by hand   rollout start --yes begins it now; you answer for: opted-in-by-owner, spare-capacity, etcd-backup
+        by hand   rollout start --yes starts it now; you answer for: opted-in-by-owner, spare-capacity, etcd-backup
 
         It would write, in one patch of KubeadmControlPlane eksa-system/berlin:
           spec.rollout.after = INSTANT
@@ -202,9 +202,9 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         Workers are not rolled: kubelets renew their own certificates.
 
         DAY █▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ DAY
-        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx expires first of 3 certificates seen
+        █ used  ░ left  ▒ time to start  · that of berlin-xxxxx expires first of 3 certificates seen
 
-        First end DAY (in 19 d); due since DAY (25 d ago); latest safe start DAY (in 9 d).
+        First certificate expires DAY (in 19 d); due since DAY (25 d ago); latest safe start DAY (in 9 d).
         Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin
       "
     `);
@@ -225,7 +225,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
   it('writes nothing without --yes', async () => {
     const { status, stderr } = await run(`rollout start ${ofBerlin}`);
     expect(status).toBe(1);
-    expect(stderr).toBe(`Nothing was written: --yes begins it. certmarshal rollout start --yes ${ofBerlin}\n`);
+    expect(stderr).toBe(`Nothing was written: --yes starts it. certmarshal rollout start --yes ${ofBerlin}\n`);
     expect(await annotationsOf(berlin)).not.toHaveProperty(ROLLOUT_ANNOTATION);
   });
 
@@ -243,7 +243,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const before = (await berlin.machines()).map(nameOf);
     const { status, stdout, stderr } = await run(`rollout start --yes --watch ${ofBerlin}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toMatch(/\n✔ berlin: rollout \d{8}-[0-9a-f]+ begun\.\n/);
+    expect(stdout).toMatch(/\n✔ berlin: rollout \d{8}-[0-9a-f]+ started\.\n/);
     const [, changes = ''] = stdout.split('Ctrl-C stops the looking, never the rollout.\n');
     expect(changes).toMatch(/\d\d:\d\d:\d\d {2}\S \S+ /);
     // It looks every 15 s, and the last machine may go between the last two looks.
@@ -284,10 +284,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(status.status).toBe(0);
     expect(status.stdout).toMatch(/^↻ paris: rolling: \d of 3 control plane machines replaced/);
     expect(status.stdout).toContain(' by a person; ');
-    const watched = await run(`rollout status --watch ${ofParis}`, 'Looking every 5 s');
+    const watched = await run(`rollout status --watch ${ofParis}`, 'Reading again every 5 s');
     expect(watched.status).toBe(1);
     expect(watched.stderr).toBe(
-      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout continues, nothing was undone. certmarshal rollout status --watch ${ofParis}\n`,
+      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped watching paris; its rollout continues, nothing was undone. certmarshal rollout status --watch ${ofParis}\n`,
     );
 
     const asked = await run(`rollout abort ${ofParis}`);

@@ -99,7 +99,9 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
     );
     expect(stdout).toMatch(/! {2}ca-bundle +\S+ +valid until \d{4}-\d\d-\d\d\n/);
     expect(stdout).toMatch(/! {2}certificate +\S+ +trusted, valid until \d{4}-\d\d-\d\d\n/);
-    expect(stdout).toMatch(/✔ {2}authentication +\S+ +we are system:serviceaccount:kube-system:certmarshal\n/);
+    expect(stdout).toMatch(
+      /✔ {2}authentication +\S+ +authenticated as system:serviceaccount:kube-system:certmarshal\n/,
+    );
     expect(stdout).toMatch(/✔ {2}approve-signers +kubernetes\.io\/kubelet-serving +granted\n/);
     expect(stdout).not.toMatch(/✖|·/);
     expect(status).toBe(0);

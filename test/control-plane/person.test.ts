@@ -161,7 +161,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     expect(status).toBe(0);
     expect(stdout).toContain('✔ unproven: approved by ada.');
     expect(stdout.indexOf('san-proven')).toBeLessThan(stdout.indexOf('approved by ada'));
-    expect(stderr).toContain('Nothing but this output and the condition keeps a record');
+    expect(stderr).toContain('Only this output and the condition record');
     expect(await conditionsOf('unproven')).toMatchObject([
       { type: 'Approved', status: 'True', reason: 'CertMarshalApprovedByPerson', message: `ada: ${BECAUSE}` },
     ]);

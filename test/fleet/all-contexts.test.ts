@@ -231,7 +231,7 @@ describe('--all-contexts', () => {
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.any(String) });
     expect(stdout).toMatch(/^! berlin · EKS Anywhere · /);
     expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);
-    expect(stderr).toContain('Stopping: what was read by now is shown. Ctrl-C again ends at once.');
+    expect(stderr).toContain('Stopping: what was read so far is shown. Ctrl-C again ends at once.');
     expect(stderr).toMatch(/Interrupted: \d+ clusters not read: hole-\d+, /);
   });
 });

@@ -67,7 +67,7 @@ Examples:
 
 Exit status:
   0  done
-  1  a source or a snapshot could not be read or written, or a finding is as severe as --fail-on; the output says what. A place that did not answer is a finding
+  1  a source or a snapshot could not be read or written, or a finding is at least as severe as --fail-on; the output says what. A place that did not answer is a finding
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
@@ -79,13 +79,13 @@ Exit status:
           // Load the page only on request.
           const { auditAllContexts } = await import('./all-contexts.ts');
           const given = { ...options, program: name };
-          return auditAllContexts(given, fleet, interruption('what was read by now is shown'), PROCESS);
+          return auditAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
         }
         requireOneCluster(options);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
         const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
-        const signal = interruption('what was read by now is shown');
+        const signal = interruption('what was read so far is shown');
         return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
       }),
     );

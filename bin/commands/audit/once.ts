@@ -140,7 +140,7 @@ function refuseAnother(
   const before = stored?.snapshot?.server;
   if (before === undefined || server === undefined || before === server.address) return;
   throw new UsageError(
-    `--snapshots ${printable(directory)}: the snapshot of ${printable(id)} there is of the API server ${printable(before)}; this one is ${printable(server.address)}. Two clusters that are called alike: name this one with --cluster. The same cluster at another address: move ${printable(snapshotFileName(id))} away.`,
+    `--snapshots ${printable(directory)}: its snapshot of ${printable(id)} is of the API server ${printable(before)}; this one is ${printable(server.address)}. If they are two clusters with one name, name this one with --cluster. If it is the same cluster at another address, move ${printable(snapshotFileName(id))} away.`,
   );
 }
 
@@ -154,7 +154,7 @@ function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.Wr
   if (stored.snapshot === undefined) return true;
   if (stored.snapshot.partial === undefined || isWhole(snapshot)) return undefined;
   stderr.write(
-    'A snapshot was lost, and not everything was seen again since: what is missing here may be there all the same. Make every source readable.\n',
+    'A snapshot was lost, and not everything was seen again since: what is missing here may still exist. Make every source readable.\n',
   );
   return true;
 }

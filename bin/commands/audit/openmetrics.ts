@@ -35,7 +35,7 @@ function families(report: AuditReport): readonly Family[] {
     {
       name: 'certmarshal_certificate_not_before_timestamp_seconds',
       unit: 'seconds',
-      help: 'When the life of the certificate begins.',
+      help: 'When the certificate becomes valid.',
       samples: certificates.flatMap(([labels, { notBefore }]) =>
         notBefore === undefined ? [] : [{ labels, value: seconds(notBefore) }],
       ),

@@ -115,7 +115,7 @@ function takenForLine({ report: { snapshot } }: AuditView, sources: AuditedSourc
     isTakenFor(sources) &&
     hang(
       '  ',
-      faint(`taken for ${PROVIDER_NAMES[snapshot.provider]}, but no Cluster API was found; --provider eks for EKS`),
+      faint(`taken for ${PROVIDER_NAMES[snapshot.provider]}, but no Cluster API was found; use --provider eks for EKS`),
     )
   );
 }
@@ -144,7 +144,7 @@ function answerOf(unread: UnreadObservation | undefined): string | undefined {
 /** How old the shown data of an unreadable cluster is. */
 function remembered(groups: readonly CertificateGroup[], now: number): string {
   const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
-  return oldest === undefined ? '' : `; shown is what was seen ${span(now - Date.parse(oldest))} ago`;
+  return oldest === undefined ? '' : `; what is shown was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
 function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
@@ -192,8 +192,8 @@ function standing({ severity, first }: CertificateGroup): readonly [symbol: stri
 
 const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
   certificate: undefined,
-  status: 'expiry as a status says',
-  annotation: 'expiry as an annotation says',
+  status: 'expiry from a status field',
+  annotation: 'expiry from an annotation',
   inference: 'expiry inferred from the age of a machine',
 };
 

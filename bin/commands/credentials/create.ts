@@ -74,7 +74,7 @@ export const register: Register = (command, { program: name, interruption, run }
       )
       .option(
         '--workload-of <cluster>',
-        'a workload cluster of this management cluster, where its lines of fleet.yaml go',
+        'for a workload cluster: its management cluster, whose entry in fleet.yaml gets the lines',
       )
       .option('--policy <file>', 'fleet.yaml: grant what its policies use')
       .option('--no-audit', 'only what approvals need, nothing of what an audit reads')
@@ -89,7 +89,7 @@ export const register: Register = (command, { program: name, interruption, run }
       )
       .option(
         '--hints',
-        'print an admission webhook, no kubeconfig: with it the cluster of the id --cluster tells the hub of new requests',
+        'print an admission webhook instead of a kubeconfig: with it, the cluster with the id --cluster tells the hub of new requests',
       ),
     'the API server',
   );
@@ -149,7 +149,7 @@ function requireHintsAlone(given: Given): void {
   const refused = NOT_WITH_HINTS.filter(([name]) => given[name] !== undefined);
   if (refused.length > 0)
     throw new UsageError(
-      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --hints, which asks AWS alone.`,
+      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --hints, which asks only AWS.`,
     );
 }
 
@@ -185,7 +185,7 @@ export async function createCredentialsCommand(
   const admin = await load(kubeconfigFiles(options, env), options);
   const cluster = options.cluster ?? nameOf(admin);
   if (!CLUSTER_NAME.test(cluster))
-    throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
+    throw new UsageError('The kubeconfig gives its cluster a name that is not valid; name it with --cluster.');
   const { client, close } = openServer(admin, expiredServer, stderr);
   let token: string;
   try {
@@ -295,7 +295,7 @@ async function asAdministrator(work: () => Promise<void>): Promise<void> {
     const remedy =
       kind === 'forbidden'
         ? 'Use the kubeconfig of an administrator of this cluster.'
-        : 'An object of this name is there and is something else: choose another --name, or remove it yourself.';
+        : 'An object of this name exists and is something else: choose another --name, or remove the object yourself.';
     throw new KubernetesError({ kind, object, problem, remedy });
   }
 }
@@ -340,7 +340,7 @@ async function tryToken(
             kind: 'forbidden',
             object: `${right.verb} ${right.resource} on ${client.server}`,
             problem: 'the new credentials may not do it, so they are not stored',
-            remedy: 'Find out what else decides in this cluster beside RBAC: kubectl auth can-i --list',
+            remedy: 'Find out what decides in this cluster besides RBAC: kubectl auth can-i --list',
           });
         await pause(signal, io);
       }

@@ -23,7 +23,7 @@ export interface NewCredentials {
 }
 
 const LANE = '# lane: NAME  # one of lanes, where only a VPC reaches it';
-const SERVICE_CIDRS = '# serviceCidrs: [10.96.0.0/12]  # its own; a policy that believes Nodes needs them';
+const SERVICE_CIDRS = '# serviceCidrs: [10.96.0.0/12]  # its own; a policy that trusts Nodes needs them';
 const MACHINES = '# managementKubeconfigSecret: ARN  # of the cluster that has its Machines';
 
 /** The lines of fleet.yaml for new credentials. */
@@ -49,7 +49,7 @@ export function fleetLines({ name, kubeconfigSecret, provider, management, workl
   return {
     fleet,
     yaml: yamlOf(fleet, [...(provider === 'eks' ? [] : [MACHINES]), LANE, SERVICE_CIDRS]),
-    when: 'For a cluster that nothing finds; for one of a management cluster give --workload-of, for one with Cluster API in it --management.',
+    when: 'For a cluster that nothing finds; for one of a management cluster, give --workload-of; for one with Cluster API in it, --management.',
   };
 }
 

@@ -65,7 +65,7 @@ function arnOf(arn: string | undefined, name: string): string {
     kind: 'invalid',
     object: `secret ${name}`,
     problem: 'AWS answered without an ARN',
-    remedy: `Look at it: aws secretsmanager describe-secret --secret-id ${name}`,
+    remedy: `Check it: aws secretsmanager describe-secret --secret-id ${name}`,
   });
 }
 
@@ -82,7 +82,7 @@ function storeError(error: unknown, action: string, name: string): AwsError {
       return failure(
         'denied',
         'access is denied',
-        `Allow secretsmanager:${action} on this secret, and the use of its KMS key, to who you are: aws sts get-caller-identity`,
+        `Allow secretsmanager:${action} on this secret, and the use of its KMS key, to your identity: aws sts get-caller-identity`,
       );
     case 'InvalidRequestException':
       return failure(

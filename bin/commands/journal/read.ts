@@ -45,7 +45,7 @@ export async function readJournal<T>(
   const { store, name } = journal;
   const progress = startProgress(stderr);
   let objects = 0;
-  progress.say(`looking what is in ${name}`);
+  progress.say(`listing ${name}`);
   try {
     const result = await read(store, (key) => {
       objects += 1;

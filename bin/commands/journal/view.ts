@@ -35,7 +35,7 @@ export function verificationLines({ chains, strays, strayCount }: Verification, 
   return [
     hang(isFine ? '✔ ' : '✖ ', headline(chains, broken, strayCount), isFine ? good : bad),
     what.since !== undefined &&
-      hang('  ', `Verified from ${what.since} on. What was before is taken as it is; without --since everything is.`),
+      hang('  ', `Verified from ${what.since} on. Earlier lines are not verified; without --since, all are.`),
     broken.map((chain) => ['', brokenLines(chain)]),
     strayCount > 0 && [
       '',
@@ -47,7 +47,7 @@ export function verificationLines({ chains, strays, strayCount }: Verification, 
       '',
       hang(
         '  · ',
-        `${counted(pending.length, 'chain')} whose last lines are in its head only: a sweep was interrupted. Nothing is lost; the next decision completes it.`,
+        `${counted(pending.length, 'chain')} with the last lines only in the head: a sweep was interrupted. Nothing is lost; the next decision completes the chain.`,
       ),
     ],
     anchorLines(chains, what),
@@ -99,7 +99,7 @@ function anchorLines(chains: readonly VerifiedChain[], { cluster, source, progra
       '',
       hang(
         '',
-        'Note down, outside of this account, where the unbroken chains end now. Later this finds them whole, or says which is not:',
+        'Note down, outside of this account, where the unbroken chains end now. Later, this says whether each is still whole:',
       ),
       // Never wrapped, so that it can be pasted.
       [

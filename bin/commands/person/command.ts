@@ -175,8 +175,8 @@ async function lookAt(
   const refused =
     csr !== undefined && uid !== undefined && csr.uid !== uid
       ? {
-          message: `it is not the request of --uid: another one has its name now, uid ${printable(csr.uid, 100)}`,
-          remedy: 'Look at this one as at any other, without --uid.',
+          message: `it is not the request of --uid: another request has its name now, uid ${printable(csr.uid, 100)}`,
+          remedy: 'Check this one like any other, without --uid.',
         }
       : refusalOf({ decision, verdict, cluster: observed?.cluster ?? target.cluster, allRead, names });
   if (refused !== undefined || csr === undefined) return { ...shown, csr, refused: refused ?? UNWRITABLE };
@@ -195,7 +195,7 @@ async function userOf(client: KubernetesClient, localUser: string, signal: Abort
   } catch (error) {
     // Kubernetes before 1.28 does not report it.
     if (error instanceof KubernetesError && error.kind === 'not-found')
-      return printable(`${localUser} (not proven: the API server does not tell)`);
+      return printable(`${localUser} (not proven: the API server does not say)`);
     throw error;
   }
 }

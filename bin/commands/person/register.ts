@@ -21,12 +21,12 @@ interface Given extends TargetOptions {
 }
 
 const ABOUT = {
-  approve: `Every check is made first, with the evidence that a sweep reads, and shown. If a name makes the request provably hostile,
+  approve: `Every check is made and shown first, with the evidence that a sweep reads. If a name makes the request provably hostile,
 belongs to another node or may belong to no node, or if evidence could not be read, repeat every name that is not proven,
-each with --name; else nothing is approved. A request that is hostile for another reason, that is for another signer, or
-that is decided, is refused.`,
-  deny: `Every check is made first, with the evidence that a sweep reads, and shown. A kubelet that was denied asks again within a
-minute; one whose request stays pending, after 15 minutes. A request that is for another signer, or decided, is refused.`,
+each with --name; else nothing is approved. A request is refused if it is hostile for another reason, for another signer,
+or already decided.`,
+  deny: `Every check is made and shown first, with the evidence that a sweep reads. A kubelet that was denied asks again within a
+minute; one whose request stays pending, after 15 minutes. A request for another signer, or already decided, is refused.`,
 } as const;
 
 /** In the examples. */
@@ -48,8 +48,8 @@ export const registerPerson =
         'after',
         `
 ${ABOUT[decision]}
-The condition has your reason, and your user as the API server knows it. It is written to exactly the object that was
-shown, not to one that was changed or replaced since. It needs these rights:
+The condition has your reason, and your user as the API server knows it. It is not written if the object was changed or
+replaced since it was shown. You need these rights:
   ${name} rbac --no-audit --user YOU
 
 Examples:
@@ -63,7 +63,7 @@ Examples:
 
 Exit status:
   0  done: the condition is written${decision === 'deny' ? '' : ', and the signer may issue the certificate'}
-  1  nothing was written, as without --yes, or it is not known whether it was, or not journaled; the output says why
+  1  nothing was written (also without --yes), it is not known whether it was, or it was not journaled; the output says why
   2  wrong usage or configuration; nothing was done`,
       )
       .action(
@@ -83,7 +83,7 @@ Exit status:
             localUser: `${userInfo().username} on ${hostname()}`,
             journal,
           };
-          const signal = interruption('a write under way is finished, no other one begins');
+          const signal = interruption('a running write is finished, no new one starts');
           return personCommand(target, fleet.policies, asked, settings, signal, PROCESS).finally(() => target.close());
         }),
       );

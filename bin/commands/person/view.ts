@@ -47,7 +47,7 @@ export function refusalLines(
 
 /** A decision must stay traceable to its author. */
 export function recordNotice(): string {
-  return '! Nothing but this output and the condition keeps a record of it, and Kubernetes removes the request an hour later. --journal DIRECTORY keeps one.\n';
+  return '! Only this output and the condition record it, and Kubernetes removes the request an hour later. --journal DIRECTORY keeps a record.\n';
 }
 
 const DONE = { approve: 'approved', deny: 'denied' } as const;
@@ -89,6 +89,6 @@ export function writtenLines(
   if (kind === 'overtaken')
     return hang(bad('✖ '), `${not}: since it was shown, ${overtaken ?? 'it was changed'}. Nothing was written.`);
   if (kind === 'unknown')
-    return [hang(bad('✖ '), `${which}: it was sent, and no answer says whether it was written.`), said];
+    return [hang(bad('✖ '), `${which}: it was sent, but no answer says whether it was written.`), said];
   return [hang(bad('✖ '), `${not}. Nothing was written.`), said];
 }

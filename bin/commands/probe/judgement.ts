@@ -103,7 +103,7 @@ export function judgeEndpoint(
 type Judged = Omit<ProbeFinding, 'remedy'>;
 
 function finding(judged: Judged): ProbeFinding {
-  return { ...judged, remedy: REMEDIES[judged.code] ?? 'Look at the server.' };
+  return { ...judged, remedy: REMEDIES[judged.code] ?? 'Check the server.' };
 }
 
 const RENEW = 'Renew it where the server keeps it, and let the server load it.';
@@ -111,12 +111,12 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateExpired: RENEW,
   CertificateExpiring: RENEW,
   CertificateNotYetValid: 'Check the clock here, and that of its issuer.',
-  VeryLongLived: 'Write down who renews it and how, or let something renew it every year.',
+  VeryLongLived: 'Write down who renews it and how, or automate its renewal every year.',
   WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
   WeakSignature: 'Issue it again, signed with SHA-256 or better.',
   OutlivesIssuer: 'Renew the CA first, then what it signed.',
   IssuerUnknown: 'Find out who answers there; if it is the right server, give --ca its CAs.',
-  NameMismatch: 'Ask for a name that it has with --sni, or issue it again with this name.',
+  NameMismatch: 'With --sni, ask for a name that it has; or issue it again with this name.',
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
 
@@ -136,7 +136,7 @@ function outlivesIssuer(
   if (last === undefined || last.notAfter >= certificate.notAfter || isIssuedBy(certificate, last, made) !== true)
     return [];
   const due = new Date(last.notAfter).toISOString();
-  const message = `${name} says that it lives until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, expires on ${dayOf(last.notAfter)}`;
+  const message = `${name} is valid until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, expires on ${dayOf(last.notAfter)}`;
   return [finding({ code: 'OutlivesIssuer', severity: 'warning', message, due })];
 }
 
@@ -152,7 +152,7 @@ function unknownIssuer(
   const message =
     known === false
       ? `none of the CAs in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`
-      : `it was not found out whether a CA in the --ca file signed the certificate at ${where}: to verify what it sent would take long`;
+      : `it is not known whether a CA in the --ca file signed the certificate at ${where}: verifying what the server sent would take too long`;
   return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
 }
 

@@ -53,7 +53,7 @@ Exit status:
     )
     .action(
       run((endpoints: readonly string[], options: ProbeOptions) =>
-        probeCommand(endpoints, options, interruption('what was seen by now is shown'), PROCESS),
+        probeCommand(endpoints, options, interruption('what was seen so far is shown'), PROCESS),
       ),
     );
 };

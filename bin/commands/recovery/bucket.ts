@@ -109,7 +109,7 @@ export function recoveryCloseInBucket(
       printJson(io, { version: 1, kind: yes ? 'closed' : 'would-close', bucket: bucket.name, window });
     else
       io.stdout.write(
-        `Recovery window ${window.id} of ${window.cluster} ${yes ? 'is' : 'would be'} closed, by ${printable(by, 2_048)}. ${yes ? `No sweep gets it any more; one that has it already ends ${BY_THEN}.` : `It is open until ${window.until}.`}\n`,
+        `Recovery window ${window.id} of ${window.cluster} ${yes ? 'is' : 'would be'} closed, by ${printable(by, 2_048)}. ${yes ? `No new sweep uses it; one that runs ends ${BY_THEN}.` : `It is open until ${window.until}.`}\n`,
       );
     return yes ? EXIT.done : unwritten(io, '--yes closes it');
   });
@@ -208,9 +208,9 @@ function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string,
   return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}.
 The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster, the user it connects as needs: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
 
-  What it gave    kubectl -n ${namespace} get lease ${name} -o yaml
-  What it decided ${program} journal search --bucket JOURNAL --cluster ${quote(cluster)} --since 1h
-  Close it now    ${closeCommand(bucket, cluster, program)}
+  What it approved kubectl -n ${namespace} get lease ${name} -o yaml
+  What it decided  ${program} journal search --bucket JOURNAL --cluster ${quote(cluster)} --since 1h
+  Close it now     ${closeCommand(bucket, cluster, program)}
 `;
 }
 
@@ -253,9 +253,9 @@ function requireSweepable(cluster: string, { registry, index }: FleetKnown, prog
       `Cluster ${printable(cluster, 310)} is not swept: ${printable(known.problem?.message ?? 'how to reach it is not known', 600)}. ${printable(known.problem?.remedy ?? '', 600)}`,
     );
   if (known.target.access.kind === 'eks')
-    throw new UsageError('This is an EKS cluster: AWS keeps its control plane, there is nothing to recover.');
+    throw new UsageError('This is an EKS cluster: AWS runs its control plane, so there is nothing to recover.');
   const swept = index !== undefined && Object.hasOwn(index.clusters, cluster) ? index.clusters[cluster] : undefined;
-  if (swept === undefined) return 'It was not swept yet: whether certmarshal reaches it is not known.';
+  if (swept === undefined) return 'It was not swept yet: it is not known whether certmarshal reaches it.';
   if (swept.readable) return undefined;
   const [finding] = swept.findings;
   return `The last sweep could not read it${finding === undefined ? '' : `: ${printable(`${finding.object}: ${finding.message}`, 600)}`}. Where only the certificate of its API server has expired, recovery in fleet.yaml lets certmarshal in.`;

@@ -104,7 +104,7 @@ export async function recoveryOpenCommand(
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
   if (reach === 'unreached')
     stderr.write(
-      `The window is closed: the first look did not reach the cluster, so nothing was approved. Let etcd and the API server run first, steps 2 and 3 of ${options.program} runbook recovery; then again: ${options.repeat}\n`,
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. First start etcd and the API server, steps 2 and 3 of ${options.program} runbook recovery. Then again: ${options.repeat}\n`,
     );
   else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
@@ -151,7 +151,7 @@ async function closeEarly(
     `The window is closed: nothing more is approved. ${why} Another one for this cluster before ${window.until} needs: kubectl -n ${namespace} delete lease ${name}\n`;
   try {
     const ended = await end(workload, window, clock(), AbortSignal.timeout(END_MS));
-    if (ended === 'busy') return otherwise('Its Lease could not be written: others write it all the time.');
+    if (ended === 'busy') return otherwise('Its Lease could not be written: others keep writing it.');
     if (ended === 'other')
       return `The window is closed: nothing more is approved. The Lease ${namespace}/${name} is no longer its own.\n`;
     return 'The window is closed: nothing more is approved. Another one for this cluster may be opened at once.\n';
@@ -178,10 +178,10 @@ async function keep(
 function recordNotice(window: RecoveryWindow, { journal, output, program, repeat }: RecoveryOptions): string {
   if (journal !== undefined)
     return `! Every decision is kept in ${printable(journal.directory)}: ${program} journal verify --directory ${quote(journal.directory)}\n`;
-  const nothing = '! Nothing but this output keeps a record of what is approved.';
+  const nothing = '! Only this output records what is approved.';
   return output === 'json'
     ? `${nothing} Keep it.\n`
-    : `${nothing} To keep one, with --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
+    : `${nothing} To keep a record, add --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
 /** Prominent, so that no one opens a window without knowing it. */

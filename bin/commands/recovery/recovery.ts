@@ -95,7 +95,7 @@ Examples:
 
 Exit status:
   0  done: every Node of the window was approved, or has a valid certificate; with --bucket: the window is open
-  1  a Node was not, --yes is missing, something could not be read or written, or the first look did not reach the cluster; the output says what
+  1  a Node was not approved and has no valid certificate, --yes is missing, something could not be read or written, or the first look did not reach the cluster; the output says what
   2  wrong usage or configuration, or a window is open already; nothing was done`,
     )
     .action(run((options: OpenOptions) => (options.bucket === undefined ? openHere(options) : openDeployed(options))));
@@ -124,7 +124,7 @@ Exit status:
     const fleet = await loadFleet(options.fleet, '--fleet');
     const { id, ...target } = await openCluster(options, fleet, ({ provider }) => {
       if (provider === 'eks')
-        throw new UsageError('This is an EKS cluster: AWS keeps its control plane, there is nothing to recover.');
+        throw new UsageError('This is an EKS cluster: AWS runs its control plane, so there is nothing to recover.');
     });
     try {
       const window = recoveryWindow(given, { ...opening, cluster: id, now: Date.now() });
@@ -147,7 +147,7 @@ Exit status:
   withOutput(
     recovery
       .command('close')
-      .description('Closes the recovery window of a cluster of a deployed certmarshal early.')
+      .description('Closes the recovery window of a cluster in a deployed certmarshal early.')
       .option('--yes', 'close it; without it the window is shown, and nothing is written')
       .option(...BUCKET_OPTION)
       .option('--cluster <id>', 'id of the cluster in the fleet'),
@@ -156,7 +156,7 @@ Exit status:
     .addHelpText(
       'after',
       `
-No new sweep uses the window; one that runs ends within 2 minutes. Ctrl-C closes a window at the keyboard.
+No new sweep uses the window; one that runs ends within 2 minutes. Ctrl-C closes a window that was opened without --bucket.
 
 Example:
   ${program} recovery close --bucket certmarshal-state --cluster berlin-prod --yes

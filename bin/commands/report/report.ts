@@ -155,7 +155,7 @@ export async function writeReport(
   }
   if (unread.length > 0 && (await checkedOutput(output)) === 'a report') {
     failed();
-    stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
+    stderr.write(`${printable(output)} was not changed: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
   }
   try {
@@ -208,7 +208,7 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   const head = await headOf(output, option);
   if (head === '') return 'nothing';
   if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
-    throw new UsageError(`${printable(output)} is there, and is not a report of certmarshal: it is not overwritten.`);
+    throw new UsageError(`${printable(output)} exists and is not a report of certmarshal: it is not overwritten.`);
   return 'a report';
 }
 

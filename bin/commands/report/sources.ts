@@ -87,7 +87,7 @@ export async function readState(read: ReadState, place: string, now: number): Pr
       object === 'index' && storedIndex === undefined
         ? problemWith(
             object,
-            'it is not there: nothing is known of any sweep',
+            'it is not there: nothing is known about any sweep',
             'A hub writes it with its first sweep; a copy of the state needs it too.',
           )
         : problemWith(object),
@@ -97,7 +97,7 @@ export async function readState(read: ReadState, place: string, now: number): Pr
 }
 
 const DAMAGED = 'it is damaged, or of another version of certmarshal';
-const WRITTEN_ANEW = 'The hub writes it anew within minutes: make the report again then.';
+const WRITTEN_ANEW = 'The hub writes it again within minutes: make the report again then.';
 
 function emptyRegistry(at: string): Registry {
   return { version: 1, writtenAt: at, sources: {}, clusters: {} };
@@ -220,7 +220,7 @@ function registeredOf(
       problem: {
         object: id,
         message: 'its audit could not list its requests',
-        remedy: 'certmarshal audit tells why.',
+        remedy: 'certmarshal audit says why.',
         ...skipped,
         kind: 'passing',
       },

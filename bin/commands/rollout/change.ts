@@ -19,7 +19,7 @@ type Change = 'abort' | 'resume';
 
 const MEANS: Readonly<Record<Change, string>> = {
   abort:
-    'Machines that are replaced stay; those that are not stay too. Cluster API removes what is one too many; when nothing moves any more, rollout drive gives the Lease back.',
+    'New machines stay, and so do those that were not replaced. Cluster API removes what is one too many; when nothing changes any more, rollout drive releases the Lease.',
   resume: 'Rollout status shows what continues.',
 };
 

@@ -93,8 +93,8 @@ function stopped(
 ): number {
   stderr.write(
     goesOn(step)
-      ? `Stopped looking at ${safe(target.name)}; its rollout continues, nothing was undone. ${program} rollout status --watch${repeat}\n`
-      : `Stopped looking at ${safe(target.name)}.\n`,
+      ? `Stopped watching ${safe(target.name)}; its rollout continues, nothing was undone. ${program} rollout status --watch${repeat}\n`
+      : `Stopped watching ${safe(target.name)}.\n`,
   );
   return EXIT.incomplete;
 }
@@ -163,5 +163,5 @@ function changeOf(
   if (before.state !== state) return `${who} ${before.state} → ${state}`;
   // The conditions of a machine change constantly while it is created or deleted.
   if (state === 'new' || state === 'leaving' || unhealthy.length > 0 === before.unhealthy.length > 0) return undefined;
-  return `${who} ${unhealthy.length === 0 ? 'well again' : `not well: ${unwellWords(unhealthy)}`}`;
+  return `${who} ${unhealthy.length === 0 ? 'healthy again' : `not healthy: ${unwellWords(unhealthy)}`}`;
 }

@@ -28,7 +28,7 @@ export function noSuchCluster({
   unread,
 }: Pick<ObservedRollout, 'cluster' | 'capiCluster' | 'unread'>): Pick<RolloutStep, 'state' | 'message'> | undefined {
   if (capiCluster !== undefined || unread.length > 0) return undefined;
-  const message = `there is no Cluster ${cluster.name} of Cluster API there; kubectl get clusters.cluster.x-k8s.io -A names those that are`;
+  const message = `there is no Cluster ${cluster.name} of Cluster API there; kubectl get clusters.cluster.x-k8s.io -A lists all`;
   return { state: 'refused', message };
 }
 

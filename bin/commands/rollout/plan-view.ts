@@ -176,17 +176,17 @@ function intentions(view: RolloutPlanView): Lines {
 }
 
 function scheduleWords(step: RolloutStep): string {
-  if (step.kind === 'act') return 'writes it with the next look';
+  if (step.kind === 'act') return 'writes it at the next look';
   if (step.kind === 'ask') return `asks a person: ${safe(step.command)}`;
   if (step.state === 'off' && step.checks.some(({ id, passed }) => id.startsWith('opted-in-by-') && !passed))
     return 'leaves it alone: not opted in';
-  return SCHEDULE[step.state] ?? 'does nothing until a person has looked';
+  return SCHEDULE[step.state] ?? 'does nothing until a person has checked';
 }
 
 const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
   off: 'has nothing to do',
   idle: 'has nothing to do',
-  waiting: 'waits; what is in the way passes without you',
+  waiting: 'waits; what blocks it passes without you',
   rolling: 'watches the running rollout',
   verifying: 'watches the running rollout',
   done: 'is done',
@@ -198,7 +198,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
   const failing = step.checks.filter((check) => !check.passed && check.waived !== true);
   if (step.kind === 'act') {
     const answers = waived.map(({ id }) => id).join(', ');
-    return `rollout start --yes begins it now${answers === '' ? '' : `; you answer for: ${answers}`}`;
+    return `rollout start --yes starts it now${answers === '' ? '' : `; you answer for: ${answers}`}`;
   }
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
   if (goesOn(step)) return 'nothing to start: it is running';
@@ -233,7 +233,7 @@ function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanVi
   const { from, notAfter } = first;
   const which =
     shown.length === 1 ? 'is the only one seen' : `expires first of ${counted(shown.length, 'certificate')} seen`;
-  const legend = `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}`;
+  const legend = `█ used  ░ left${span === undefined ? '' : '  ▒ time to start'}`;
   return [
     (width) => {
       const columns = Math.max(20, Math.min(60, (width ?? 100) - 30));
@@ -262,7 +262,7 @@ function nextLines(view: RolloutPlanView): Lines {
   const span = schedule.state === 'expired' ? undefined : schedule.span;
   const times = joined(
     [
-      soonestEnd !== undefined && `first end ${moment(soonestEnd, now)}`,
+      soonestEnd !== undefined && `first certificate expires ${moment(soonestEnd, now)}`,
       span && `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
       span && `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
       nextWindow !== undefined &&
@@ -281,11 +281,11 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   if (schedule.kind === 'ask') return safe(schedule.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(schedule)) return run('status --watch');
-  if (schedule.state === 'held') return `${run('resume')}, when what is above is fixed`;
+  if (schedule.state === 'held') return `${run('resume')}, after you have fixed what is above`;
   // Do not suggest a rollout that is not due.
-  if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
+  if (!isDue(schedule)) return `nothing to do; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   return observed.unread.length > 0 || person.kind === 'hold'
-    ? `${run('plan')}, when what is above is fixed`
+    ? `${run('plan')}, after you have fixed what is above`
     : run('plan');
 }

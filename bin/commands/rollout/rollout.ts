@@ -7,7 +7,7 @@ import { rolloutStartCommand } from './start.ts';
 import { rolloutDriveCommand, rolloutStatusCommand } from './status.ts';
 import { openSubject, type RolloutTargetOptions, repeatRollout } from './target.ts';
 
-const FINISHED = 'a write under way is finished, no new one begins';
+const FINISHED = 'a running write is finished, no new one starts';
 
 export const register: Register = (rollout, { program: name, interruption, run }) => {
   const command = (verb: string): Command =>
@@ -37,7 +37,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
       'after',
       `
 --kubeconfig is that of the cluster. It is enough for a cluster that manages itself; for another, add
---management-kubeconfig and --cluster. --kubeconfig shows when the CA of the cluster expires: without that no rollout
+--management-kubeconfig and --cluster. --kubeconfig shows when the CA of the cluster expires: without it, no rollout
 starts. docs/rollouts.md
 
 Examples:
@@ -53,7 +53,7 @@ Exit status:
     .action(does(rolloutPlanCommand));
 
   command('start')
-    .description('Starts a rollout now, with one write, if every check passes that you may not waive.')
+    .description('Starts a rollout now, with one write, if every check that you may not waive passes.')
     .option('--yes', 'write; without it the plan is shown and nothing is written')
     .option('--watch', 'continue it until it is over, as rollout drive does')
     .option('--verbose', 'show the checks that passed, too')
@@ -62,7 +62,7 @@ Exit status:
       `
 You answer for what only the schedule waits for: both opt-ins, times, windows and the turn of the fleet; and for spare
 capacity and a backup of etcd. After certificates have expired no rollout starts. docs/rollouts.md
-A rollout of another cluster of the management cluster stops yours too, until you have checked it and accept it:
+A rollout of another cluster of the same management cluster blocks yours, until you have checked it and accept it:
 --accept one-of-its-management-cluster also takes the Lease from it.
 
 Examples:
@@ -101,13 +101,13 @@ Exit status:
 
   command('drive')
     .description('Continues a running rollout from your terminal; never starts one.')
-    .option('--yes', 'write; without it one look is shown and nothing is written')
+    .option('--yes', 'write; without it the state is shown once and nothing is written')
     .addHelpText(
       'after',
       `
-With --yes it does, every 15 s, what the sweep of a deployed certmarshal does: with external etcd the next write of the order, the
-Lease kube-system/certmarshal-rollout, and a hold when something is wrong. You can stop it and start it again at any time.
-With external etcd everything is checked again before etcd is rolled: --kubeconfig shows when the CA expires.
+With --yes, every 15 s it does what the sweep of a deployed certmarshal does: it makes the next write (external etcd), renews
+the Lease kube-system/certmarshal-rollout, and sets a hold when something is wrong. You can stop and restart it at any time.
+With external etcd, everything is checked again before etcd is rolled: --kubeconfig shows when the CA expires.
 
 Examples:
   ${name} rollout drive --kubeconfig berlin.yaml --yes

@@ -25,7 +25,7 @@ export const rolloutStartCommand: RolloutCommand = async (subject, options, sign
     const { message } =
       noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout is running' } : person);
     ports.stderr.write(
-      `Nothing was written: ${begins ? `--yes begins it. ${program} rollout start --yes${repeat}` : `${message}.`}\n`,
+      `Nothing was written: ${begins ? `--yes starts it. ${program} rollout start --yes${repeat}` : `${message}.`}\n`,
     );
     return EXIT.incomplete;
   }
@@ -59,8 +59,8 @@ function startLines(
 
 function outcome(step: RolloutStep, written: RolloutStepped['written']): string {
   if (step.kind !== 'act' || written === undefined)
-    return `nothing was written, for it is not as it was a moment ago: ${safe(step.message)}`;
-  return written.kind === 'written' ? `rollout ${safe(step.mark?.id ?? '')} begun` : WRITTEN_WORDS[written.kind];
+    return `nothing was written: the state has just changed: ${safe(step.message)}`;
+  return written.kind === 'written' ? `rollout ${safe(step.mark?.id ?? '')} started` : WRITTEN_WORDS[written.kind];
 }
 
 function answers({ checks }: RolloutStep): Lines {

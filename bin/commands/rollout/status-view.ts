@@ -40,12 +40,12 @@ export const MACHINE_STATES: Readonly<Record<MachineProgress['state'], string>> 
 export function rolloutStatusLines(view: RolloutStatusView): Lines {
   const { observed, step, server, now, program, nextMs } = view;
   const { progress, mark } = step;
-  const moved = progress === undefined ? '' : `; last sign of life ${span(now - progress.movedAt)} ago`;
+  const moved = progress === undefined ? '' : `; last change ${span(now - progress.movedAt)} ago`;
   const by = mark?.trigger === 'person' ? 'a person' : 'the schedule';
   return [
     headline(observed.cluster.name, noSuchCluster(observed) ?? step),
     serverLine(server),
-    mark && hang('  ', faint(safe(`${mark.id}, begun ${mark.start} by ${by}${moved}`))),
+    mark && hang('  ', faint(safe(`${mark.id}, started ${mark.start} by ${by}${moved}`))),
     progress && ['', machineLines('control plane', progress, now)],
     progress?.etcd && ['', machineLines('etcd', progress.etcd, now)],
     block(
@@ -56,7 +56,7 @@ export function rolloutStatusLines(view: RolloutStatusView): Lines {
     '',
     nextMs === undefined
       ? nextLine(nextCommand(view))
-      : `  Looking every ${nextMs / 1000} s, times in UTC. Ctrl-C stops the looking, never the rollout.`,
+      : `  Reading again every ${nextMs / 1000} s; times in UTC. Ctrl-C stops this view, never the rollout.`,
   ];
 }
 
@@ -115,6 +115,6 @@ function nextCommand({ step, program, repeat }: RolloutStatusView): string {
   if (step.kind === 'ask') return safe(step.command);
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
   if (goesOn(step)) return run('status --watch');
-  if (step.state === 'held') return `${run('resume')}, when what is above is fixed; or ${run('abort')}`;
-  return step.state === 'done' ? `nothing is left to do; ${program} audit shows every certificate` : run('plan');
+  if (step.state === 'held') return `${run('resume')}, after you have fixed what is above; or ${run('abort')}`;
+  return step.state === 'done' ? `nothing left to do; ${program} audit shows every certificate` : run('plan');
 }

@@ -55,7 +55,7 @@ export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   refused: 'not written: the API server refused it, in its dry run or after',
   locked: 'not written: another rollout of this management cluster is running',
   failed: 'nothing was written: it was not sent',
-  unknown: 'sent, and no answer says whether it was done: the next look tells',
+  unknown: 'sent, but no answer says whether it was done: the next look shows it',
 };
 
 /** Symbol and colour of each state. */

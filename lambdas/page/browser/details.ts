@@ -56,10 +56,10 @@ export function detailsOf(
         ),
       moreProblems,
     ),
-    heading('What is seen of it'),
+    heading('What certmarshal sees'),
     factList(factsOf(details, id)),
     details.cut &&
-      soft(`Shortened, for want of room${data.again === undefined ? '' : `; ${data.again} has all of it`}.`),
+      soft(`Shortened to keep this page small${data.again === undefined ? '' : `; ${data.again} has all of it`}.`),
   ];
 }
 
@@ -162,7 +162,7 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
         : ['Requests', '✖ cannot be listed; the last time ', when(readableAt, 'both')],
     [
       'Audited',
-      auditedAt === undefined ? '! not audited: nothing is known of its certificates' : when(auditedAt, 'both'),
+      auditedAt === undefined ? '! not audited: nothing is known about its certificates' : when(auditedAt, 'both'),
     ],
     data.basis === 'audits' && ['Swept', '– not swept: its requests were not judged'],
     unread && ['Not read', `! ${sourceNames(unread)}`],

@@ -11,7 +11,7 @@ const STATES: Readonly<Record<RolloutDetails['state'], string>> = {
   assist: '! a person renews it',
   ready: '○ ready',
   rolling: '◐ rolls',
-  verifying: '◐ new certificates are looked for',
+  verifying: '◐ checks for new certificates',
   held: '✖ held',
   done: '✔ done',
   aborted: '– aborted',
@@ -32,7 +32,7 @@ const MACHINE_STATES: Readonly<Record<MachineState, string>> = {
   new: '◐ is made',
   replaced: '◐ replaced',
   verified: '✔ new certificate',
-  leaving: '◐ goes',
+  leaving: '◐ is removed',
 };
 
 /** State, times, reasons or checks, and machines of the rollout of one cluster. */
@@ -41,11 +41,11 @@ export function rolloutPart(rollout: RolloutDetails): readonly Child[] {
     rollout;
   const tone = TONES[state];
   const facts = factList([
-    since !== undefined && ['So since', when(since, 'both')],
+    since !== undefined && ['In this state since', when(since, 'both')],
     end !== undefined && ['Expires first', when(end, 'both')],
-    span && ['May begin', 'from ', when(span[0], 'both'), ' until ', when(span[1], 'both')],
+    span && ['May start', 'from ', when(span[0], 'both'), ' until ', when(span[1], 'both')],
     window !== undefined && ['Next window', when(window, 'both')],
-    began && ['Began', when(began[0], 'both'), began[1] === 'person' ? ', by a person' : ', by the schedule'],
+    began && ['Started', when(began[0], 'both'), began[1] === 'person' ? ', by a person' : ', by the schedule'],
     aborted !== undefined && ['Aborted', when(aborted, 'both')],
     took !== undefined && ['Took', `${took} minutes`],
   ]);

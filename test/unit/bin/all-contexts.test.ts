@@ -79,21 +79,21 @@ describe('--all-contexts', () => {
   afterAll(() => rm(directory, { recursive: true }));
 
   it.each<[string, readonly string[], string]>([
-    ['audit', ['--context', 'c'], '--context names one cluster, --all-contexts takes all: leave one out.'],
-    ['sweep', ['--cluster', 'berlin'], '--cluster names one cluster, --all-contexts takes all: leave one out.'],
-    ['audit', ['--provider', 'eks'], '--provider names one cluster, --all-contexts takes all: leave one out.'],
-    ['sweep', ['--every', '30s'], '--every sweeps one cluster, --all-contexts takes all: leave one out.'],
+    ['audit', ['--context', 'c'], '--context names one cluster, --all-contexts takes all: leave out one of them.'],
+    ['sweep', ['--cluster', 'berlin'], '--cluster names one cluster, --all-contexts takes all: leave out one of them.'],
+    ['audit', ['--provider', 'eks'], '--provider names one cluster, --all-contexts takes all: leave out one of them.'],
+    ['sweep', ['--every', '30s'], '--every sweeps one cluster, --all-contexts takes all: leave out one of them.'],
     [
       'sweep',
       ['--yes'],
-      '--all-contexts only looks: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
+      '--all-contexts only reads: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
     ],
     ['audit', ['--output', 'csv'], '--all-contexts prints a table or json; csv is of one cluster.'],
     ['audit', ['--report', 'fleet.pdf'], '--report takes a file that ends in .html; got fleet.pdf.'],
     [
       'sweep',
       ['--report', 'DIR/notes.html'],
-      'notes.html is there, and is not a report of certmarshal: it is not overwritten.',
+      'notes.html exists and is not a report of certmarshal: it is not overwritten.',
     ],
     [
       'audit',
@@ -114,7 +114,7 @@ describe('--all-contexts', () => {
     expect({ status, stdout, stderr }).toEqual({
       status: 2,
       stdout: '',
-      stderr: '--report goes with --all-contexts: add that, or leave it out.\n',
+      stderr: '--report needs --all-contexts: add it, or leave out --report.\n',
     });
   });
 });

@@ -168,7 +168,7 @@ describe('certmarshal audit', () => {
       const other = run([showing(WELL)], { snapshots: directory }, at('10.0.0.2:6443'));
       await expect(other).rejects.toThrow(UsageError);
       await expect(other).rejects.toThrow(
-        `--snapshots ${directory}: the snapshot of berlin there is of the API server 10.0.0.1:6443; this one is 10.0.0.2:6443.`,
+        `--snapshots ${directory}: its snapshot of berlin is of the API server 10.0.0.1:6443; this one is 10.0.0.2:6443.`,
       );
       expect(await read()).toEqual(kept);
       expect((await run([showing(WELL)], { snapshots: directory }, at('10.0.0.1:6443'))).status).toBe(0);

@@ -163,11 +163,11 @@ describe('the command line', () => {
     [['sweep'], /^\nStopping: nothing is written\. .+\nInterrupted: what was not read by then is not judged\.\n$/],
     [
       ['sweep', '--yes'],
-      /^\nStopping: writes under way are finished, .+\nInterrupted: what was not read by then is not judged\.\n$/,
+      /^\nStopping: running writes are finished, .+\nInterrupted: what was not read by then is not judged\.\n$/,
     ],
     [
       ['audit'],
-      /^\nStopping: what was read by now is shown\. .+\nInterrupted: what was not read by then is listed as not read\.\n$/,
+      /^\nStopping: what was read so far is shown\. .+\nInterrupted: what was not read by then is listed as not read\.\n$/,
     ],
   ])('Ctrl-C ends %j while the API server is silent, with one sentence and status 1', async (args, reason) => {
     const directory = await mkdtemp(join(tmpdir(), 'certmarshal-cli-'));

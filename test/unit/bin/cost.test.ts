@@ -15,7 +15,7 @@ describe('certmarshal cost', () => {
     const [first = '', second = ''] = stdout.split('\n');
     const { totalUsd, perClusterMonthUsd } = billOf(1_000, 0.02);
     expect(first).toBe(`1,000 clusters: $${totalUsd.toFixed(0)} a month, $${perClusterMonthUsd.toFixed(3)} a cluster`);
-    expect(second).toContain('2 % of them not well');
+    expect(second).toContain('2 % of them not healthy');
     for (const text of ['Lambda', 'SQS', 'S3', 'CloudWatch Logs', 'EventBridge', 'KMS']) expect(stdout).toContain(text);
     for (const text of [PRICE_LIST.region, PRICE_LIST.asOf, 'NAT', 'audit logs', 'docs/cost.md'])
       expect(stdout).toContain(text);

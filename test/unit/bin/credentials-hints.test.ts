@@ -41,9 +41,9 @@ describe('certmarshal credentials create --hints', () => {
     const path = hintPath(KEY, 'mgmt/eksa-system/berlin');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout.replace(path, '/hint/mgmt/eksa-system/berlin/TOKEN')).toMatchInlineSnapshot(`
-      "# Hints of mgmt/eksa-system/berlin: when a kubelet asks for a serving certificate, certmarshal looks at this cluster at once.
-      # The URL has the token of this cluster. It permits a hint, and nothing else.
-      # While the URL is down, requests are created as before; a URL that takes the connection and does not answer costs each a second.
+      "# Hints of mgmt/eksa-system/berlin: when a kubelet asks for a serving certificate, certmarshal sweeps this cluster at once.
+      # The URL has the token of this cluster. It permits a hint and nothing else.
+      # While the URL is down, requests are created as before; a URL that accepts the connection but does not answer delays each by a second.
       # No caBundle is needed: the certificate of the URL is public. Needs Kubernetes 1.28 or later.
       # kubectl apply -f - switches it on, kubectl delete validatingwebhookconfiguration certmarshal-hints off.
       apiVersion: admissionregistration.k8s.io/v1

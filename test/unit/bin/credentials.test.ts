@@ -42,7 +42,7 @@ describe('certmarshal credentials create', () => {
     [['--store', 'stdout', '--workload-of', 'a/b'], '--workload-of takes the name that the management cluster has'],
     [
       ['--store', 'stdout', '--kubeconfig', '~/x'],
-      'There is no file ~/x, which --kubeconfig names. The shell leaves ~ as it is in quotes',
+      'There is no file ~/x, which --kubeconfig names. In quotes, the shell does not expand ~',
     ],
     [['--store', 'stdout', '--kubeconfig', '/nowhere/x'], 'There is no file /nowhere/x, which --kubeconfig names.\n'],
   ])('refuses %j before it writes anything', async (args, expected) => {
@@ -140,9 +140,9 @@ describe('a token', () => {
     const { status, io } = look({ tolerateExpired: 'authority' });
     expect(await status).toBe(1);
     expect(io.stderr.text()).toMatch(
-      /^! 127\.0\.0\.1:\d+, context c: its certificate may have expired[^]*would be created/,
+      /^! 127\.0\.0\.1:\d+, context c: an expired certificate is tolerated if [^]*would be created/,
     );
-    expect(io.stderr.text()).toContain(', and was tolerated: sha256:');
+    expect(io.stderr.text()).toContain(' and was tolerated: sha256:');
   });
 
   it('of the account that was made is stored', async () => {

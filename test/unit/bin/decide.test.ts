@@ -175,7 +175,7 @@ describe('certmarshal decide', () => {
       status: 2,
       stdout: '',
       stderr:
-        'There is no record on standard input. Give it a file or a pipe with one JSON object a line. certmarshal decide --help shows what one looks like.\n',
+        'There is no record on standard input. Give it a file or a pipe with one JSON object per line. certmarshal decide --help shows the format of a line.\n',
     });
   });
 
@@ -183,7 +183,7 @@ describe('certmarshal decide', () => {
     expect(await runShell('certmarshal decide < /')).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'Standard input is a directory. Give it a file or a pipe with one JSON object a line.\n',
+      stderr: 'Standard input is a directory. Give it a file or a pipe with one JSON object per line.\n',
     });
   });
 
@@ -197,7 +197,7 @@ describe('certmarshal decide', () => {
   it('says that it reads from a keyboard', async () => {
     const io = { ...recordedIo(), stdin: Object.assign(Readable.from(['\n']), { isTTY: true }) };
     await expect(decideCommand([DEFAULT_POLICY], io)).rejects.toThrow('There is no record on standard input.');
-    expect(io.stderr.text()).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
+    expect(io.stderr.text()).toMatch(/^Reading records from the keyboard, one JSON object per line; Ctrl-D ends\.\n/);
   });
 
   it('says when standard input breaks', async () => {
@@ -216,7 +216,7 @@ describe('certmarshal decide', () => {
     const later = broken(`${line(1)}\n`);
     expect(await decideCommand([DEFAULT_POLICY], later)).toBe(1);
     expect(parse(later.stdout.text())).toMatchObject([{ id: 'r1', verdict: 'approve' }]);
-    expect(later.stderr.text()).toBe('Standard input cannot be read: i/o error. The lines up to 1 are judged.\n');
+    expect(later.stderr.text()).toBe('Standard input cannot be read: i/o error. The lines up to 1 were judged.\n');
   });
 
   it('streams: it answers before the input ends, and thousands of lines in order', async () => {

@@ -152,7 +152,7 @@ clusters:
     expect(groups.map(({ subject }) => subject)).toEqual(['AWS credentials', SOURCE, 'berlin-prod', DUBLIN]);
     expect(found(groups, 'AWS credentials', 'aws-credentials')).toMatchObject({
       status: 'passed',
-      found: `we are arn:aws:sts::${HUB}:assumed-role/certmarshal-sweep/runtime`,
+      found: `authenticated as arn:aws:sts::${HUB}:assumed-role/certmarshal-sweep/runtime`,
     });
     for (const check of ['region', 'assume-role', 'list-clusters', 'describe-cluster', 'describe-instances'])
       expect(found(groups, SOURCE, check)).toMatchObject({ status: 'passed' });
@@ -496,7 +496,7 @@ clusters:
         checks: [
           {
             id: 'aws-credentials',
-            title: 'AWS knows us',
+            title: 'AWS accepts them',
             object: 'sts:GetCallerIdentity',
             status: 'failed',
             found: 'sts:GetCallerIdentity: none',
@@ -574,7 +574,7 @@ clusters:
         status: 'passed',
         object: SWEEP_ROLE,
         found:
-          'it has one, in the group certmarshal, since 2026-11-20 09:30 UTC; one that is older than the role lets no one in',
+          'it has one, in the group certmarshal, since 2026-11-20 09:30 UTC; an entry that is older than the role lets no one in',
       });
     });
 

@@ -43,7 +43,7 @@ describe('an API server that is swept from outside of every VPC', () => {
     async (host) => {
       expect(await tried(host, DEFAULT)).toMatchObject({
         resolve: { status: 'passed' },
-        lane: { status: 'failed', fix: { text: expect.stringContaining('Add to lanes in fleet.yaml') } },
+        lane: { status: 'failed', fix: { text: expect.stringContaining('add to lanes one in a VPC') } },
       });
     },
   );

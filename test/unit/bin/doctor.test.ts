@@ -383,11 +383,11 @@ describe('certmarshal doctor', () => {
     [['--fleet', 'x', '--allow-exec', '--context', 'y'], '--context and --allow-exec cannot be given with --fleet'],
     [['--fleet', 'x', '--tolerate-expired', 'authority'], '--tolerate-expired cannot be given with --fleet'],
     [['--tolerate-expired', 'sha256:ab'], '--tolerate-expired takes authority, or sha256:'],
-    [['--sweep-role', 'arn:aws:iam::111122223333:role/x'], '--sweep-role goes with --fleet'],
+    [['--sweep-role', 'arn:aws:iam::111122223333:role/x'], '--sweep-role needs --fleet'],
     [['--fleet', 'x', '--sweep-role', 'arn:aws:sts::111122223333:assumed-role/x/y'], 'takes the ARN of a role'],
     [
       ['--fleet', '~/fleet.yaml'],
-      'There is no file ~/fleet.yaml, which --fleet names. The shell leaves ~ as it is in quotes',
+      'There is no file ~/fleet.yaml, which --fleet names. In quotes, the shell does not expand ~',
     ],
   ])('refuses %j', async (args, expected) => {
     expect(await runCli(['doctor', ...args])).toEqual(refusal(expected));
@@ -395,7 +395,7 @@ describe('certmarshal doctor', () => {
 
   it('says what each exit status means', async () => {
     const { stdout } = await runCli(['doctor', '--help']);
-    expect(stdout).toMatch(/Exit status:\n {2}0 .*\n {2}1 .*kubeconfig that cannot be used/);
+    expect(stdout).toMatch(/Exit status:\n {2}0 .*\n {2}1 .*kubeconfig cannot be used/);
   });
 
   describe('without a kubeconfig that can be used', () => {

@@ -106,7 +106,7 @@ describe('certmarshal explain --node', () => {
       '  seen      in a handshake with 10.0.0.8:10250',
       '  names     ✔ worker-8 ← Machine eksa-system/md-0-8',
       '            ✔ 10.0.0.8 ← Machine eksa-system/md-0-8',
-      '  issued    2025-08-14, 200 d ago, by CN=kubernetes, for a key P-256',
+      '  issued    2025-08-14, 200 d ago, by CN=kubernetes, key P-256',
       '  approved  AutoApproved (csr-0)',
       '  expires   2026-06-10, in 100 d',
       '',
@@ -129,7 +129,7 @@ describe('certmarshal explain --node', () => {
   });
 
   it('says where to find the approver of a request that is gone', async () => {
-    expect((await explain()).stdout).toMatch(/approved {2}by whom is not known: its request is gone\. The audit log/);
+    expect((await explain()).stdout).toMatch(/approved {2}approver not known: its request is gone\. The audit log/);
   });
 
   it('says the same in JSON', async () => {
@@ -295,7 +295,7 @@ describe('certmarshal explain --node', () => {
   it('says that there is no such Node', async () => {
     const { status, stdout, stderr, dialled } = await explain({}, 'worker-88');
     expect({ status, stdout, dialled }).toEqual({ status: 1, stdout: '', dialled: [] });
-    expect(stderr).toBe('bench has no Node worker-88. kubectl get nodes lists those that are there.\n');
+    expect(stderr).toBe('bench has no Node worker-88. kubectl get nodes lists all.\n');
   });
 
   it.each(['worker-8,metadata.namespace=x', 'a b', '', '../x'])('refuses %j before it asks', async (node) => {

@@ -151,7 +151,7 @@ describe('certmarshal approve', () => {
     expect(bodies).toMatchObject([
       {
         status: {
-          conditions: [{ message: `root on host (not proven: the API server does not tell): ${BECAUSE}` }],
+          conditions: [{ message: `root on host (not proven: the API server does not say): ${BECAUSE}` }],
         },
       },
     ]);
@@ -211,7 +211,7 @@ describe('certmarshal approve', () => {
     expect({ status, isWritten: stdout.includes('approved by ada') }).toEqual({ status: 1, isWritten: true });
     expect(stderr).toContain('Not journaled: the journal in kept could not be written: journal: it is full');
     expect(stderr).toContain('"because":"second NIC, ticket 4711"');
-    expect((await decide()).stderr).toContain('--journal DIRECTORY keeps one');
+    expect((await decide()).stderr).toContain('--journal DIRECTORY keeps a record');
   });
 
   it('prints one object as JSON: what was judged, what would be, or was, or could not be written', async () => {

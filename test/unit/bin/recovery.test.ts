@@ -202,7 +202,7 @@ describe('certmarshal recovery open', () => {
 
   it('says how to keep a record where nothing does', async () => {
     const { stderr } = await open([report()]);
-    expect(stderr).toContain('Nothing but this output keeps a record');
+    expect(stderr).toContain('Only this output records');
     expect(stderr).toContain(
       'certmarshal recovery open --nodes cp-1,cp-2 --yes --output json | tee recovery-w-1.ndjson',
     );
@@ -223,7 +223,7 @@ describe('certmarshal recovery open', () => {
       ['csr-cp-2', 'leave', 'w-1', 'ada', 'none'],
     ]);
     expect(stderr).toContain('certmarshal journal verify --directory kept');
-    expect(stderr).not.toContain('Nothing but this output');
+    expect(stderr).not.toContain('Only this output');
   });
 
   it('closes where the journal cannot be written, and shows what is not in it', async () => {
@@ -266,7 +266,7 @@ describe('certmarshal recovery open', () => {
         expect(stdout).toContain('list requests: the connection was refused');
         expect(stdout).not.toContain('it did not ask');
         expect(stderr).toContain(
-          'steps 2 and 3 of certmarshal runbook recovery; then again: certmarshal recovery open',
+          'steps 2 and 3 of certmarshal runbook recovery. Then again: certmarshal recovery open',
         );
       },
     );

@@ -113,7 +113,7 @@ describe('the table of an audit', () => {
     const groups = [groupOf(), seen];
     const view = { report: { ...report, snapshot: { ...report.snapshot, observations } }, groups };
     expect(render(view).split('\n')[0]).toBe(
-      '✖ berlin · EKS Anywhere · not readable: https://10.0.1.1:6443: the token is refused; shown is what was seen 3 h ago',
+      '✖ berlin · EKS Anywhere · not readable: https://10.0.1.1:6443: the token is refused; what is shown was seen 3 h ago',
     );
     expect(render(view)).toMatch(/^ {2}\? not seen {2}cluster CA .*last seen 3 h ago$/m);
     expect(render(view)).toContain('\n  Next  kubectl certmarshal doctor --kubeconfig k\n');
@@ -223,7 +223,7 @@ describe('the table of an audit', () => {
     ];
     const text = render({ report: reportOf(observations) });
     expect(text).toMatch(
-      /^berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; --provider eks for EKS\n/,
+      /^berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; use --provider eks for EKS\n/,
     );
     expect(text).toContain('  · machines: this cluster has no Cluster API\n');
     expect(text).toContain('  · tls: only the API endpoint, because of --no-handshakes\n');

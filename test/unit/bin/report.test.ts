@@ -127,7 +127,7 @@ describe('certmarshal report', () => {
       'fleet-index.v2.json.gz in',
     ],
     ['an index of something else', { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': [] }, 'is damaged'],
-    ['no index', { 'registry.v2.json.gz': REGISTRY }, 'nothing is known of any sweep'],
+    ['no index', { 'registry.v2.json.gz': REGISTRY }, 'nothing is known about any sweep'],
     ['a damaged registry', { 'registry.v2.json.gz': '{}', 'fleet-index.v2.json.gz': INDEX }, 'registry.v2.json.gz in'],
   ])('says so and has exit status 1 with %s, and makes a page of the rest', async (_name, objects, words) => {
     await store(objects);
@@ -149,7 +149,7 @@ describe('certmarshal report', () => {
     await writeFile(file(), `${page}<!-- good -->`);
     expect(await run({ state: directory })).toBe(1);
     expect(await readFile(file(), 'utf8')).toBe(`${page}<!-- good -->`);
-    expect(stderr).toContain('is left as it was');
+    expect(stderr).toContain('was not changed');
     expect(await run({ state: directory, output: 'json' })).toBe(1);
     expect(stdout).toContain('"kind":"unread-state"');
   });

@@ -175,7 +175,7 @@ describe('an expired certificate that is tolerated', () => {
 
   it('is said loudly, and again in the next command', () => {
     const notice = toleranceNotice('10.0.1.10:6443', 'admin', { pin: 'authority' });
-    expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: its certificate may have expired, if a CA/);
+    expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: an expired certificate is tolerated if a CA/);
     expect(repeatOptions({ tolerateExpired: 'authority' })).toBe(' --tolerate-expired authority');
     const older = { tolerateExpired: 'authority', expiredAtMost: '180d' };
     expect(repeatOptions(older)).toBe(' --tolerate-expired authority --expired-at-most 180d');
@@ -184,8 +184,8 @@ describe('an expired certificate that is tolerated', () => {
   it('may have ended 90 days ago, or as long as is said', () => {
     const older = expiredServerOf({ tolerateExpired: 'authority', expiredAtMost: '180d' });
     expect(older).toEqual({ pin: 'authority', expiredAtMostMs: 180 * 86_400_000 });
-    expect(toleranceNotice('a:443', 'x', { pin: 'authority' })).toContain('expired not more than 90d ago');
-    expect(older && toleranceNotice('a:443', 'x', older)).toContain('expired not more than 180d ago');
+    expect(toleranceNotice('a:443', 'x', { pin: 'authority' })).toContain('expired at most 90d ago');
+    expect(older && toleranceNotice('a:443', 'x', older)).toContain('expired at most 180d ago');
     for (const expiredAtMost of ['0d', '367d', '-1d', 'long', ''])
       expect(() => expiredServerOf({ tolerateExpired: 'authority', expiredAtMost })).toThrow('--expired-at-most takes');
     for (const options of [{}, { tolerateExpired: `sha256:${digits}` }])
@@ -202,7 +202,7 @@ describe('an expired certificate that is tolerated', () => {
       pin: 'authority',
     } as const;
     expect(toleratedNotice({ server, recovering })).toBe(
-      `! The certificate of ${server} expired 2026-11-21T00:00:00.000Z, and was tolerated: sha256:${'ab'.repeat(32)}\n`,
+      `! The certificate of ${server} expired 2026-11-21T00:00:00.000Z and was tolerated: sha256:${'ab'.repeat(32)}\n`,
     );
     expect(toleratedNotice({ server })).toBe('');
   });

@@ -56,7 +56,7 @@ describe('certmarshal rollout plan', () => {
     → Add spare-capacity to accepted
   ✔ 3 more passed; --verbose lists them
 
-  schedule  does nothing until a person has looked
+  schedule  does nothing until a person has checked
   by hand   refused: health-checks
 
   It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:
@@ -65,10 +65,10 @@ describe('certmarshal rollout plan', () => {
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
-  █ lived  ░ left  ▒ time to begin  · that of berlin-prod-1 expires first of 3 certificates seen
+  █ used  ░ left  ▒ time to start  · that of berlin-prod-1 expires first of 3 certificates seen
 
-  First end 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
-  Next  certmarshal rollout plan --kubeconfig berlin.yaml, when what is above is fixed
+  First certificate expires 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
+  Next  certmarshal rollout plan --kubeconfig berlin.yaml, after you have fixed what is above
 `);
   });
 
@@ -76,7 +76,7 @@ describe('certmarshal rollout plan', () => {
     const { stdout } = await plan({ schedule: [refused(NO_CAPACITY)], person: ready(NO_CAPACITY) }, { verbose: true });
     expect(stdout).toContain('✔  etcd-healthy');
     expect(stdout).not.toContain('more passed');
-    expect(stdout).toContain('by hand   rollout start --yes begins it now; you answer for: spare-capacity');
+    expect(stdout).toContain('by hand   rollout start --yes starts it now; you answer for: spare-capacity');
     expect(stdout).toContain(
       `It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    spec.rollout.after = ${MARK.start}\n    annotation certmarshal.dev/rollout = ${MARK.id}\n`,
     );
@@ -183,7 +183,7 @@ describe('certmarshal rollout start', () => {
     const { status, stderr, run } = await start({ schedule: [refused(CLOSED)], person: ready(CLOSED) });
     expect({ status, stderr, steps: run.done.steps }).toEqual({
       status: 1,
-      stderr: 'Nothing was written: --yes begins it. certmarshal rollout start --yes --kubeconfig berlin.yaml\n',
+      stderr: 'Nothing was written: --yes starts it. certmarshal rollout start --yes --kubeconfig berlin.yaml\n',
       steps: [],
     });
   });
@@ -203,7 +203,7 @@ describe('certmarshal rollout start', () => {
     );
     expect({ status, steps: run.done.steps }).toEqual({ status: 0, steps: ['person'] });
     expect(stdout).toContain(
-      `✔ berlin-prod: rollout ${MARK.id} begun.\n  Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    spec.rollout.after = ${MARK.start}\n`,
+      `✔ berlin-prod: rollout ${MARK.id} started.\n  Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    spec.rollout.after = ${MARK.start}\n`,
     );
     expect(stdout.match(/ Next /g)).toHaveLength(1);
     expect(stdout).toContain('You answer for: spare-capacity (nobody vouches for it).');
@@ -226,7 +226,7 @@ describe('certmarshal rollout start', () => {
   it('says that what it looked at again is not as it was', async () => {
     const { status, stdout } = await start({ person: ready(), stepped: { step: refused(UNHEALTHY) } }, { yes: true });
     expect(status).toBe(1);
-    expect(stdout).toContain('✖ berlin-prod: nothing was written, for it is not as it was a moment ago: would roll 3');
+    expect(stdout).toContain('✖ berlin-prod: nothing was written: the state has just changed: would roll 3');
   });
 
   it('carries it on until it is done with --watch', async () => {
@@ -269,7 +269,7 @@ describe('certmarshal rollout status', () => {
     expect(run.done).toEqual({ steps: [], acts: [], slept: [] });
     expect(stdout).toBe(`↻ berlin-prod: rolling: 1 of 3 control plane machines replaced.
   10.0.1.10:6443, context admin
-  r-berlin-prod-1, begun 2026-11-28T02:29:55Z by a person; last sign of life 3 min ago
+  r-berlin-prod-1, started 2026-11-28T02:29:55Z by a person; last change 3 min ago
 
   ███████████░░░░░░░░░░░░░░░░░░░░░  control plane: 1 of 3 verified, 1 replaced
      MACHINE        NODE    STATE     AGE   CERTIFICATE
@@ -322,8 +322,8 @@ describe('certmarshal rollout status', () => {
     );
     const lines = stdout.split('\n').filter((line) => line.startsWith('02:30:00  ') && line.includes('berlin-prod-1'));
     expect(lines.map((line) => line.slice(10))).toEqual([
-      '○ berlin-prod-1 on node-1 not well: NodeHealthy is False, NodeGone, and 1 more',
-      '○ berlin-prod-1 on node-1 well again',
+      '○ berlin-prod-1 on node-1 not healthy: NodeHealthy is False, NodeGone, and 1 more',
+      '○ berlin-prod-1 on node-1 healthy again',
       '↓ berlin-prod-1 on node-1 old → leaving',
     ]);
   });
@@ -334,7 +334,7 @@ describe('certmarshal rollout status', () => {
       { watch: true },
     );
     expect(stdout.match(/verified, \d of \d/g)).toEqual(['verified, 1 of 3', 'verified, 2 of 3', 'verified, 3 of 3']);
-    expect(stdout).toContain('Looking every 5 s, times in UTC. Ctrl-C stops the looking, never the rollout.');
+    expect(stdout).toContain('Reading again every 5 s; times in UTC. Ctrl-C stops this view, never the rollout.');
     expect(stdout.match(/ Next /g)).toHaveLength(1);
   });
 

@@ -69,7 +69,7 @@ describe('the cluster of the command line', () => {
     expect(otherwiseNotice(target.cluster.name, target.server)).toBe(
       otherwise === undefined
         ? undefined
-        : 'The kubeconfig calls the cluster at 127.0.0.1:1 berlin; --cluster dublin chooses no server. Make sure that it is the cluster you mean.\n',
+        : 'The kubeconfig calls the cluster at 127.0.0.1:1 berlin; --cluster dublin does not choose the server. Make sure that it is the cluster you mean.\n',
     );
   });
 
@@ -104,7 +104,7 @@ describe('the cluster of the command line', () => {
     async (source) => {
       const fleet = { ...FLEET, policies: [{ ...DEFAULT_POLICY, evidence: [source] }] };
       await expect(openTarget({ kubeconfig, cluster: 'oslo' }, fleet)).rejects.toThrow(
-        'policy default believes what a node says of itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
+        'policy default trusts what a node says about itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
       );
       for (const options of [{}, { cluster: 'oslo', serviceCidr: ['10.96.0.0/12'] }])
         (await openTarget({ kubeconfig, ...options }, fleet)).close();

@@ -28,7 +28,7 @@ describe('readTextFile', () => {
     await writeFile(at('f'), bytes);
     const read = readTextFile(at('f'), '--kubeconfig');
     await expect(read).rejects.toThrow(UsageError);
-    await expect(read).rejects.toThrow(`${at('f')} is not text in UTF-8; name another file, or save it as UTF-8.`);
+    await expect(read).rejects.toThrow(`${at('f')} is not UTF-8 text; name another file, or save it as UTF-8.`);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('readTextFile', () => {
     [
       '~/f',
       '--ca',
-      'There is no file ~/f, which --ca names. The shell leaves ~ as it is in quotes: write $HOME, or leave them out.',
+      'There is no file ~/f, which --ca names. In quotes, the shell does not expand ~: write $HOME, or remove the quotes.',
     ],
     [tmpdir(), '--policy', `${tmpdir()} is a directory; name a file in it.`],
   ])('says of %j what is wrong with it', async (file, option, reason) => {

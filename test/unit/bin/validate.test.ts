@@ -22,7 +22,7 @@ describe('certmarshal validate', () => {
     );
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
-      stdout: `${file} is valid: 0 clusters named, 1 entry of discovery, policies: default (enforce).\n`,
+      stdout: `${file} is valid: 0 clusters named, 1 discovery entry, policies: default (enforce).\n`,
       stderr: '',
     });
   });

@@ -61,7 +61,7 @@ describe('the bill of a month', () => {
     const { lines } = of(1_000);
     expect(quantity(lines, 'the tick')).toBe(MONTH_MINUTES);
     expect(quantity(lines, 'snapshots: read')).toBe((MONTH_MINUTES * 1_000) / 15);
-    expect(quantity(lines, 'metrics of clusters that are not well')).toBeGreaterThan(0);
+    expect(quantity(lines, 'metrics of clusters that are not healthy')).toBeGreaterThan(0);
     expect(quantity(lines, 'alarms on every cluster')).toBe(40);
     expect(quantity(lines, 'alarms on the hub')).toBe(hubAlarms(ALARMS));
     expect(quantity(lines, 'orders: sent, received, deleted')).toBe(MONTH_MINUTES * (40 * 3 + MEASURED.emptyReceives));

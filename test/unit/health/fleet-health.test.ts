@@ -64,7 +64,7 @@ function missed(minutes: number): SloLedger {
 
 interface Case {
   readonly registered?: Partial<RegisteredCluster>;
-  /** Undefined: nothing is known of it. */
+  /** Undefined: nothing is known about it. */
   readonly indexed?: Partial<IndexedCluster> | undefined;
   readonly monitoring?: Partial<Monitoring>;
 }

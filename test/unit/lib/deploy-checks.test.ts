@@ -81,7 +81,7 @@ describe('a fleet that shall be deployed', () => {
           },
         },
       },
-      ['monitoring.alarms.DispatchHeartbeat is off: that certmarshal itself has stopped is then not noticed'],
+      ['monitoring.alarms.DispatchHeartbeat is off: no one notices if certmarshal itself has stopped'],
     ],
     [
       'an alarm that would wake somebody up, and is off',
@@ -112,13 +112,13 @@ describe('a fleet that shall be deployed', () => {
         ],
       }),
       [
-        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * fires no alarm as long',
+        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * fires no alarm in that time',
       ],
     ],
     [
       'maintenance that is over',
       monitored({ maintenance: [{ clusters: ['*'], when: { from: at(-DAY), until: at(-1) } }] }),
-      [`monitoring.maintenance[0] ended at ${at(-1)}: it does nothing any more, and can be taken out`],
+      [`monitoring.maintenance[0] ended at ${at(-1)}: it does nothing any more, and can be removed`],
     ],
     [
       'maintenance of a cluster that there is not',
@@ -138,7 +138,7 @@ describe('a fleet that shall be deployed', () => {
       'a lock that nobody can open',
       { journal: { objectLock: { mode: 'compliance', days: 365 } } },
       [
-        'journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for 365 days, and the bucket stays and is paid for as long',
+        'journal.objectLock: in mode compliance no one, not even AWS, can remove what is written for 365 days, and the bucket stays and costs money as long',
       ],
     ],
     [
@@ -171,8 +171,8 @@ describe('a fleet that shall be deployed', () => {
         },
       },
       [
-        'rollouts.clusters[0]: berlin-* is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/berlin-*, and without "*" what fleet.yaml lists',
-        'rollouts.clusters[1]: munich is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/munich, and without "*" what fleet.yaml lists',
+        'rollouts.clusters[0]: berlin-* matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/berlin-*; a cluster that fleet.yaml lists needs its id without "*"',
+        'rollouts.clusters[1]: munich matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/munich; a cluster that fleet.yaml lists needs its id without "*"',
         'rollouts.clusters[1]: oslo/*/* is the id of no cluster of the fleet; is it misspelled?',
         'rollouts.clusters[1]: mgmt/* is the id of no cluster of the fleet; is it misspelled?',
       ],
@@ -189,10 +189,10 @@ describe('a fleet that shall be deployed', () => {
         ],
       },
       [
-        `recovery[0].until: until ${at(7 * DAY)} an expired certificate of the API server of edge-1 is taken for valid`,
-        `recovery[1].until: ${at(-1)} is over: the entry of mgmt/eksa-system/berlin does nothing any more, and can be taken out`,
+        `recovery[0].until: until ${at(7 * DAY)} an expired certificate of the API server of edge-1 is tolerated`,
+        `recovery[1].until: ${at(-1)} is past: the entry of mgmt/eksa-system/berlin does nothing any more, and can be removed`,
         `recovery[2].until: ${at(7 * DAY + 1)} is more than 7 days from now: the entry is not used before ${at(1)}, and until then an expired certificate of edge-1 is refused; write an earlier time`,
-        `recovery[3].until: ${at(-1)} is over: the entry of edge does nothing any more, and can be taken out`,
+        `recovery[3].until: ${at(-1)} is past: the entry of edge does nothing any more, and can be removed`,
         'recovery[3]: edge is the id of no cluster of the fleet; is it misspelled?',
       ],
     ],

@@ -147,7 +147,7 @@ describe('digestOf', () => {
       'f-held: held: no machine was made (stuck)',
       'e-rolls: rolls: 1 of 3 machines with a new certificate',
       'b-waits: due: would roll. Not yet: closed until Saturday',
-      'c-done: done: in 42 minutes, begun by a person',
+      'c-done: done: in 42 minutes, started by a person',
     ]);
     expect(lines.join(' ')).not.toMatch(/a-idle|d-done-long/);
   });

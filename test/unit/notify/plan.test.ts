@@ -22,7 +22,7 @@ describe('an alarm about clusters', () => {
     expect(messages).toHaveLength(1);
     expect(messages[0]?.human.text.split('\n')).toEqual([
       '[critical] berlin-prod: etcd client certificate expires in 12 days, nothing planned renews it',
-      'Expires 2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
+      'Expires 2026-12-03 10:00 UTC. For 2 hours. 1 of 214 clusters.',
       'First: certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
       'Then: certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
       'Runbook: certmarshal runbook certificate-critical',
@@ -58,7 +58,7 @@ describe('an alarm about clusters', () => {
     );
     expect(lines[1]).toMatch(/^12 of 214 clusters\./);
     expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(11);
-    expect(lines).toContain('- and 2 clusters more');
+    expect(lines).toContain('- and 2 more clusters');
     expect(messages[0]?.events).toHaveLength(12);
   });
 

@@ -266,9 +266,7 @@ describe('what a service gets', () => {
     const message = documentOf(chatSummary(many, CONTEXT));
     expect(CUSTOM_NOTIFICATION.safeParse(message).error).toBeUndefined();
     expect(message.content.title).toBe('60 more incidents at once: CertificateCritical');
-    expect(message.content.description).toMatch(
-      /longer than a chat takes: the e-mail of the same minute has all of it\.$/,
-    );
+    expect(message.content.description).toMatch(/too long for a chat: the e-mail of the same minute has all of it\.$/);
     expect(message.content.description.length).toBeLessThanOrEqual(3_000);
   });
 

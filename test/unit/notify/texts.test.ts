@@ -22,8 +22,8 @@ describe('what people are told of a certificate', () => {
     openedText([{ cluster: cluster('berlin', [], { audit }), signal: { ...ETCD, ...changed } }], SCENE);
 
   it.each([
-    [at(DAY), 'Expires 2026-11-22 10:00 UTC. Since 2 hours. 1 of 3 clusters.'],
-    [at(-DAY), 'Expired 2026-11-20 10:00 UTC. Since 2 hours. 1 of 3 clusters.'],
+    [at(DAY), 'Expires 2026-11-22 10:00 UTC. For 2 hours. 1 of 3 clusters.'],
+    [at(-DAY), 'Expired 2026-11-20 10:00 UTC. For 2 hours. 1 of 3 clusters.'],
   ])('says whether it has ended: %s', (due, line) => {
     expect(linesOf(told({ due }))[1]).toBe(line);
   });
