@@ -210,7 +210,7 @@ export class HubStack extends Stack {
     });
     new CfnOutput(this, 'SweepRoleArn', {
       value: sweepRole.roleArn,
-      description: 'HubSweepRoleArn of the spokes; must be allowed to decrypt, where a secret has a key of your own',
+      description: 'HubSweepRoleArn of the spokes; must be allowed to decrypt if a secret has a key of your own',
     });
     new CfnOutput(this, 'DispatchRoleArn', {
       value: dispatchRole.roleArn,

@@ -31,7 +31,7 @@ export const register: Register = (command, { program: name, run }) => {
   withOutput(
     command
       .option('--clusters <number>', 'number of clusters')
-      .option('--unwell <share>', 'share of them that is not healthy, all month', '2%')
+      .option('--unwell <share>', 'share of them that is not healthy all month', '2%')
       .option(
         '--webhook <calls>',
         'with hub.webhook: calls of its URL per second, all month; 0: only those of kubelets, 10000: a flood',

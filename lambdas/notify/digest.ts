@@ -89,7 +89,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
       warning.map((cluster) => unwellLine(cluster, view)),
     ),
     section('Certmarshal itself', [...hubLines(told, now), ...unsentLines(told, now)]),
-    section('Hostile requests of a day', hostileLines(health.clusters, view)),
+    section('Hostile requests in 24 hours', hostileLines(health.clusters, view)),
     section('Incomplete sweeps', incompleteLines(view)),
     section('Rollouts', rolloutLines(view)),
     section('Due within 30 days', soonLines(view)),
@@ -285,8 +285,8 @@ function sloLines({ slo }: FleetHealth, isWell: boolean): readonly string[] {
       ? 'Objective: no request counted in 30 days'
       : `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
     accepted === undefined
-      ? 'Requests of a day: none'
-      : `Requests of a day: ${accepted} of ${requests} accepted; ${details}`,
+      ? 'Requests in 24 hours: none'
+      : `Requests in 24 hours: ${accepted} of ${requests} accepted; ${details}`,
   ];
 }
 

@@ -303,8 +303,8 @@ function dayTile({ slo: { day } }: FleetHealth): Html {
     accepted === undefined ? 'new' : day.counts.unprovable + day.counts.missed > 0 ? 'warning' : 'well',
     accepted === undefined ? html`–` : html`${accepted}`,
     accepted === undefined
-      ? 'of all requests of a day accepted'
-      : `of all ${number(requests)} requests of a day accepted`,
+      ? 'of all requests in 24 hours accepted'
+      : `of all ${number(requests)} requests in 24 hours accepted`,
     accepted === undefined ? 'No node asked in 24 hours.' : `${details}.`,
   );
 }

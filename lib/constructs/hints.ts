@@ -105,7 +105,7 @@ export class Hints extends Construct {
       }).node.addDependency(hint.node.findChild('AuditLogs'));
     new CfnOutput(Stack.of(this), 'HintFunctionArn', {
       value: hint.functionArn,
-      description: 'Destination of subscription filters on audit logs that the stack does not make',
+      description: 'Destination for subscription filters of your own on audit logs',
     });
   }
 }

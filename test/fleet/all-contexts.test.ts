@@ -112,7 +112,7 @@ describe('--all-contexts', () => {
       expect(stdout).toMatch(
         /^✖ exec · skipped: .*b\.yaml: users\[7\]\.user\.exec: it runs a command .* pass --allow-exec/m,
       );
-      expect(stdout).toContain('\n    the same API server: 1 context more, viewer@berlin\n');
+      expect(stdout).toContain('\n    the same API server: 1 more context, viewer@berlin\n');
       expect(stdout).toMatch(/\n\n\S+\.html: 12 clusters, /);
       // Each mark that is no tick is one of the last line.
       const marked = (mark: string) => stdout.match(new RegExp(`^${mark} `, 'gm'))?.length ?? 0;

@@ -22,7 +22,7 @@ const MAX_NAMES = 20;
 export function intentLines({ uid }: SigningRequest, { type, reason, message }: ApprovalCondition): Lines {
   return [
     '',
-    `  It would write, on the object of uid ${printable(uid, 100)}:`,
+    `  It would write, to the object with uid ${printable(uid, 100)}:`,
     hang('    ', `condition ${type}, reason ${reason}`),
     hang('    ', message),
   ];

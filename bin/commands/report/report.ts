@@ -48,10 +48,7 @@ export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
 export const register: Register = (command, { program: name, interruption, run }) => {
   command
     .option('--bucket <name>', 'state bucket of a hub; uses the AWS credentials and Region of the environment')
-    .option(
-      '--state <directory>',
-      'directory with registry.v2.json.gz and fleet-index.v2.json.gz, copies of its objects',
-    )
+    .option('--state <directory>', 'directory with copies of its registry.v2.json.gz and fleet-index.v2.json.gz')
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml with monitoring; default: the built-in values')
     .option(

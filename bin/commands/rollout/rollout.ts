@@ -16,7 +16,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
         .option('--fleet <file>', 'fleet.yaml with rollouts; default: the built-in times, for every cluster')
         .option(
           '--accept <list>',
-          'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
+          'what you vouch for, besides the file: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
         )
         .option('--secrets', 'external etcd: read its client certificate, and so the private key in the same Secret'),
       'table for people, json for programs: one document per reading',

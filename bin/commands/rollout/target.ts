@@ -96,7 +96,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
   if (providerOf(options.provider, (own ?? connection).server) === 'eks')
     throw new UsageError(
-      `This is an EKS cluster: AWS renews the certificates of its control plane, there is nothing to roll. Its node groups roll automatically where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its CA expires.`,
+      `This is an EKS cluster: AWS renews the certificates of its control plane, so there is nothing to roll. Its node groups roll automatically where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its CA expires.`,
     );
   const named = options.cluster ?? own?.cluster ?? connection.cluster;
   const entry = entryOf(fleet, named);

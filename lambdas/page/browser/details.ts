@@ -173,7 +173,7 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     partial && ['Earlier data', '! The audit lacks what was seen earlier'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     ...sloFacts(details.slo),
-    details.day && ['Requests of a day', dayFact(details.day)],
+    details.day && ['Requests in 24 hours', dayFact(details.day)],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
     data.basis === 'hub' && ['Found by', details.source],

@@ -119,7 +119,7 @@ describe('certmarshal approve', () => {
     const { status, stdout, stderr, bodies } = await decide({}, { yes: false }, { repeat: ' --kubeconfig x.yaml' });
     expect({ status, bodies }).toEqual({ status: 1, bodies: [] });
     expect(stdout).toMatch(/^worker-7: [^]*✖ {2}san-proven[^]*EvidenceMissing: /);
-    expect(stdout).toContain(`  It would write, on the object of uid 00000000-0000-4000-8000-000000000007:
+    expect(stdout).toContain(`  It would write, to the object with uid 00000000-0000-4000-8000-000000000007:
     condition Approved, reason CertMarshalApprovedByPerson
     ada: ${BECAUSE}\n`);
     expect(stderr).toBe(

@@ -107,7 +107,7 @@ describe('the bill of a month', () => {
       of(1_000, 0)
         .lines.map(({ what }) => what)
         .join(),
-    ).not.toContain('not well');
+    ).not.toContain('not healthy');
   });
 
   it('knows that a metric is cheaper above 10,000', () => {

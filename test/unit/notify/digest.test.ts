@@ -62,7 +62,7 @@ describe('digestOf', () => {
         'paused: until 2026-11-21 11:00 UTC (move)',
         'old, since 2026-11-20 10:00 UTC',
         'Objective: 99.99 % of 99.9 % in 30 days, 1 request missed, 90 % of the error budget left',
-        'Requests of a day: none',
+        'Requests in 24 hours: none',
       ]),
     );
     expect(lines.join('\n')).toContain('Certmarshal itself (1)');
@@ -84,7 +84,7 @@ describe('digestOf', () => {
       'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: 100 % of 99.9 % in 30 days, 0 requests missed, 100 % of the error budget left',
-      'Requests of a day: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes',
+      'Requests in 24 hours: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes',
     ]);
     expect(made.message?.digest?.requests).toEqual({ counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 });
   });
@@ -95,7 +95,7 @@ describe('digestOf', () => {
       'Fleet: 1 of 1 cluster healthy',
       '',
       'Objective: no request counted in 30 days',
-      'Requests of a day: 0 % of 96 accepted; 96 without proof, 0 missed, 0 hostile',
+      'Requests in 24 hours: 0 % of 96 accepted; 96 without proof, 0 missed, 0 hostile',
     ]);
   });
 
@@ -118,7 +118,7 @@ describe('digestOf', () => {
     const lines = textOf(digest({ health })).split('\n');
     expect(lines).toEqual(
       expect.arrayContaining([
-        'Hostile requests of a day (2)',
+        'Hostile requests in 24 hours (2)',
         '2026-11-21 09:59 UTC hidden: worker-1: claims worker-2 (csr-1)',
         '2026-11-21 05:00 UTC attacked: worker-1: claims worker-2 (csr-1)',
         'Incomplete sweeps (1)',

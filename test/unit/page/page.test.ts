@@ -183,13 +183,13 @@ describe('what it tells', () => {
 
   it('tells of all requests of a day how many were accepted, how many nobody could prove, and how long they waited', () => {
     const health = threeClusters();
-    expect(tileOf(health, 'requests of a day')).toBe(
-      'of all 10 requests of a day accepted 80 % ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
+    expect(tileOf(health, 'requests in 24 hours')).toBe(
+      'of all 10 requests in 24 hours accepted 80 % ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
     );
     expect(tileOf(health, 'of provable')).toContain('99.9');
     expect(dataOf(render(health)).clusters[0]?.day).toEqual([5, 3, 0, 0, 2, 15, 180]);
-    expect(tileOf(healthOf([wellCluster(3)]), 'requests of a day')).toBe(
-      'of all requests of a day accepted – ○ No node asked in 24 hours.',
+    expect(tileOf(healthOf([wellCluster(3)]), 'requests in 24 hours')).toBe(
+      'of all requests in 24 hours accepted – ○ No node asked in 24 hours.',
     );
   });
 
@@ -199,8 +199,8 @@ describe('what it tells', () => {
     const slo = { open: [], hours, days: [], since: 0, closedBefore: 0 };
     const health = healthOf([{ registered, indexed: { ...indexed, slo } }]);
     expect(tileOf(health, 'of provable')).toContain('–');
-    expect(tileOf(health, 'requests of a day')).toBe(
-      'of all 96 requests of a day accepted 0 % ! 96 without proof, 0 missed, 0 hostile.',
+    expect(tileOf(health, 'requests in 24 hours')).toBe(
+      'of all 96 requests in 24 hours accepted 0 % ! 96 without proof, 0 missed, 0 hostile.',
     );
   });
 
