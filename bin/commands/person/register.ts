@@ -22,7 +22,7 @@ interface Given extends TargetOptions {
 
 const ABOUT = {
   approve: `Every check is made and shown first, with the evidence that a sweep reads. If a name makes the request provably hostile,
-belongs to another node or may belong to no node, or if evidence could not be read, repeat every name that is not proven,
+belongs to another node, is contested or reserved, or if evidence could not be read, repeat every name that is not proven,
 each with --name; else nothing is approved. A request is refused if it is hostile for another reason, for another signer,
 or already decided.`,
   deny: `Every check is made and shown first, with the evidence that a sweep reads. A kubelet that was denied asks again within a
