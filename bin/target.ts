@@ -294,7 +294,9 @@ export function kubeconfigFiles(
   const files = named.filter((file) => file !== '' && existsSync(file));
   if (files.length > 0) return files;
   const which = variable === '' ? named.join() : `${variable}, which KUBECONFIG names`;
-  throw new UsageError(`There is no file ${which}; name a kubeconfig with --kubeconfig.`);
+  throw new UsageError(
+    `There is no file ${which}; name a kubeconfig with --kubeconfig${variable === '' ? '' : ', or unset KUBECONFIG'}.`,
+  );
 }
 
 /** The given options as text, for the next command. */

@@ -66,7 +66,9 @@ function rows(checks: readonly CheckResult[]): Row[] {
 
 function row({ id, status, object, found }: CheckResult): Row {
   const paint = { passed: good, failed: bad, warning: warn, skipped: faint }[status];
-  return [paint(MARKS[status]), id, beside(id, printable(object)), printable(found, 500)];
+  // The error of a call begins with its name, which is the object already.
+  const text = found.startsWith(`${object}: `) ? found.slice(object.length + 2) : found;
+  return [paint(MARKS[status]), id, beside(id, printable(object)), printable(text, 500)];
 }
 
 /** What the object adds to the id: for a right, its name. */

@@ -68,7 +68,7 @@ export async function fleetGroups(
   try {
     aws = await connect(signal);
   } catch (error) {
-    if (error instanceof AwsError) return [credentialsGroup(() => Promise.reject(error), untried(fleet, listed))];
+    if (error instanceof AwsError) return [credentialsGroup(() => Promise.reject(error), untried(fleet, listed, only))];
     throw error;
   }
   const { caller } = aws;
@@ -117,12 +117,19 @@ function credentialsGroup(run: Check['run'], note: string, more: readonly Check[
   return { subject: 'AWS credentials', note, checks: [check, ...more] };
 }
 
-function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): string {
+function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[], only: string | undefined): string {
+  if (only !== undefined) return `without them ${only} cannot be tried, and nothing is known about it`;
   const { account = SELF, region = SELF } = hub;
   const places = eksSources(discovery, { partition: 'aws', account, region }).length;
   const count = clusters.length;
-  const parts = joined([places > 0 && counted(places, 'place'), count > 0 && counted(count, 'cluster')], ' and ');
-  return parts === '' ? 'there was nothing else to try' : `${parts} ${places + count === 1 ? 'was' : 'were'} not tried`;
+  const parts = joined(
+    [
+      places > 0 && (places === 1 ? '1 account and Region' : `${places} accounts and Regions`),
+      count > 0 && counted(count, 'cluster'),
+    ],
+    ' and ',
+  );
+  return parts === '' ? 'there was nothing else to try' : `not tried without them: ${parts}`;
 }
 
 /** The id in fleet.yaml. Findings name a workload cluster with its namespace, fleet.yaml without. */

@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { viewOf } from '../../bin/commands/audit/groups.ts';
 import { timelineLines } from '../../bin/commands/audit/view.ts';
+import { pasteable } from '../../bin/program.ts';
 import { draw, hang, type Lines, screenOf } from '../../bin/terminal/draw.ts';
 import { approve } from '../../lambdas/approval/approve.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
@@ -94,6 +96,7 @@ try {
     await Promise.all(clusters.map(sweepCluster));
   }
   clearInterval(ticker);
+  await certificatesArrive();
   screen.standing(clusters.map(standingOf));
   screen.close();
   say(['', 'What expires when: an audit of each, 15 minutes apart in production']);
@@ -121,18 +124,21 @@ function adviseNext(): void {
     ],
     [
       'oslo',
-      'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
+      'the certificate of its API server has expired. Nothing else in it can be read, so certmarshal does not call it healthy.',
       'Renew the control plane certificates by hand: npx certmarshal runbook certificate-expired',
-    ],
-    [
-      'yours',
-      'audit shows what expires when, sweep what it would approve. Neither writes. They use the current context of your kubeconfig:',
     ],
   ] as const)
     say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
+  if (keep) return;
+  say(
+    hang(
+      '  yours   ',
+      'audit shows what expires when, sweep what it would approve. Neither writes. They use the current context of your kubeconfig:',
+    ),
+  );
   // Never wrapped: it is to be pasted.
   say(['', '  npx certmarshal audit', '  npx certmarshal sweep']);
-  if (!keep) say(['', 'No cluster at hand? These stay open until Ctrl-C with: npm run demo -- --keep']);
+  say(['', 'No cluster at hand? These stay open until Ctrl-C with: npm run demo -- --keep']);
 }
 
 /**
@@ -156,7 +162,7 @@ async function keepOpen(): Promise<void> {
       '',
       hang(
         '',
-        'berlin, oslo and madrid stay open until Ctrl-C. Three nodes of berlin wait for an approval. In another terminal, in this directory:',
+        'Open until Ctrl-C: berlin, where three new nodes wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (no machine answers a TLS handshake here, so audit does without):',
       ),
       '',
       `  export KUBECONFIG=${kubeconfig}`,
@@ -206,7 +212,8 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
     );
   for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
     tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} not approved: ${row.message}  ${row.reason}`);
-  for (const { message, remedy } of report.problems) tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${remedy}`);
+  for (const { message, remedy } of report.problems)
+    tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${pasteable(remedy, 'npx certmarshal')}`);
 }
 
 /** Seen from outside: the simulated kubelets do not listen. */
@@ -230,6 +237,16 @@ function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): voi
   if (told.has(key)) return;
   told.add(key);
   screen.event(cluster.name, mood, text);
+}
+
+/** After the last sweep: until every approved request has its certificate, a second at most. */
+async function certificatesArrive(): Promise<void> {
+  const arrived = () =>
+    clusters.every(({ kubelets, server }) => {
+      const open = server.api.csrs.all().filter(({ status }: StoredCsr) => (status.conditions ?? []).length === 0);
+      return kubelets.filter(({ certificate }) => certificate === undefined).length <= open.length;
+    });
+  for (let tries = 0; tries < 20 && !arrived(); tries += 1) await setTimeout(50);
 }
 
 function standingOf({ name, kubelets }: DemoCluster): Standing {

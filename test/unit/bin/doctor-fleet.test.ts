@@ -492,7 +492,7 @@ clusters:
     expect(await Promise.all(groups.map((group) => runGroup(group, never)))).toEqual([
       {
         subject: 'AWS credentials',
-        note: '1 place was not tried',
+        note: 'not tried without them: 1 account and Region',
         checks: [
           {
             id: 'aws-credentials',
@@ -673,9 +673,9 @@ managementClusters:
       return fleetGroups(parsed.fleet, options, never, () => Promise.reject(new AwsError(NO_AWS)));
     };
     await expect(tried('nope')).rejects.toThrow('There is no cluster nope. Name one by its id: mgmt, mgmt/berlin.');
-    expect((await tried())[0]?.note).toBe('2 clusters were not tried');
+    expect((await tried())[0]?.note).toBe('not tried without them: 2 clusters');
     for (const id of ['mgmt/berlin', 'mgmt/eksa-system/berlin'])
-      expect((await tried(id))[0]?.note).toBe('1 cluster was not tried');
+      expect((await tried(id))[0]?.note).toBe(`without them ${id} cannot be tried, and nothing is known about it`);
     await expect(tried('mgmt/other/berlin')).rejects.toThrow('There is no cluster mgmt/other/berlin.');
   });
 

@@ -466,7 +466,7 @@ describe('certmarshal doctor', () => {
     try {
       const nothing = await doctor();
       expect(nothing.status).toBe(1);
-      expect(nothing.stdout).toContain('AWS credentials: 2 places were not tried');
+      expect(nothing.stdout).toContain('AWS credentials: not tried without them: 2 accounts and Regions');
       expect(nothing.stdout).toContain('no Region is named; there are no usable AWS credentials');
       expect(nothing.stdout).not.toContain('function');
       const profile = await doctor({ AWS_PROFILE: 'nope' });
