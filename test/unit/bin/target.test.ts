@@ -161,7 +161,7 @@ describe('the files of the kubeconfig', () => {
     expect(kubeconfigFiles({ kubeconfig: '/nowhere/c' }, { KUBECONFIG: a })).toEqual(['/nowhere/c']);
     const missing = ['/nowhere/c', '/nowhere/d'].join(delimiter);
     expect(() => files(missing)).toThrow(
-      `There is no file ${missing}, which KUBECONFIG names; name a kubeconfig with --kubeconfig.`,
+      `There is no file ${missing}, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.`,
     );
   });
 });
