@@ -84,8 +84,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
       throw invalid(
         object,
-        'the name of the cluster is not valid as a tag of EKS',
-        'Give the name of the cluster in EKS.',
+        'the name of the cluster cannot be an EKS tag',
+        'Give the name that the cluster has in EKS.',
       );
     const mostPages = cluster === undefined ? MAX_PAGES : MAX_CLUSTER_PAGES;
     const seen = new Set<string>();

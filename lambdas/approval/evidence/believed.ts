@@ -120,7 +120,7 @@ const MACHINES_MAY_LIE: SourceReading = {
   source: 'machine',
   ok: false,
   problem:
-    'Machines are not trusted while the service CIDRs of the cluster are unknown: their addresses may come from the guest, and so may be the address of a Service',
+    'Machines are not trusted while the service CIDRs of the cluster are unknown: their addresses may come from the guest, and so may be those of a Service',
   remedy:
     'Write serviceCidrs of the cluster in fleet.yaml (on the command line --service-cidr), or spec.clusterNetwork.services.cidrBlocks of its Cluster.',
 };

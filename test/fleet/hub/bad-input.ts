@@ -166,9 +166,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo'],
     spoil: (world) =>
       redescribe(world, world.clusters.oslo, { endpointPublicAccess: false, vpcId: 'vpc-0a1b2c3d4e5f60718' }),
-    findings: [
-      finding('dispatch', 'lane', IDS.oslo, 'Add to lanes in fleet.yaml one with vpcId: vpc-0a1b2c3d4e5f60718'),
-    ],
+    findings: [finding('dispatch', 'lane', IDS.oslo, 'Add a lane to fleet.yaml with vpcId: vpc-0a1b2c3d4e5f60718')],
   },
   {
     name: 'a kubeconfig runs a command',

@@ -137,7 +137,7 @@ describe('createInstanceReader', () => {
 
   it.each(['*', 'dub?in', 'dublin\\', '', 'a b', 'x'.repeat(101)])('never asks for a cluster “%s”', async (cluster) => {
     const error = await awsFailure(list({ nodes: [], cluster }, () => page(instanceXml('i-00000001', 'a'))));
-    expect(error).toMatchObject({ kind: 'invalid', problem: 'the name of the cluster is not valid as a tag of EKS' });
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the name of the cluster cannot be an EKS tag' });
   });
 
   it('reads at most 20,000 instances of a cluster', async () => {
@@ -149,7 +149,7 @@ describe('createInstanceReader', () => {
       page(Array.from({ length: 1_000 }, () => small((next += 1))).join(''), next < 20_500 ? 'more' : '');
     expect(await awsFailure(list({ nodes: [], cluster: 'dublin' }, answer))).toMatchObject({
       kind: 'invalid',
-      problem: 'there are more than 20000 instances',
+      problem: 'it has more than 20000 instances',
     });
     expect(next).toBe(21_000);
   });

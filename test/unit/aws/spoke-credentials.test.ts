@@ -100,9 +100,7 @@ describe('createCredentials', () => {
   it('names the ExternalId and the tags only where they matter', async () => {
     await using run = await service(() => queryRefusal('AccessDenied'));
     const plain = await awsFailure(run.credentialsOf({ ...SCOPE, role: { arn: ROLE.arn } })());
-    expect(plain.remedy).toMatch(
-      /names the role that calls in the condition aws:PrincipalArn and wants no ExternalId\.$/,
-    );
+    expect(plain.remedy).toMatch(/name the calling role in the condition aws:PrincipalArn and wants no ExternalId\.$/);
     const full = await awsFailure(run.credentialsOf({ ...SCOPE, role: { ...ROLE, sessionTags: { a: 'b' } } })());
     expect(full.remedy).toMatch(/wants the ExternalId of fleet\.yaml and allows sts:TagSession\.$/);
   });

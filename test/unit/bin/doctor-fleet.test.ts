@@ -600,7 +600,7 @@ clusters:
         { entry: new AwsError({ ...NO_AWS, kind: 'denied' }) },
         {
           status: 'warning',
-          found: `it cannot be looked up as ${PERSON}: none`,
+          found: `it cannot be resolved as ${PERSON}: none`,
           fix: { command: makeEntry(SWEEP_ROLE) },
         },
       ],

@@ -214,7 +214,7 @@ export const HELD: Partial<IndexedRollout> = {
       id: 'stuck',
       object: 'Machine eksa-system/cp-2-x7k2p',
       message: 'no machine was made or removed for 50 minutes',
-      remedy: 'Look at the newest Machine and the events of its infrastructure',
+      remedy: 'Check the newest Machine and the events of its infrastructure',
     },
   ],
 };
