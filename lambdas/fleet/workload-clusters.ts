@@ -210,7 +210,7 @@ function cutProblem(name: string, sent: number): Problem {
   return {
     kind: 'cut',
     object: clusterApiSource(name),
-    message: `it has more Clusters than the ${sent} that fit in a message, so only known ones are swept`,
+    message: `it has more Clusters than fit in a message (${sent} do), so only known ones are swept`,
     remedy: `Delete Cluster objects that are not clusters, or write fewer namespaces at managementClusters ${name}, workloadClusters.namespaces in fleet.yaml; the finding of cluster ${name} says how many there are.`,
   };
 }

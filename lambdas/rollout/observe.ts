@@ -81,7 +81,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   const cluster = theOne(
     preferred(clusters),
     `Cluster ${name}`,
-    'Name its namespace: several management clusters have one.',
+    'Name its namespace: several namespaces of the management cluster have one.',
     reader,
   );
   const base = {

@@ -289,7 +289,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],
   'lambdas/x509/decode-certificate-request.ts': [
     [
-      'It is called for what appears twice.',
+      'It is called for what is there twice.',
       ['[...count].find(([, times]) => times > 1) ?? []', '[...count].find(([, times]) => times > 1)'],
     ],
   ],

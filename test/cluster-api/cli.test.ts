@@ -171,7 +171,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
       `rollout plan --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`,
     );
     expect(alone.stdout).toContain('✖ authority-outlives: the CA of the cluster was not seen');
-    expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
+    expect(alone.stdout).toContain('--kubeconfig besides --management-kubeconfig');
   });
 
   it('plans a rollout when certificates end soon', async () => {
@@ -312,7 +312,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(twice).toMatchObject({ status: 1, stdout: expect.stringContaining('it was aborted already') });
     const resumed = await run(`rollout resume --yes ${ofParis}`);
     expect(resumed.status).toBe(1);
-    expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to take away\.\n/);
+    expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to remove\.\n/);
   });
 });
 

@@ -119,7 +119,7 @@ export function presignedUrl(token: string, region: string, now: number = Date.n
   const query = new Map([...url.searchParams].map(([name, value]) => [name.toLowerCase(), value]));
   if (url.protocol !== 'https:' || url.host !== `sts.${region}.amazonaws.com` || url.pathname !== '/')
     throw new Error(`not the STS of ${region}: ${url.origin}${url.pathname}`);
-  if (query.size !== [...url.searchParams].length) throw new Error('a parameter appears twice');
+  if (query.size !== [...url.searchParams].length) throw new Error('a parameter is there twice');
   for (const name of query.keys()) if (!PARAMETERS.has(name)) throw new Error(`unexpected parameter ${name}`);
   if (query.get('action') !== 'GetCallerIdentity') throw new Error('not GetCallerIdentity');
   const signed = query.get('x-amz-signedheaders')?.split(';') ?? [];

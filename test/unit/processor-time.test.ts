@@ -122,7 +122,7 @@ describe('createProcessorBudget', () => {
     expect(budget.signal.reason).toBeInstanceOf(ProcessorTimeError);
     expect(budget.signal.reason).toMatchObject({
       problem: 'reading and judging it took over 5 s of processor time, the limit for one sweep of a cluster',
-      remedy: expect.stringMatching(/^Find out who makes so many/),
+      remedy: expect.stringMatching(/^Find out who creates so many/),
     });
   });
 

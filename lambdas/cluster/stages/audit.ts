@@ -167,7 +167,7 @@ function lossOf(stored: StoredSnapshot | undefined, known: true | undefined): st
   return stored.snapshot.partial === undefined ? undefined : PARTIAL;
 }
 
-const EARLIER = 'Earlier versions of the object in the bucket have its content.';
+const EARLIER = 'Earlier versions of the object in the bucket have what was known.';
 const DAMAGED = `The stored snapshot was damaged. ${EARLIER}`;
 const MISSING = `There is no stored snapshot although audits ran before: it was deleted or never written. ${EARLIER}`;
 const PARTIAL =

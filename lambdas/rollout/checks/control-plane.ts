@@ -24,7 +24,7 @@ export const controlPlaneNotPaused = of((controlPlane) => {
     object: nameOf(controlPlane),
     good: 'it is not paused',
     remedy: paused?.startsWith(`${FIELD_MANAGER}/`)
-      ? 'certmarshal paused it for external etcd: certmarshal rollout abort removes the pause'
+      ? 'Let certmarshal rollout abort remove the pause, which is for external etcd'
       : `Ask who paused it, and why; then: ${kubectl('annotate', CONTROL_PLANES, controlPlane, `${PAUSED_ANNOTATION}-`)}`,
   });
 });

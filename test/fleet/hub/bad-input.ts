@@ -41,7 +41,7 @@ function finding(of: string, kind: string, object: string, remedy: string): Expe
 function behindOneServer(name: WorldClusterName): readonly ExpectedFinding[] {
   return [
     finding('dispatch', 'same-server', `cluster ${IDS[name]}`, 'fix the kubeconfig that leads to the wrong one'),
-    finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made and none is written'),
+    finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made, and none is written'),
   ];
 }
 
@@ -124,7 +124,7 @@ export const BAD_INPUT: readonly BadInput[] = [
       redescribe(world, oslo, { certificateAuthority: `${zurich.described.certificateAuthority}` });
     },
     findings: [
-      finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers under its address'),
+      finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers at its address'),
     ],
   },
   {

@@ -168,7 +168,7 @@ describe('evidence of a cluster', () => {
     expect(reading).toMatchObject({
       ok: false,
       kind: 'too-large',
-      problem: expect.stringMatching(/^it has more than 20000 of them/),
+      problem: expect.stringMatching(/^there are more than 20000 of them/),
       remedy: expect.stringContaining('5,000 nodes'),
     });
     expect(asked).toBeLessThan(50);

@@ -149,7 +149,7 @@ describe('createInstanceReader', () => {
       page(Array.from({ length: 1_000 }, () => small((next += 1))).join(''), next < 20_500 ? 'more' : '');
     expect(await awsFailure(list({ nodes: [], cluster: 'dublin' }, answer))).toMatchObject({
       kind: 'invalid',
-      problem: 'it has more than 20000 instances',
+      problem: 'there are more than 20000 instances',
     });
     expect(next).toBe(21_000);
   });

@@ -73,7 +73,7 @@ describe('decodeOrder', () => {
     [withCluster({ name: 'a'.repeat(101) }), 'target.cluster.name is not a cluster name'],
     [withCluster({ provider: 'gke' }), 'target.cluster.provider is not one of eks, eks-anywhere'],
     [withCluster({ serviceCidrs: null }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
-    [withCluster({ serviceCidrs: [8] }), 'target.cluster.serviceCidrs[0] is not a text'],
+    [withCluster({ serviceCidrs: [8] }), 'target.cluster.serviceCidrs[0] is not text'],
     [withCluster({ serviceCidrs: ['10.0.0.0/33'] }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
     [withCluster({ serviceCidrs: Array(17).fill('10.0.0.0/8') }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
     [eks({ lane: 'On Prem' }), 'target.lane is not the name of a lane'],

@@ -252,7 +252,7 @@ const TAMPERINGS: readonly (readonly [
   [
     'the object of another cluster stands in place of one',
     copied(OTHER_A, A),
-    [A, 1, 'line 1 is of cluster other'],
+    [A, 1, 'line 1 belongs to cluster other'],
     [B, 1, 'line 4 was written after another line 3 than the one that is there'],
   ],
   ['a line is made unreadable', edited(B, (lines) => lines.with(1, 'gone')), [B, 2, 'it is not a line of a journal']],
@@ -471,7 +471,7 @@ describe('a verification', () => {
       TOO_LARGE,
       [{ object: B, message: 'it is larger than any object of the journal' }],
     ],
-    ['a head that is too large', HEAD, TOO_LARGE, [{ object: HEAD, message: expect.stringContaining('no head') }]],
+    ['a head that is too large', HEAD, TOO_LARGE, [{ object: HEAD, message: expect.stringContaining('not a head') }]],
     ['an object that is gone by now', B, undefined, [{ object: C, line: 1 }]],
   ] as const)('finds %s', async (_, wrong, answer, found) => {
     const bucket = await journal();

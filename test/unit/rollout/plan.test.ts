@@ -985,7 +985,7 @@ describe('a rollout is aborted', () => {
 
   it.each<[string, ObservedRollout, readonly string[]]>([
     [
-      'there is no time to wait for it',
+      'there is no time left to wait for it',
       rolling({ machines: [1, 2, 3].map((n) => ending(n, 9)) }, { mark: ABORTED }),
       ['not-too-late'],
     ],

@@ -260,8 +260,8 @@ describe('keys and signatures', () => {
   };
 
   test.each([
-    ['rsa', { modulusLength: 512 }, 'RSA-512', 'RSA of 512 bits; 2048 are the least', false],
-    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; 2048 are the least', true],
+    ['rsa', { modulusLength: 512 }, 'RSA-512', 'RSA of 512 bits; at least 2048 are required', false],
+    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; at least 2048 are required', true],
     ['rsa', { modulusLength: 2048 }, 'RSA-2048', undefined, true],
     ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }, 'RSA-2048', undefined, true],
     ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 + 11 }, 'RSA-2048', undefined, false],

@@ -27,7 +27,7 @@ import {
 } from './request-factory.ts';
 
 /**
- * Makes of a kubelet's request one that means something else to a reader that takes the first, the last or all of what appears twice, passes over what it does not
+ * Makes of a kubelet's request one that means something else to a reader that takes the first, the last or all of what is there twice, passes over what it does not
  * know, or reads BER. It is signed as it stands, so that only its meaning can be why it is refused.
  *
  * @param own the request of an honest kubelet: `commonName` and `sans`

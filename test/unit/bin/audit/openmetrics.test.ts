@@ -6,7 +6,7 @@ import { certificateOf, findingOf, reportOf } from './audits.ts';
 
 const SAMPLE = /^(?<name>[a-z_]+)\{(?<labels>(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,|(?=\})))*)\} (?<value>\S+)$/;
 
-/** Samples by name and labels; throws for a line that the format does not know, and for a sample that appears twice. */
+/** Samples by name and labels; throws for a line that the format does not know, and for a sample that is there twice. */
 function parse(text: string): ReadonlyMap<string, number> {
   const lines = text.split('\n');
   if (lines.splice(-2).join('\n') !== '# EOF\n') throw new Error('it does not end with # EOF');
