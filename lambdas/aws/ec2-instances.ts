@@ -93,7 +93,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
       const { client, pace } = scoped(scope);
       let nextToken: string | undefined;
       for (let page = 0; page === 0 || nextToken !== undefined; page += 1) {
-        if (page === mostPages) throw invalid(object, `the list does not end after ${mostPages} pages`);
+        if (page === mostPages) throw invalid(object, `the list has more than ${mostPages} pages`);
         const command = new DescribeInstancesCommand({
           Filters: [
             { Name: name, Values: [...values] },

@@ -169,7 +169,7 @@ function foreignProblem(source: string, id: string): Problem {
   return {
     kind: 'repeated',
     object: source,
-    message: `it shows cluster ${id}, which was found in another place first; that one stays as it is`,
+    message: `it shows cluster ${id}, which was found in another place first; the first one stays as it is`,
     remedy: 'Give the management cluster in fleet.yaml a name that is no account id, so that ids tell the two apart.',
   };
 }

@@ -206,7 +206,12 @@ export function planNodeGroups(
     return { ...planned, kind: 'nothing', state, message: `${story}; node group ${busy.name} is being changed` };
   }
   if (due.some((group) => lastUpdate(group, successor) !== undefined))
-    return { ...planned, kind: 'nothing', state: 'verifying', message: `${story}; their update is done, they go now` };
+    return {
+      ...planned,
+      kind: 'nothing',
+      state: 'verifying',
+      message: `${story}; their update is done, and they are being removed`,
+    };
 
   const failing = checks.filter(({ passed }) => !passed);
   const refusing = failing.filter(({ passing }) => passing !== true);

@@ -113,7 +113,7 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   problem:
     'Nodes are not trusted while the service CIDRs of the cluster are unknown: a node may report the address of a Service as its own, or have a certificate for it',
   remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, hybrid, renewal and patterns out of the evidence of its policy.',
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or remove node, hybrid, renewal and patterns from evidence in its policy.',
 };
 
 const MACHINES_MAY_LIE: SourceReading = {

@@ -146,7 +146,7 @@ export const Monitoring = section(
         .max(100)
         .nullish()
         .describe(
-          'When clusters are expected not to answer. It hides only what that explains: an expiring certificate still alarms.',
+          'When clusters are expected not to answer. It hides only what that explains: alarms on expiring certificates still fire.',
         ),
       objective: z
         .number(wanted(OBJECTIVE_FORM))

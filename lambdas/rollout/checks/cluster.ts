@@ -22,7 +22,7 @@ export function eksAnywhereSettled({ observed: { eksAnywhere } }: CheckQuestion)
   ];
   return verdictOf(wrong, {
     object: objectOf('Cluster', eksAnywhere),
-    good: 'EKS Anywhere is done with it',
+    good: 'EKS Anywhere has finished reconciling it',
     remedy: eksAnywhere.paused
       ? `Ask who paused it, and why; then: ${kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, 'anywhere.eks.amazonaws.com/paused-')}`
       : `Let EKS Anywhere finish: ${kubectl('describe', EKS_ANYWHERE_CLUSTERS, eksAnywhere)}`,

@@ -231,7 +231,7 @@ describe('which servers', () => {
         member: 'w',
         what: 'kubelet-serving',
         problem: 'unreachable',
-        message: 'port 10250: no address of it is known',
+        message: 'port 10250: it has no known address',
       }),
     );
   });
