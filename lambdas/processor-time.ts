@@ -24,10 +24,10 @@ export class ProcessorTimeError extends Error {
   /** One sentence without a full stop. */
   readonly problem: string;
   readonly remedy =
-    'Find out who makes so many or so large objects: CertificateSigningRequests, Machines, Nodes, Secrets. What is left waits for the next sweep.';
+    'Find out who creates so many or such large objects: CertificateSigningRequests, Machines, Nodes, Secrets. The rest waits for the next sweep.';
 
   constructor(limitMs: number) {
-    const problem = `to read and judge it took over ${limitMs / 1000} s of processor time, which is all that one sweep of a cluster gets`;
+    const problem = `reading and judging it took over ${limitMs / 1000} s of processor time, the limit for one sweep of a cluster`;
     super(problem);
     this.problem = problem;
   }

@@ -146,7 +146,7 @@ export function claimOfRequest(certificate: Certificate, requester: string, isNo
 }
 
 function askedByNoNode(requester: string): IssuedFault {
-  return { why: `${printable(requester, 253)} asked for it, and is no node`, isAnother: true };
+  return { why: `${printable(requester, 253)} asked for it, and is not a node`, isAnother: true };
 }
 
 /** The node that a serving certificate names; undefined if it names none. */
@@ -255,7 +255,7 @@ function judgeNames(
     return withoutEvidence(before === undefined ? told('unknown', unread.why) : told(before.verdict, before.why));
   if (before?.wasProven === true) return told('no-longer-proven');
   if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
-    return told('unknown', 'it was issued to a machine that was replaced since');
+    return told('unknown', 'it was issued to a machine that has been replaced since');
   // A name does not move from node to node, so it needs no time to settle.
   const isAnother = failures.some(
     ({ kind, wasTheirs }) =>
@@ -323,7 +323,7 @@ export function judgeShown(
 
 /** Explains a certificate of one node at the address of another. */
 export function shownElsewhere(node: string, meant: string): string {
-  return `it is of node ${printable(node, 253)}, and shown where ${printable(meant, 253)} should be`;
+  return `it belongs to node ${printable(node, 253)}, but is shown where ${printable(meant, 253)} should be`;
 }
 
 /**

@@ -184,7 +184,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
-      unread({ name: csr.name, problem: 'spec.request is too large for that of a kubelet' });
+      unread({ name: csr.name, problem: 'spec.request is larger than that of any kubelet' });
       return;
     }
     opened?.();

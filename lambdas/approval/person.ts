@@ -95,7 +95,7 @@ const ABOUT_NAMES: ReadonlySet<string> = new Set([
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
-  if (reason === 'NotKubeletServing') return { message, remedy: 'certmarshal judges no requests of other signers.' };
+  if (reason === 'NotKubeletServing') return { message, remedy: 'certmarshal judges no requests for other signers.' };
   if (NOTHING_TO_DECIDE.has(reason)) return { message, remedy: REASONS[reason].next };
   if (decision === 'deny') return undefined;
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
@@ -110,12 +110,12 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   const wanted = [...new Set(unproven.map(({ name }) => name))];
   const remedy =
     wanted.length === 0
-      ? 'Every name is proven: type none.'
+      ? 'Every name is proven: type no name.'
       : 'Only if you know that the node has them: type every name that is not proven, and no other.';
   if (names.length > 0)
     return isSameSet(names, wanted)
       ? undefined
-      : { message: 'the typed names are not exactly the names that are not proven', remedy, names: wanted };
+      : { message: 'the typed names are not exactly the unproven names', remedy, names: wanted };
   const why = whyTyped(verdict, cluster, allRead);
   return why === undefined || wanted.length === 0 ? undefined : { message: why, remedy, names: wanted };
 }

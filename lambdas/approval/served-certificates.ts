@@ -40,7 +40,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   if (handshake === undefined)
     return unread(
       'this lane cannot reach nodes',
-      'Sweep the cluster from a network that reaches port 10250 of its nodes, or take renewal out of the evidence of its policy.',
+      'Sweep the cluster from a network that reaches port 10250 of its nodes, or remove renewal from evidence in its policy.',
     );
   const live = readings.find(({ source }) => source === 'node');
   if (live?.ok !== true)
@@ -49,7 +49,7 @@ export async function readServedCertificates(query: RenewalQuery): Promise<Sourc
   if (authorities.length === 0)
     return unread(
       'the connection to the API server trusts no CA bundle of its own, so it is unknown which CA may sign for kubelets',
-      'Give the kubeconfig the CA of the cluster (certificate-authority-data), or take renewal out of the evidence of its policy.',
+      'Give the kubeconfig the CA of the cluster (certificate-authority-data), or remove renewal from evidence in its policy.',
     );
 
   const addressesOf = addressBook(readings, nodes, cluster);
@@ -90,7 +90,7 @@ async function servedBy(
     readonly deadline: AbortSignal;
   },
 ): Promise<Owner | string> {
-  let why = 'no address of it is known';
+  let why = 'it has no known address';
   for (const host of addresses) {
     if (deadline.aborted) return 'its certificate was not checked: the time for all nodes was used up';
     const where = `${host.includes(':') ? `[${host}]` : host}:${KUBELET_PORT}`;
@@ -153,7 +153,7 @@ function authoritiesOf(caPem: string): readonly Certificate[] {
 }
 
 const NODES_REMEDY =
-  'Grant get and list of nodes (certmarshal rbac prints it), and write serviceCidrs of the cluster; or take renewal out of the evidence of its policy.';
+  'Grant get and list of nodes (certmarshal rbac prints it), and write serviceCidrs of the cluster; or remove renewal from evidence in its policy.';
 
 function unread(problem: string, remedy: string): SourceReading {
   return { source: 'renewal', ok: false, problem, remedy };

@@ -19,7 +19,7 @@ const MAX_TEXT = 1024 * 1024;
 
 /** Decodes a base64 field, or says why it cannot. An empty text is valid. */
 export function decodedText(base64: unknown): { readonly pem: string } | { readonly problem: string } {
-  if (typeof base64 !== 'string') return { problem: 'it is no text' };
+  if (typeof base64 !== 'string') return { problem: 'it is not text' };
   if (base64.length > MAX_TEXT) return { problem: `it is larger than ${MAX_TEXT} characters` };
   if (base64.length % 4 !== 0 || !BASE64.test(base64)) return { problem: 'it is not base64' };
   return { pem: Buffer.from(base64, 'base64').toString('latin1') };

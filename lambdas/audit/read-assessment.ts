@@ -80,7 +80,7 @@ function readCluster(value: unknown, report: Report): AssessedCluster | undefine
   const name = entryOf(value, 'name');
   const id = entryOf(value, 'id') ?? name;
   const isName = typeof id === 'string' && id !== '' && id.length <= 16 * NAME_LIMIT;
-  if (!isName) report('cluster.id', () => 'is missing: a text, or a name');
+  if (!isName) report('cluster.id', () => 'is missing: text, or a name');
   const said = entryOf(value, 'provider') ?? 'eks-anywhere';
   const provider = PROVIDERS.find((other) => other === said);
   if (provider === undefined)

@@ -56,7 +56,7 @@ export function createByteObjects(options: ByteObjectsOptions): ByteObjects {
       const object = `s3:GetObject s3://${bucket}/${key}`;
       const command = new GetObjectCommand({ Bucket: bucket, Key: key });
       const remedies = {
-        denied: 'Allow s3:GetObject, and s3:ListBucket: without it an object that is absent looks denied too.',
+        denied: 'Allow s3:GetObject and s3:ListBucket: without s3:ListBucket, a missing object looks denied too.',
       };
       const get = async (abortSignal: AbortSignal) => {
         try {

@@ -10,18 +10,18 @@ interface Meaning {
 const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
   denied: 'Allow the action to the role that makes the call, and check for a service control policy that denies it.',
   expired:
-    'Renew the credentials of this process; a function has new ones within ten minutes. If it stays, check whether the role was deleted or its sessions were revoked.',
+    'Renew the credentials of this process; a function has new ones within ten minutes. If it persists, check whether the role was deleted or its sessions were revoked.',
   region: 'Enable the Region in that account, or remove it from fleet.yaml.',
   'not-found': 'Deploy again if it was deleted; otherwise correct its name.',
-  throttled: 'The next run tries again; if it stays, find out what else calls this API in that account and Region.',
+  throttled: 'The next run tries again; if it persists, find out what else calls this API in that account and Region.',
   conflict: 'Read it again, and decide again.',
-  invalid: 'Update certmarshal; if it stays, report it with this message.',
+  invalid: 'Update certmarshal; if it persists, report it with this message.',
   aborted: 'The next run tries again.',
   unavailable: 'Check the health of the service in that Region, and the route to it: NAT gateway or VPC endpoint.',
 };
 
 const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
-const CLOCK = 'Set the clock of this machine: AWS accepts no request that is signed more than five minutes off.';
+const CLOCK = 'Set the clock of this machine: AWS rejects a request that is signed more than five minutes off.';
 
 /**
  * EKS uses a launch template with the permissions of the caller; only the message of its InvalidRequestException says

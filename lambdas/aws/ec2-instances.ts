@@ -84,8 +84,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
       throw invalid(
         object,
-        'the name of the cluster is not valid as a tag of EKS',
-        'Give the name of the cluster in EKS.',
+        'the name of the cluster cannot be an EKS tag',
+        'Give the name that the cluster has in EKS.',
       );
     const mostPages = cluster === undefined ? MAX_PAGES : MAX_CLUSTER_PAGES;
     const seen = new Set<string>();
@@ -93,7 +93,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
       const { client, pace } = scoped(scope);
       let nextToken: string | undefined;
       for (let page = 0; page === 0 || nextToken !== undefined; page += 1) {
-        if (page === mostPages) throw invalid(object, `the list does not end after ${mostPages} pages`);
+        if (page === mostPages) throw invalid(object, `the list has more than ${mostPages} pages`);
         const command = new DescribeInstancesCommand({
           Filters: [
             { Name: name, Values: [...values] },

@@ -109,9 +109,10 @@ function readAuthority(authority: CertificateAuthority | undefined, id: string, 
   };
   const createdAt = at('createdAt', authority.createdAt);
   if (createdAt === undefined) throw wrongField('createdAt', 'is missing');
-  if (signingStatus === undefined || !SIGNING.has(signingStatus)) throw wrongField('signingStatus', 'is not one');
+  if (signingStatus === undefined || !SIGNING.has(signingStatus))
+    throw wrongField('signingStatus', 'is not a known status');
   if (distributionStatus === undefined || !DISTRIBUTION.has(distributionStatus))
-    throw wrongField('distributionStatus', 'is not one');
+    throw wrongField('distributionStatus', 'is not a known status');
   return {
     id,
     createdAt,

@@ -64,5 +64,5 @@ export async function* eksPages(
     if (!nextToken) return;
     token = nextToken;
   }
-  throw invalid(object, `the list does not end after ${maxPages} pages`);
+  throw invalid(object, `the list has more than ${maxPages} pages`);
 }

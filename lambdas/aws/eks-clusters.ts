@@ -86,7 +86,8 @@ export function createEksReader(options: EksReaderOptions): EksReader {
 }
 
 function clusterNames(names: readonly unknown[] | undefined, object: string): readonly string[] {
-  if (!Array.isArray(names) || names.length > PAGE) throw invalid(object, `the answer holds no page of ${PAGE} names`);
+  if (!Array.isArray(names) || names.length > PAGE)
+    throw invalid(object, `the answer is not a list of at most ${PAGE} names`);
   return names.map((name: unknown) => {
     if (!isMatch(name, CLUSTER_NAME))
       throw invalid(object, `“${printable(String(name))}” is not the name of a cluster`);
@@ -107,7 +108,7 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   const ca = certificateAuthority?.data;
   if (ca !== undefined && !isCa(ca))
     throw wrong('certificateAuthority.data', `is not base64 of at most ${MAX_CA} characters`);
-  if (!areTags(tags)) throw wrong('tags', `are not at most ${MAX_TAGS} tags`);
+  if (!areTags(tags)) throw wrong('tags', `is not a map of at most ${MAX_TAGS} tags`);
   const { vpcId, endpointPublicAccess = false, publicAccessCidrs = [] } = resourcesVpcConfig;
   if (typeof endpointPublicAccess !== 'boolean')
     throw wrong('resourcesVpcConfig.endpointPublicAccess', 'is not true or false');
@@ -119,7 +120,7 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'has a service CIDR that is not a CIDR');
   const remoteNodeNetworks = networksOf(cluster.remoteNetworkConfig?.remoteNodeNetworks);
   if (remoteNodeNetworks === undefined)
-    throw wrong('remoteNetworkConfig.remoteNodeNetworks', `are not at most ${MAX_CIDRS} CIDRs`);
+    throw wrong('remoteNetworkConfig.remoteNodeNetworks', `is not a list of at most ${MAX_CIDRS} CIDRs`);
   const authenticationMode: unknown = cluster.accessConfig?.authenticationMode;
   if (authenticationMode !== undefined && !isMatch(authenticationMode, WORD))
     throw wrong('accessConfig.authenticationMode', 'is not a mode');

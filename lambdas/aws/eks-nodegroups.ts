@@ -150,7 +150,7 @@ function readNodeGroup(
   if (!Array.isArray(issues)) throw wrong('nodegroup.health.issues is not a list');
   const text = (field: string, value: unknown): string | undefined => {
     if (value === undefined || value === null) return undefined;
-    if (!isText(value)) throw wrong(`nodegroup.${field} is not a text`);
+    if (!isText(value)) throw wrong(`nodegroup.${field} is not text`);
     return printable(value, MAX_TEXT);
   };
   return {

@@ -44,9 +44,9 @@ export class KubeconfigSecretError extends Error {
 
 const REMEDY: Readonly<Record<SecretProblem, string>> = {
   'not-found': 'Create it, or correct its ARN in fleet.yaml and deploy.',
-  denied: 'Deploy after every change of fleet.yaml; a key of your own must let the sweep role decrypt.',
+  denied: 'Deploy after every change of fleet.yaml. A KMS key of your own must let the sweep role decrypt.',
   unusable: 'Store the text that kubectl config view --raw --flatten --minify prints.',
-  unavailable: 'The next sweep tries again; if it stays, check the health of Secrets Manager and the route to it.',
+  unavailable: 'The next sweep tries again; if it persists, check the health of Secrets Manager and the route to it.',
 };
 
 /**

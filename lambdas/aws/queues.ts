@@ -42,7 +42,8 @@ export class UnsentOrdersError extends Error {
   readonly unsent: readonly UnsentOrder[];
   /** Number of clusters that are in the queue. */
   readonly sent: number;
-  readonly remedy = 'The next tick sends them again; if it stays, check that the role of dispatch may sqs:SendMessage.';
+  readonly remedy =
+    'The next tick sends them again; if it persists, check that the role of dispatch may sqs:SendMessage.';
 
   constructor(unsent: readonly UnsentOrder[], sent: number) {
     const named = unsent.slice(0, 10).map(({ group, problem }) => `${group} (${problem})`);
@@ -160,7 +161,7 @@ export async function deleteMessages(
         client.send(command, { abortSignal }),
       );
       if (first !== undefined)
-        errors.push(invalid(object, `a message stays (${printable(first.Code ?? 'refused', 80)})`));
+        errors.push(invalid(object, `a message was not deleted (${printable(first.Code ?? 'refused', 80)})`));
     } catch (error) {
       errors.push(error);
     }

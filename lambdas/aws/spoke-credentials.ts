@@ -88,13 +88,13 @@ async function assumeRole(
     Tags: tags.length === 0 ? undefined : tags,
   });
   const trust = [
-    'names the role that calls in the condition aws:PrincipalArn',
-    externalId === undefined ? 'wants no ExternalId' : 'wants the ExternalId of fleet.yaml',
-    ...(tags.length === 0 ? [] : ['allows sts:TagSession']),
+    'name the calling role in the condition aws:PrincipalArn',
+    externalId === undefined ? 'require no ExternalId' : 'require the ExternalId of fleet.yaml',
+    ...(tags.length === 0 ? [] : ['allow sts:TagSession']),
   ];
   const remedies = {
-    denied: `Deploy the spoke stack in account ${account}; the role's trust policy must be one that ${trust.join(' and ')}.`,
-    region: `Enable ${region} in account ${account} and in the account of the hub, whose credentials STS accepts there (AWS Account Management), or remove it from fleet.yaml.`,
+    denied: `Deploy the spoke stack in account ${account}; the role's trust policy must ${trust.join(' and ')}.`,
+    region: `Enable ${region} in account ${account} and, so that STS accepts its credentials there, in the account of the hub (AWS Account Management); or remove it from fleet.yaml.`,
   };
   // Without a caller's signal: others wait for the same session.
   const { Credentials: answered } = await callAws({ object, remedies }, new AbortController().signal, (signal) =>

@@ -94,7 +94,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       kind: 'conflict',
       object: ROLLOUT_LEDGER_KEY,
       problem: `${MAX_TRIES} writes in a row were overtaken by others`,
-      remedy: 'It is tried again with the next look.',
+      remedy: 'The next look tries again.',
     });
   };
 
@@ -183,9 +183,9 @@ function aheadOfTime(count: number): Problem {
   return {
     kind: 'rollout-ledger',
     object: ROLLOUT_LEDGER_KEY,
-    message: `${count} of its entries are of a time to come and do not count: certmarshal did not write them`,
+    message: `${count} of its entries have a time in the future and do not count: certmarshal did not write them`,
     remedy:
-      'Find out who wrote the object in the state bucket: CloudTrail tells where its data events are on. The next rollout that begins or ends removes the entries.',
+      'Find out who wrote the object in the state bucket: CloudTrail shows it if its data events are on. The next rollout that begins or ends removes the entries.',
   };
 }
 
@@ -213,6 +213,6 @@ function damaged(problem: string): AwsError {
     object: ROLLOUT_LEDGER_KEY,
     problem: `the object ${ROLLOUT_LEDGER_KEY} of the state bucket is damaged: ${problem}`,
     remedy:
-      'See with `certmarshal rollout status` of each cluster that none rolls, then delete the object: what it remembered is lost, and it is written anew.',
+      'Check with `certmarshal rollout status` of each cluster that none rolls, then delete the object. What it remembered is lost, and certmarshal writes a new one.',
   });
 }

@@ -89,7 +89,7 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
     // Also reports why nothing is approved in an open window.
     begins: always,
     kind: 'recovery-bug',
-    remedy: ' certmarshal runbook recovery has the way by hand.',
+    remedy: ' certmarshal runbook recovery says how to do it by hand.',
   },
   audit: {
     shortestMs: 2_000,
@@ -105,7 +105,7 @@ const STAGES: Readonly<Record<StageName, StageRow>> = {
     wrapUpMs: 0,
     begins: ({ open }) => open !== undefined,
     kind: 'bug',
-    remedy: ' Approvals continue; whether a rollout continues, Cluster API tells.',
+    remedy: ' Approvals continue; Cluster API shows whether a rollout continues.',
   },
 };
 

@@ -41,7 +41,7 @@ export function tagValueProblem(value: string): string | undefined {
 
 /** The problem of a session tag's key, or undefined. */
 export function sessionTagKeyProblem(key: string): string | undefined {
-  if (/^aws:/i.test(key)) return 'begins with aws:, which AWS keeps for itself; write another key';
+  if (/^aws:/i.test(key)) return 'begins with aws:, which AWS reserves; write another key';
   return tagKeyProblem(key);
 }
 

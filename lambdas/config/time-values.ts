@@ -30,7 +30,7 @@ export const clockTime = matching(
   'is not the time of a day; write hours and minutes, from 00:00 to 23:59',
 );
 
-export const weekdays = distinct(list(z.enum(WEEKDAYS)), 'a day is there twice');
+export const weekdays = distinct(list(z.enum(WEEKDAYS)), 'a day appears twice');
 
 /** IANA, as this Node.js knows it. */
 export const timeZone = refusing(text('a time zone, for example Europe/Berlin'), timeZoneProblem);

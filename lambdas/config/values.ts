@@ -160,7 +160,7 @@ export const eksAnywhereNamespace = namespace.exactOptional().meta({
 });
 
 /** Each once: a duplicate namespace would show every Cluster twice. */
-export const namespaces = distinct(list(namespace).max(MAX_NAMESPACES), 'a namespace is there twice');
+export const namespaces = distinct(list(namespace).max(MAX_NAMESPACES), 'a namespace appears twice');
 
 /** At most four `*`: matching takes more steps with each. */
 export const clusterGlob = matching(
@@ -184,7 +184,7 @@ export const laneOfCluster = laneName
   .describe('Lane from which it is swept. Default: the built-in one outside of every VPC.');
 
 const NO_UUID =
-  'is not a UUID, and EKS Anywhere creates one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+  'is not a UUID, as EKS Anywhere creates it; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
 
 /** The problem of an aws-iam-authenticator id of EKS Anywhere, or undefined. */
 export function authenticatorIdProblem(id: string): string | undefined {
@@ -203,6 +203,6 @@ export const auditOptIns = {
     .boolean()
     .exactOptional()
     .describe(
-      'Read the metrics of every kubelet through the API server: when its certificates expire, and how their renewal goes. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
+      'Read the metrics of every kubelet through the API server: they show when its certificates expire and whether their renewal works. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
     ),
 };

@@ -165,7 +165,7 @@ export function distinctNames(entries: readonly Named[]): void {
 export function distinctEntries(...lists: readonly Written<z.ZodType<readonly string[]>>[]): void {
   for (const { entries } of lists)
     for (const [again, , text] of repeats(entries, (entry) => entry.text))
-      again.refuse(`"${printable(text, 100)}" is there twice; keep one of the two`);
+      again.refuse(`"${printable(text, 100)}" appears twice; keep one of the two`);
 }
 
 /** The first three of many. */

@@ -73,7 +73,7 @@ export function readValues(root: ParsedNode | null): YamlValues {
       else if (entries.has(name))
         remarks.push({
           offset: keyOffset,
-          message: `key "${printable(name, 60)}" is there twice; keep one of the two`,
+          message: `key "${printable(name, 60)}" appears twice; keep one of the two`,
         });
       else entries.set(name, read(pair.value, [...path, name], keyOffset, alias));
     }

@@ -123,7 +123,7 @@ export function matching(pattern: RegExp, what: string) {
 
 /** Strings of at most `most` characters. */
 export function text(most: number) {
-  const problem = `is not a text of at most ${most} characters`;
+  const problem = `is not text of at most ${most} characters`;
   return z.string(problem).check(z.maxLength(most, problem));
 }
 
@@ -160,5 +160,5 @@ const TYPES: Readonly<Record<string, string>> = {
   number: 'is not a number',
   object: 'is not an object',
   record: 'is not an object',
-  string: 'is not a text',
+  string: 'is not text',
 };

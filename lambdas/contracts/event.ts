@@ -7,7 +7,7 @@ import type { Contract } from './contract.ts';
 
 const version = z
   .literal(1)
-  .check(z.describe('Changes when a field changes its meaning; fields may be added without.'));
+  .check(z.describe('Changes when the meaning of a field changes; fields may be added without a change.'));
 const clusterId = z.string().check(z.minLength(1), z.maxLength(310));
 const story = z.string().check(z.maxLength(700), z.describe('The whole story in one sentence.'));
 const time = (words = 'RFC 3339, in UTC.') => z.iso.datetime({ precision: 3 }).check(z.describe(words));
@@ -32,25 +32,25 @@ export const AlarmEvent = z
         .check(
           z.maxLength(260),
           z.describe(
-            'What it is about: a function or queue of certmarshal; of a cluster a class of certificate, a node.',
+            'What it is about: a function or queue of certmarshal, or a class of certificates or a node of a cluster.',
           ),
         ),
     ),
     story,
-    since: z.optional(time('Since when it is so; of a closed one, when people were told.')),
+    since: z.optional(time('When it began; for a closed one, when people were told.')),
     due: z.optional(time('When it expires or is due.')),
     at: time('When people were told.'),
     command: z.string().check(z.maxLength(900), z.describe('What to run first.')),
     next: z.optional(
-      z.string().check(z.maxLength(900), z.describe('What shows more, of this one certificate, node or request.')),
-    ),
-    reason: z.optional(
       z
         .string()
-        .check(z.maxLength(300), z.describe('Of a closed one: why, where it is not that the cluster is healthy.')),
+        .check(z.maxLength(900), z.describe('Command that shows more about this certificate, node or request.')),
+    ),
+    reason: z.optional(
+      z.string().check(z.maxLength(300), z.describe('For a closed one: why, unless the cluster is healthy.')),
     ),
     escalatedTo: z.optional(
-      z.enum(ALARM_IDS).check(z.describe('Of a closed one: it became worse, and this alarm has it now.')),
+      z.enum(ALARM_IDS).check(z.describe('For a closed one that became worse: the alarm that has it now.')),
     ),
     runbook: z.string().check(z.describe('Path in the repository of certmarshal.')),
   })
@@ -87,11 +87,13 @@ export const DigestEvent = z
         ),
     ),
   })
-  .check(z.describe('`detail` of `certmarshal digest`. Without counts nothing is known of the fleet.'));
+  .check(z.describe('`detail` of `certmarshal digest`. Without counts, the state of the fleet is not known.'));
 export type DigestEvent = Contract<typeof DigestEvent>;
 
 /** `detail` of every event of EventBridge with source `certmarshal`. */
-export const EventDetail = z.union([AlarmEvent, DigestEvent]).check(z.describe('What certmarshal tells EventBridge.'));
+export const EventDetail = z
+  .union([AlarmEvent, DigestEvent])
+  .check(z.describe('Events that certmarshal sends to EventBridge.'));
 
 /** The message for SNS subscriptions over HTTPS, SQS, Lambda and Firehose. */
 export const NotificationDocument = z
@@ -100,8 +102,8 @@ export const NotificationDocument = z
     severity: z.enum(ALARM_SEVERITIES),
     state: z.enum(['opened', 'closed', 'digest']),
     subject: z.string().check(z.maxLength(99)),
-    text: z.string().check(z.describe('What people get; the first line is the whole story.')),
-    events: z.array(AlarmEvent).check(z.maxLength(50), z.describe('The first of eventCount.')),
+    text: z.string().check(z.describe('The text that people get; its first line is the whole story.')),
+    events: z.array(AlarmEvent).check(z.maxLength(50), z.describe('The first of eventCount events.')),
     eventCount: count,
     digest: z.optional(DigestEvent),
   })

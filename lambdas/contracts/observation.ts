@@ -13,7 +13,7 @@ import { Count, Flag } from './values.ts';
 
 /** Printable text, cut to `limit` characters. */
 export function harmless(limit: number) {
-  const error = `is not a text of at most ${limit * 16} characters`;
+  const error = `is not text of at most ${limit * 16} characters`;
   return z.string(error).check(
     z.maxLength(limit * 16, { error, abort: true }),
     z.overwrite((text) => printable(text, limit)),
@@ -26,7 +26,7 @@ export function harmlessTexts(limit: number, most: number) {
     Array.isArray(value) &&
     value.slice(0, most).every((text: unknown) => typeof text === 'string' && text.length <= limit * 16);
   return z.pipe(
-    z.custom<readonly string[]>(isList, 'is not a list of texts'),
+    z.custom<readonly string[]>(isList, 'is not a list of strings'),
     z.transform((texts) => texts.slice(0, most).map((text) => printable(text, limit))),
   );
 }

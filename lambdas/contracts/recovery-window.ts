@@ -94,7 +94,8 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
 
 function checkWindow({ value, issues }: z.core.ParsePayload<RecoveryWindow>): void {
   const problem = windowProblem(value);
-  if (problem !== undefined) issues.push({ code: 'custom', input: value, message: `is no window: ${problem}` });
+  if (problem !== undefined)
+    issues.push({ code: 'custom', input: value, message: `is not a valid window: ${problem}` });
 }
 
 /** The approvals of a window so far: an annotation of the Lease of recoveries. */

@@ -183,8 +183,9 @@ function timeIsOver(object: string): Problem {
   return {
     kind: UNFINISHED,
     object,
-    message: 'the time of the discovery was over before it was read',
-    remedy: 'The next discovery continues with it; if it stays, find out who else calls EKS so often in that account.',
+    message: 'the discovery ran out of time before it was read',
+    remedy:
+      'The next discovery continues with it; if it persists, find out who else calls EKS so often in that account.',
   };
 }
 

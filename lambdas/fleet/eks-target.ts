@@ -90,8 +90,8 @@ function notServing(id: string, status: string): Problem {
     message: `EKS says that it is ${printable(status, 50)}, so nothing is swept there`,
     remedy:
       status === 'FAILED'
-        ? 'Look at its health issues in EKS; a cluster whose creation failed can only be deleted.'
-        : 'Nothing, if it is being created or deleted: the next discovery looks again.',
+        ? 'Check its health issues in EKS; a cluster whose creation failed can only be deleted.'
+        : 'Nothing to do if it is being created or deleted: the next discovery checks again.',
   };
 }
 
@@ -99,8 +99,8 @@ function withoutEndpoint(id: string): Problem {
   return {
     kind: 'invalid',
     object: `cluster ${id}`,
-    message: 'DescribeCluster gives no endpoint or no CA bundle of it',
-    remedy: 'Look at the cluster in EKS; the next discovery asks again.',
+    message: 'DescribeCluster returns no endpoint or no CA bundle for it',
+    remedy: 'Check the cluster in EKS; the next discovery asks again.',
   };
 }
 
@@ -109,15 +109,15 @@ function withoutLane(id: string, { vpcId, endpointAccess }: EksCluster): Problem
   const isPrivate = endpointAccess === 'private';
   const why = isPrivate
     ? 'its endpoint is private'
-    : 'its public endpoint has an allow list (publicAccessCidrs), on which the default lane cannot be, having no fixed address';
+    : 'its public endpoint has an allow list (publicAccessCidrs), and the default lane has no fixed address to put on it';
   const other = isPrivate
-    ? 'name at this discovery a lane that is routed there'
-    : 'put the Elastic IP of the NAT gateway of another lane on the allow list, and name that lane at this discovery';
+    ? 'name a lane that is routed there in this entry of discovery'
+    : 'put the Elastic IP of the NAT gateway of another lane on the allow list, and name that lane in this entry of discovery';
   return {
     kind: 'lane',
     object: `cluster ${id}`,
     message: `${why}, and no lane is in its VPC ${vpc}`,
-    remedy: `Add to lanes in fleet.yaml one with vpcId: ${vpc}, its subnets and security groups, and deploy; or ${other}.`,
+    remedy: `Add a lane to fleet.yaml with vpcId: ${vpc}, its subnets and security groups, and deploy; or ${other}.`,
   };
 }
 
@@ -125,7 +125,7 @@ function unusable(id: string, problem: string): Problem {
   return {
     kind: 'invalid',
     object: `cluster ${id}`,
-    message: `what DescribeCluster says cannot be used: ${problem}`,
-    remedy: 'Look at the cluster in EKS; the next discovery asks again.',
+    message: `the answer of DescribeCluster cannot be used: ${problem}`,
+    remedy: 'Check the cluster in EKS; the next discovery asks again.',
   };
 }

@@ -80,9 +80,9 @@ function notInFleet(id: string): Problem {
   return {
     kind: 'foreign',
     object: `cluster ${id}`,
-    message: 'registry.v2.json.gz has it, and fleet.yaml has nothing that finds it, so nothing is swept there',
+    message: 'it is in registry.v2.json.gz, but nothing in fleet.yaml finds it, so it is not swept',
     remedy:
-      'Nothing, if fleet.yaml was just changed: the next discovery clears it. If not, find out who else writes to the bucket.',
+      'Nothing to do if fleet.yaml was just changed: the next discovery clears it. If not, find out who else writes to the bucket.',
   };
 }
 
@@ -117,13 +117,13 @@ export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane
   const whyNot = (order: SweepOrder, now: number): string | undefined => {
     const { target, tick, audit, expiredServer, lookForClusters = [], handshakes } = order;
     if (target.lane !== lane) return `it is for lane ${target.lane}, and this is lane ${lane}`;
-    if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return 'it is not of this time';
+    if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return 'it is too old, or from the future';
     const misfit = misfitOf(target, allowed(target));
     if (misfit !== undefined) return misfit;
     if (expiredServer !== undefined && !isTolerated(expiredServer, target.id, now))
-      return 'recovery in fleet.yaml does not tolerate that expired certificate, or no longer';
+      return 'recovery in fleet.yaml does not, or no longer, tolerate that expired certificate';
     if ((audit?.secrets && !target.audit?.secrets) || (audit?.kubeletMetrics && !target.audit?.kubeletMetrics))
-      return 'its audit goes further than fleet.yaml opts in to';
+      return 'its audit reads more than fleet.yaml opts in to';
     const namespaces = namespacesOf.get(target.id) ?? [];
     if (lookForClusters.some((namespace) => !namespaces.includes(namespace)))
       return 'it looks for workload clusters in a namespace that fleet.yaml does not name';
@@ -150,6 +150,6 @@ function refused(id: string, why: string): Problem {
     object: `cluster ${id}`,
     message: `an order to sweep it was not carried out: ${why}`,
     remedy:
-      'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.v2.json.gz and to the queues of orders.',
+      'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.v2.json.gz and to the queues of orders.',
   };
 }

@@ -144,7 +144,7 @@ function part<S extends z.ZodMiniType>(
       {
         kind: 'bug',
         object,
-        message: `what is known of it cannot be sent: ${sent.ok ? 'it is not of this sweep' : sent.problem}`,
+        message: `what is known about it cannot be sent: ${sent.ok ? 'it is not from this sweep' : sent.problem}`,
         remedy: 'Report it as a bug of certmarshal; the snapshot and the log of the cluster have what was found.',
       },
     ],
@@ -171,7 +171,7 @@ function lostClusters(
     {
       kind: 'workload-clusters',
       object: `cluster ${id}`,
-      message: `${all.length - sent.length} of its ${all.length} Clusters are not taken into account: they are too many, or described as no EKS Anywhere cluster is`,
+      message: `${all.length - sent.length} of its ${all.length} Clusters are ignored: there are too many, or their fields are not valid for EKS Anywhere`,
       remedy: `Name a Cluster with at most 100 letters, digits, "-" and "."; a management cluster has room for ${MAX_WORKLOAD_CLUSTERS}.`,
     },
   ];

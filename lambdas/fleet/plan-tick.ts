@@ -185,7 +185,7 @@ function isOfLastMinute(index: FleetIndex | undefined, tick: number): boolean {
  */
 function doubtOf(cluster: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
   const { target, missingSince } = cluster;
-  if (missingSince !== undefined) return `it is missing since ${missingSince}`;
+  if (missingSince !== undefined) return `it has been missing since ${missingSince}`;
   if (target?.access.kind === 'eks') return undefined;
   if (index === undefined) return 'the fleet index is not known, so another cluster may be behind the same API server';
   return serverBehind(cluster, index) === undefined
@@ -286,6 +286,6 @@ function unknownLane({ id, lane }: Target): Problem {
     kind: 'lane',
     object: `cluster ${id}`,
     message: `it was found for lane ${lane}, which is not deployed`,
-    remedy: `Nothing, if lane ${lane} was just removed: the next discovery finds another one. Else add it to lanes in fleet.yaml, and deploy.`,
+    remedy: `Nothing to do if lane ${lane} was just removed: the next discovery finds another one. Otherwise add it to lanes in fleet.yaml, and deploy.`,
   };
 }

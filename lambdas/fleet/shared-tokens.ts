@@ -20,12 +20,12 @@ export function sharedTokens(clusters: readonly RegisteredCluster[]): readonly P
     return boundedProblem({
       kind: SHARED_TOKEN,
       object: `cluster ${first.id}`,
-      message: `a token for it is good for ${others
+      message: `a token for it is valid for ${others
         .slice(0, SHOWN)
         .map(({ id }) => id)
         .join(', ')}${more} too: it says ${token} and no account`,
       remedy:
-        'Nothing, if those who control one of them may control the others. Else give one of them a name of its own, or watch its account from a hub of its own.',
+        'Nothing to do if those who control one of them may control the others. Otherwise give one of them a name of its own, or watch its account from a hub of its own.',
     });
   });
 }

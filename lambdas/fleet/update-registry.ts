@@ -154,14 +154,14 @@ function missing({ id, source, untagged }: RegisteredCluster, since: string): Pr
     return {
       kind: 'missing',
       object: `cluster ${id}`,
-      message: `its tags no longer select it, since ${since} or before, so nothing is written to it`,
-      remedy: `If that is right, nothing is to be done: this is forgotten on ${end}, or at once when fleet.yaml excludes its name. If not, give it the tags that discovery in fleet.yaml asks for, and find out who changed them.`,
+      message: `its tags no longer select it, since ${since} or earlier, so nothing is written to it`,
+      remedy: `If that is right, there is nothing to do: it is forgotten on ${end}, or at once when fleet.yaml excludes its name. If not, give it the tags that discovery in fleet.yaml asks for, and find out who changed them.`,
     };
   return {
     kind: 'missing',
     object: `cluster ${id}`,
-    message: `${source} does not show it any more, since ${since}, so nothing is written to it`,
-    remedy: `If it was deleted, nothing is to be done: this is forgotten on ${end}, or at once when fleet.yaml excludes it. If not, find out why ${source} does not show it.`,
+    message: `${source} has not shown it since ${since}, so nothing is written to it`,
+    remedy: `If it was deleted, there is nothing to do: it is forgotten on ${end}, or at once when fleet.yaml excludes it. If not, find out why ${source} does not show it.`,
   };
 }
 
@@ -169,7 +169,7 @@ function foreignProblem(source: string, id: string): Problem {
   return {
     kind: 'repeated',
     object: source,
-    message: `it shows cluster ${id}, which was found in another place first; that one stays as it is`,
+    message: `it shows cluster ${id}, which was found in another place first; the first one stays as it is`,
     remedy: 'Give the management cluster in fleet.yaml a name that is no account id, so that ids tell the two apart.',
   };
 }

@@ -193,7 +193,7 @@ function unreadable(name: string): Problem {
     kind: 'unreadable',
     object: clusterApiSource(name),
     message: `the newest sweep of management cluster ${name} could not read it`,
-    remedy: `Do what the finding of cluster ${name} says; the workload clusters that are known are swept meanwhile.`,
+    remedy: `Do what the finding of cluster ${name} says; known workload clusters are swept meanwhile.`,
   };
 }
 
@@ -201,7 +201,7 @@ function stale(name: string, readAt: string): Problem {
   return {
     kind: 'stale',
     object: clusterApiSource(name),
-    message: `its workload clusters could not be listed since ${readAt}`,
+    message: `its workload clusters have not been listed since ${readAt}`,
     remedy: `Let the identity in its kubeconfig list clusters.cluster.x-k8s.io; the finding of cluster ${name} says what failed.`,
   };
 }
@@ -210,7 +210,7 @@ function cutProblem(name: string, sent: number): Problem {
   return {
     kind: 'cut',
     object: clusterApiSource(name),
-    message: `it has more Clusters than fit in a message: ${sent} do; so the ones that are known are swept on, and no other one is`,
+    message: `it has more Clusters than fit in a message (${sent} do), so only known ones are swept`,
     remedy: `Delete Cluster objects that are not clusters, or write fewer namespaces at managementClusters ${name}, workloadClusters.namespaces in fleet.yaml; the finding of cluster ${name} says how many there are.`,
   };
 }
@@ -219,8 +219,8 @@ function namesake(id: string, { name, namespace }: ManagementCluster): Problem {
   return {
     kind: 'repeated',
     object: `cluster ${id}`,
-    message: `it is called like its management cluster ${name}, whose own Cluster is in namespace ${namespace}`,
-    remedy: `If it is the management cluster itself, write its namespace at managementClusters ${name} in fleet.yaml. Else find out who made it; if it is a cluster of its own, list it under clusters in fleet.yaml with another id, exclude ${name} from workloadClusters, and deploy.`,
+    message: `it has the name of its management cluster ${name}, whose own Cluster is in namespace ${namespace}`,
+    remedy: `If it is the management cluster itself, write its namespace at managementClusters ${name} in fleet.yaml. Otherwise find out who made it; if it is a cluster of its own, list it under clusters in fleet.yaml with another id, exclude ${name} from workloadClusters, and deploy.`,
   };
 }
 
@@ -237,7 +237,7 @@ function ambiguous(id: string, { name }: WorkloadCluster): Problem {
   return {
     kind: 'credentials',
     object: `cluster ${id}`,
-    message: `more than one workload cluster is or was named ${name}, and kubeconfigSecrets does not say which one it means; one that was swept already still is`,
+    message: `more than one workload cluster is or was named ${name}, and kubeconfigSecrets does not say which one it means; one that was swept before still is`,
     remedy: `Find out who made the other one. If both are clusters, list each of them under clusters in fleet.yaml with an id of its own, exclude ${name} from workloadClusters, and deploy.`,
   };
 }

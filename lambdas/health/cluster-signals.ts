@@ -88,7 +88,7 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   return {
     id: 'IncompleteFor',
     value,
-    story: `its sweeps cannot do everything for ${minutes(value)}${why}`,
+    story: `its sweeps have been incomplete for ${minutes(value)}${why}`,
     since,
     command: doctorCommand(id),
   };
@@ -120,7 +120,7 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
   return {
     id: 'SweepAge',
     value,
-    story: since === foundAt ? 'it was never swept' : `it was not swept for ${minutes(value)}`,
+    story: since === foundAt ? 'it was never swept' : `it has not been swept for ${minutes(value)}`,
     since,
     command: doctorCommand(id),
   };
@@ -137,7 +137,7 @@ function auditAge(known: KnownCluster, now: number): Signal | undefined {
   return {
     id: 'AuditAge',
     value,
-    story: auditedAt === undefined ? 'it was never audited' : `it was not audited for ${minutes(value)}`,
+    story: auditedAt === undefined ? 'it was never audited' : `it has not been audited for ${minutes(value)}`,
     since,
     command: commandFor('audit', known),
   };

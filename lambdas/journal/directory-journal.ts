@@ -49,7 +49,7 @@ async function take(lock: string, signal: AbortSignal): Promise<void> {
         kind: 'conflict',
         object: 'journal',
         problem: `another process writes there: ${lock} does not go away`,
-        remedy: 'Where none does any more, remove it.',
+        remedy: 'If no process writes there any more, remove it.',
       });
     await delay(LOOK_AGAIN_MS);
   }
@@ -61,7 +61,7 @@ function requireFileNames(cluster: string): void {
   throw new AwsError({
     kind: 'invalid',
     object: 'journal',
-    problem: 'the id of the cluster has characters that no file of a journal has',
+    problem: 'the id of the cluster has characters that a journal file cannot have',
     remedy: 'Give the cluster another name with --cluster.',
   });
 }
@@ -95,7 +95,7 @@ export function directoryJournalStore(directory: string): JournalStore {
         throw new AwsError({
           kind: 'conflict',
           object: `journal object ${key}`,
-          problem: 'it is another one by now',
+          problem: 'it was changed since it was read',
           remedy: 'Find out who else writes to the directory: certmarshal journal verify --directory.',
         });
       const path = join(directory, key);

@@ -16,10 +16,10 @@ export interface ChainProblem {
 }
 
 const VERSIONS =
-  'The bucket keeps every version: aws s3api list-object-versions --bucket BUCKET --prefix KEY shows what stood there and when it changed; CloudTrail says who did it.';
+  'The bucket keeps every version: aws s3api list-object-versions --bucket BUCKET --prefix KEY shows what was there and when it changed; CloudTrail says who did it.';
 const HEADS =
   'Compare the versions of the head: aws s3api list-object-versions --bucket BUCKET --prefix heads/. The next sweep with a decision writes a new one.';
-const NOTED = 'What was noted down is the proof: the chain was written anew since. Compare the versions in the bucket.';
+const NOTED = 'The noted line is the proof: the chain was rewritten since. Compare the versions in the bucket.';
 
 /** The result for a chain, as far as it was read. */
 export interface VerifiedChain {
@@ -88,7 +88,7 @@ export function createChainVerifier(
       first ??= line.seq;
       if (noted.has(line.seq)) met.set(line.seq, line.hash);
     }
-    if (problemCount === known && !isInPlace(key, read)) report(key, 'its key is not that of its lines', VERSIONS);
+    if (problemCount === known && !isInPlace(key, read)) report(key, 'its key does not match its lines', VERSIONS);
     objects += 1;
     lines += read.length;
     at = key;
@@ -105,8 +105,8 @@ export function createChainVerifier(
   function finish(head: HeadReading): VerifiedChain {
     const object = headKey(cluster);
     let pending = false;
-    if (head === 'missing') report(object, 'it does not exist: it is not known where the chain ends', HEADS);
-    else if (head === 'damaged') report(object, 'it is no head of this chain, or was changed', HEADS);
+    if (head === 'missing') report(object, 'it does not exist, so the end of the chain is not known', HEADS);
+    else if (head === 'damaged') report(object, 'it is not a head of this chain, or was changed', HEADS);
     else {
       if (head.key > at && objects === 0 && since !== undefined)
         report(object, `it knows lines up to ${head.seq}, in ${head.key}; none of them is there`, VERSIONS);
@@ -151,7 +151,7 @@ function linesOf(bytes: Buffer | undefined): readonly (RawLine | undefined)[] {
 }
 
 function unreadable(bytes: Buffer | undefined): string {
-  return bytes === undefined ? 'it is larger than any object of the journal' : 'it is no line of a journal';
+  return bytes === undefined ? 'it is larger than any object of the journal' : 'it is not a line of a journal';
 }
 
 /** Why a line does not continue the chain; undefined if it does. */
@@ -161,11 +161,11 @@ function wrongWith(
   cluster: string,
 ): string | undefined {
   if (!intact) return `line ${seq} was changed after it was written`;
-  if (of !== cluster) return `line ${seq} is of cluster ${of}`;
+  if (of !== cluster) return `line ${seq} belongs to cluster ${of}`;
   if (before === undefined || (seq === before.seq + 1 && previous === before.hash)) return undefined;
   if (seq === before.seq + 1)
     return `line ${seq} was written after another line ${before.seq} than the one that is there`;
-  if (seq <= before.seq) return `line ${seq} stands after line ${before.seq}`;
+  if (seq <= before.seq) return `line ${seq} comes after line ${before.seq}`;
   const missing = seq === before.seq + 2 ? `line ${seq - 1} is` : `lines ${before.seq + 1} to ${seq - 1} are`;
   return `${missing} missing before it`;
 }

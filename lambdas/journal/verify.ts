@@ -38,7 +38,7 @@ export interface Verification {
 
 const MAX_STRAYS = 100;
 const STRAY = {
-  message: 'it does not belong to the journal: nothing of certmarshal writes it',
+  message: 'it does not belong to the journal: certmarshal does not write it',
   remedy: 'Find out with CloudTrail who put it there; only the role of the sweep may write to this bucket.',
 };
 const READS_AT_ONCE = 16;

@@ -64,7 +64,7 @@ function noToken(server: string, problem: string): KubernetesError {
     kind: 'credentials',
     object: `the token for ${server}`,
     problem,
-    remedy: 'The next sweep asks again; if it stays, check the credentials that tokens are made with.',
+    remedy: 'The next sweep asks again; if it persists, check the credentials that tokens are made with.',
   });
 }
 
@@ -74,7 +74,7 @@ function checkedToken(server: string, token: string): string {
   throw new KubernetesError({
     kind: 'invalid',
     object: `the token for ${server}`,
-    problem: token === '' ? 'it is empty' : 'it has white space or characters that no token has',
+    problem: token === '' ? 'it is empty' : 'it has white space or characters that a token cannot have',
     remedy: 'Renew the credentials.',
   });
 }

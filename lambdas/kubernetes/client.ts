@@ -343,7 +343,7 @@ function jsonOf(body: unknown, object: string): string {
     throw new KubernetesError({
       kind: 'invalid',
       object,
-      problem: 'what was to be sent cannot be written as JSON',
+      problem: 'the object to send cannot be written as JSON',
       remedy: 'Find an object that is nested thousands of levels deep.',
     });
   }

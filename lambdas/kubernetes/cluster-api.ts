@@ -117,7 +117,7 @@ async function discover(
   throw new KubernetesError({
     kind: 'invalid',
     object: `get /apis/${name} on ${client.server}`,
-    problem: `${name} is served in none of the versions ${VERSIONS.join(', ')}`,
+    problem: `${name} is not served in any of the versions ${VERSIONS.join(', ')}`,
     remedy:
       'Upgrade the older of the two: this certmarshal reads v1beta1 (since Cluster API 1.0) and v1beta2, and no newer version.',
   });

@@ -49,7 +49,7 @@ export async function hasInfrastructureTemplate(
   const parent = namespacePath(namespace, object);
   try {
     const served = preferredVersion(await client.request({ method: 'GET', path: `/apis/${group}`, signal }));
-    if (!VERSION.test(served)) throw strange(`${group} is served in no version that can be asked for`);
+    if (!VERSION.test(served)) throw strange(`no version in which ${group} is served has a valid name`);
     const path = `/apis/${group}/${served}/${parent}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`;
     await client.request({ method: 'GET', path, signal });
     return true;

@@ -270,7 +270,7 @@ function parse(source: string, limits: TextLimits): JsonObject {
     const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
     const [fault] = document.errors;
     if (fault === undefined) {
-      problem = hasComplexKey(document) ? 'a key in it is not a text' : undefined;
+      problem = hasComplexKey(document) ? 'a key in it is not text' : undefined;
       if (problem === undefined) file = document.toJS({ maxAliasCount: 0 });
     } else problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
   } catch (error) {

@@ -53,7 +53,7 @@ const EXEC_NOT_ALLOWED: RefusedField = {
   field: 'exec',
   problem: 'it runs a command to get credentials, which is not allowed',
   remedy:
-    'If you trust the file, pass --allow-exec. Without it only what aws eks update-kubeconfig writes for an EKS endpoint is read, and not run.',
+    'If you trust the file, pass --allow-exec. Without it, only the command that aws eks update-kubeconfig writes for an EKS endpoint is accepted, and it is not run.',
 };
 
 /**

@@ -12,7 +12,7 @@ export function missingRight(path: string): string {
   if (/^\/apis\/[^/]+$/.test(path)) return 'Bind the ClusterRole system:discovery to this user in that cluster.';
   const kubeconfig = KUBECONFIG_SECRET.exec(path)?.groups;
   if (kubeconfig !== undefined)
-    return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (it is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
+    return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (that kubeconfig is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
   const { group, namespace, templates } = TEMPLATE.exec(path)?.groups ?? {};
   if (templates !== undefined && !MACHINE_TEMPLATES.includes(templates))
     return `Grant it in that cluster: kubectl create role certmarshal-templates -n ${namespace} --verb=get --resource=${templates}.${group}, and kubectl create rolebinding certmarshal-templates -n ${namespace} --role=certmarshal-templates --user=USER with the user that the answer names (certmarshal rbac knows only the providers of EKS Anywhere, and this is another one).`;

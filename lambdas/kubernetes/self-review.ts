@@ -75,7 +75,7 @@ function noReview(call: string, { server }: KubernetesClient): KubernetesError {
   return new KubernetesError({
     kind: 'not-kubernetes',
     object: `${call} on ${server}`,
-    problem: 'the answer is JSON but no review',
+    problem: 'the answer is JSON but not a review',
     remedy: 'Check that the server is an API server.',
   });
 }

@@ -9,7 +9,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   BLOCK_IN_FLOW: 'a bracket or brace above is not closed',
   MISSING_CHAR: 'a quote, bracket, brace, colon or comma is missing',
   MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; a colon is missing or a quote is not closed',
-  RESOURCE_EXHAUSTION: 'it is nested too deep',
+  RESOURCE_EXHAUSTION: 'it is nested too deeply',
   TAB_AS_INDENT: 'a tab indents it where YAML takes spaces only',
 };
 

@@ -26,7 +26,7 @@ export function asleep(node: unknown, lease: unknown, now: number): Outcome {
   const renewTime = field(raw<V1Lease>(lease), 'spec', 'renewTime') ?? undefined;
   if (renewTime === undefined) return pass('not Ready, no Lease');
   const renewedAt = typeof renewTime === 'string' ? instant(renewTime) : undefined;
-  if (renewedAt === undefined) return fail('NodeUnreadable', 'spec.renewTime of its Lease is no time');
+  if (renewedAt === undefined) return fail('NodeUnreadable', 'spec.renewTime of its Lease is not a time');
   return now - renewedAt < LEASE_COUNTS_MS
     ? fail('StillValid', `it renewed its Lease at ${new Date(renewedAt).toISOString()}`)
     : pass('not Ready, no Lease renewed in the last 5 minutes');

@@ -10,7 +10,7 @@ import { instant } from '../time.ts';
 export function closedBecause(window: RecoveryWindow, id: string, now: number): string | undefined {
   if (window.cluster !== id) return 'it is for another cluster';
   const problem = windowProblem(window);
-  if (problem !== undefined) return `the window is no window: ${problem}`;
+  if (problem !== undefined) return `the window is not valid: ${problem}`;
   const [openedAt = Infinity, until = 0] = [instant(window.openedAt), instant(window.until)];
   if (now < openedAt) return `it opens at ${window.openedAt}`;
   return now < until ? undefined : `it closed at ${window.until}`;

@@ -140,7 +140,7 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
       judge: (judged) =>
         [named, requester, groups].every((rule) => rule.judge(judged).passed)
           ? signature.judge(judged)
-          : fail('SignatureInvalid', 'not verified: the node is not named, or who asks may not'),
+          : fail('SignatureInvalid', 'not verified: the node is not named, or the requester is not allowed'),
     },
     ruleOf('key'),
     ruleOf('organization'),
@@ -188,7 +188,7 @@ function judgeControlPlane(node: string, evidence: Evidence): Outcome {
     .slice(0, 3)
     .map(({ object }) => printable(object, 150))
     .join(' and ');
-  if (own.length === 0) return fail('EvidenceMissing', 'none says that the node is its own');
+  if (own.length === 0) return fail('EvidenceMissing', 'no Machine or instance claims the node');
   if (!own.every(isLive)) return fail('MachineGoing', `${found}: being deleted`);
   if (more.length > 0 || new Set(own.map(({ source }) => source)).size < own.length)
     return fail('EvidenceAmbiguous', found);

@@ -60,7 +60,7 @@ export async function readApprovals(
   if (lease === undefined) return { approvals: new Map(), lease };
   if (record === undefined)
     throw new RecoveryLeaseError(
-      'it is there, and what certmarshal writes there cannot be read',
+      'it exists, but the record of certmarshal in it cannot be read',
       'If no one needs it, remove it',
     );
   const until = instant(record.until);
@@ -68,7 +68,7 @@ export async function readApprovals(
   if (record.window === window.id) {
     if (until === instant(window.until)) return { approvals: countsOf(record), lease };
     throw new RecoveryLeaseError(
-      `it counts for a window of this id that ends at ${end}`,
+      `it counts for a window with this id, which ends at ${end}`,
       'Open a window with another id',
     );
   }
@@ -78,7 +78,7 @@ export async function readApprovals(
   if (isOver || window.replaces?.includes(record.window) === true) return { approvals: new Map(), lease };
   throw new RecoveryLeaseError(
     `it counts for window ${printable(record.window, 40)}, which ends at ${end}`,
-    'Wait until that one has ended and open a new one then; or, if no one uses it any more, remove it',
+    'Wait until that window has ended, then open a new one; or, if no one uses it any more, remove it',
   );
 }
 
@@ -108,7 +108,7 @@ export async function reserve(
       if (await write(client, lease, window, next, signal)) return undefined;
     }
     throw new RecoveryLeaseError(
-      'others write it all the time',
+      'other writers change it all the time',
       'The next sweep tries again. If no one needs it, remove it',
     );
   } catch (error) {

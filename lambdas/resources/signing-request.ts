@@ -19,7 +19,7 @@ export interface SigningRequest {
   readonly groups: readonly string[];
   /**
    * The requester's credential: `X509SHA256=…` for a certificate. Empty if kube-apiserver does not say, as before
-   * Kubernetes 1.32; undefined if it is not a list of texts.
+   * Kubernetes 1.32; undefined if it is not a list of strings.
    */
   readonly credentials: readonly string[] | undefined;
   readonly usages: readonly string[];

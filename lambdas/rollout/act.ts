@@ -164,7 +164,7 @@ function overdue({ object }: RolloutWrite, { server }: KubernetesClient): Proble
   return {
     kind: 'aborted',
     object: `patch ${object.namespace}/${object.name} on ${server}`,
-    message: 'not sent: the time for all of it was over',
+    message: 'not sent: the time was used up',
     remedy: 'It is read again the next time; if it happens again, check the load of the API server.',
   };
 }
@@ -173,8 +173,8 @@ function changedByServer({ object }: RolloutWrite, field: string, { management }
   return {
     kind: 'invalid',
     object: `patch ${object.namespace}/${object.name} on ${management.server}`,
-    message: `with a dry run the server takes it, but ${field} is not what was asked for; nothing was written`,
+    message: `in a dry run the server accepted it, but ${field} is not what was requested; nothing was written`,
     remedy:
-      'Find out which admission webhook changes this field (kubectl get mutatingwebhookconfigurations), or whether the definition in the cluster is one that does not know it.',
+      'Find out which admission webhook changes this field (kubectl get mutatingwebhookconfigurations), or whether the CustomResourceDefinition in the cluster lacks it.',
   };
 }

@@ -62,7 +62,7 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
     const trouble = holdReason(
       'etcd-failed',
       nameOf(controlPlane),
-      'its EtcdadmCluster is not there, or cannot be read',
+      'its EtcdadmCluster does not exist, or cannot be read',
     );
     return observed.unread.length > 0 && now - since < BEGIN_MS ? unreadYet : hold(trouble);
   }
@@ -84,18 +84,18 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   if (etcd.clientCertificate !== undefined && !madeSince(etcd.clientCertificate, { since, now })) {
     return stillFor(question) > stuckAfter(observed) || etcdReplacedFor(question) > STALLED_MS
       ? hold(holdReason('etcd-client-old', object))
-      : { kind: 'wait', message: 'etcd is new, and the certificate of its client is awaited' };
+      : { kind: 'wait', message: 'etcd is new; waiting for its client certificate' };
   }
   return {
     kind: 'write',
     write: { kind: 'unpause-control-plane', object: versionOf(controlPlane), mark },
-    message: `etcd is new: ${counted(etcd.replicas, 'machine')}; would remove the pause, for the control plane to roll`,
+    message: `etcd is new: ${counted(etcd.replicas, 'machine')}; would remove the pause, so that the control plane rolls`,
   };
 }
 
 const hold = (...reasons: readonly HoldReason[]): EtcdTurn => ({ kind: 'hold', reasons });
 
-const unreadYet: EtcdTurn = { kind: 'wait', message: 'waiting for what cannot be read' };
+const unreadYet: EtcdTurn = { kind: 'wait', message: 'waiting until everything can be read' };
 
 /** Our mark means that etcd was told to roll: both are one write. */
 function hasBegun({ mark }: ObservedEtcd, { id }: RolloutMark): boolean {
@@ -170,7 +170,7 @@ function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd)
         holdReason(
           'etcd-not-begun',
           `EtcdadmCluster ${etcd.namespace}/${etcd.name}`,
-          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, whose answers count at the keyboard only: `certmarshal rollout drive --yes`' : ''}`,
+          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, so only answers on the command line count: `certmarshal rollout drive --yes`' : ''}`,
         ),
         ...reasons,
       ],

@@ -7,10 +7,10 @@ import type { HoldReason } from '../contracts/rollout-summary.ts';
 export const HOLD_IDS = {
   stuck: {
     title: 'No machine was made or removed for too long',
-    remedy: 'Look at the newest Machine and the events of its infrastructure: there may be no capacity for it',
+    remedy: 'Check the newest Machine and the events of its infrastructure: there may be no capacity for it',
   },
   unhealthy: {
-    title: 'The control plane or its etcd is unhealthy for more than 10 minutes',
+    title: 'The control plane or its etcd has been unhealthy for more than 10 minutes',
     remedy: 'Fix what the condition names; Cluster API replaces no further machine until then',
   },
   remediating: {
@@ -26,16 +26,16 @@ export const HOLD_IDS = {
     remedy: 'Ask who did; then `certmarshal rollout abort`, and let their change continue',
   },
   'not-verified': {
-    title: 'Machines are replaced, and their new certificates were not seen',
+    title: 'Machines were replaced, but their new certificates were not seen',
     remedy:
-      'Look at what each machine shows: `certmarshal rollout status --watch`; see that port 6443 of its address answers',
+      'Check what each machine shows: `certmarshal rollout status --watch`; check that port 6443 of its address answers',
   },
   'still-expiring': {
     title: 'Machines were replaced, and their certificates still expire soon',
     remedy: 'Find out what makes certificates this short before machines are rolled again',
   },
   unseen: {
-    title: 'What the rollout depends on cannot be read for too long',
+    title: 'What the rollout depends on has been unreadable for too long',
     remedy: 'Restore the access that is missing',
   },
   'unreadable-mark': {
@@ -44,26 +44,26 @@ export const HOLD_IDS = {
   },
   'unreadable-hold': {
     title: 'There is a hold that cannot be read',
-    remedy: 'Find out who wrote it; `certmarshal rollout resume` takes it away',
+    remedy: 'Find out who wrote it; `certmarshal rollout resume` removes it',
   },
   'etcd-by-hand': {
     title: 'External etcd is renewed by a person',
-    remedy: 'Run the command from where the configuration and the SSH keys of the cluster are',
+    remedy: 'Run the command where the configuration and the SSH keys of the cluster are',
   },
   'etcd-not-begun': {
-    title: 'The control plane is paused for its etcd, and that can not begin',
-    remedy: 'Fix what is in the way, or `certmarshal rollout abort` takes the pause away',
+    title: 'The control plane is paused for its etcd, but etcd cannot begin',
+    remedy: 'Fix what is in the way, or remove the pause with `certmarshal rollout abort`',
   },
   'etcd-failed': {
-    title: 'The etcd cluster that rolls is gone or goes',
-    remedy: 'Look at the EtcdadmCluster before anything else is changed; the control plane stays paused',
+    title: 'The etcd cluster that rolls is deleted or being deleted',
+    remedy: 'Check the EtcdadmCluster before anything else is changed; the control plane stays paused',
   },
   'etcd-unhealthy': {
     title: 'An etcd machine is unhealthy',
-    remedy: 'Look at the machine and its etcd member; do not delete the Machine, its member would be left behind',
+    remedy: 'Check the machine and its etcd member; do not delete the Machine, because its member would be left behind',
   },
   'etcd-cap-reached': {
-    title: 'There are as many etcd machines as there may be',
+    title: 'The limit of etcd machines is reached',
     remedy: 'Find out why new members do not become healthy; the etcdadm-controller makes no more machines until then',
   },
   'etcd-orphans': {
@@ -79,8 +79,8 @@ export const HOLD_IDS = {
     remedy: 'Ask who removed the pause; see that the control plane does not roll before etcd is settled',
   },
   'etcd-client-old': {
-    title: 'Etcd is new, and the certificate of its client is not',
-    remedy: 'Look at the log of the etcdadm-controller: it makes the client certificate when its last machine is new',
+    title: 'Etcd is new, but its client certificate is not',
+    remedy: 'Read the log of the etcdadm-controller: it makes the client certificate when its last machine is new',
   },
   'nothing-to-abort': {
     title: 'There is no rollout of certmarshal to abort',
@@ -89,10 +89,10 @@ export const HOLD_IDS = {
   'abort-refused': {
     title: 'The rollout cannot be aborted now',
     remedy:
-      'Let it continue: half of etcd replaced is worse than all of it, and the control plane has to follow an etcd that is new',
+      'Let it continue: a half-replaced etcd is worse than a new one, and the control plane has to follow a new etcd',
   },
   'nothing-to-resume': {
-    title: 'There is no hold to take away',
+    title: 'There is no hold to remove',
     remedy: 'See what runs: `certmarshal rollout plan`',
   },
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;

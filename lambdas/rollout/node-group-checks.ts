@@ -155,7 +155,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
   'eks-cluster-settled': ({ observed: { cluster } }) => {
     const running = cluster.updates.find(({ status }) => status === 'InProgress');
     if (running !== undefined)
-      return passing(`EKS makes a ${printable(running.type, 60)} of the cluster`, 'Wait until it is done.');
+      return passing(`EKS runs a ${printable(running.type, 60)} of the cluster`, 'Wait until it is done.');
     if (cluster.status === 'ACTIVE') return passed('the cluster is ACTIVE');
     const found = `the cluster is ${printable(cluster.status ?? 'not read', 40)}`;
     return cluster.status === 'UPDATING'

@@ -75,18 +75,18 @@ export interface NodeGroupRequest {
 export const NODE_GROUP_HOLD_IDS = {
   'successor-activated': {
     title: 'The successor of the cluster CA is active, and Nodes may not know it',
-    remedy: 'Take the activation back while EKS allows it, or replace these Nodes now, with your eyes on them',
+    remedy: 'Revert the activation while EKS allows it, or replace these Nodes now and watch them',
   },
   'node-group-update-failed': {
     title: 'The update of a node group failed',
     remedy: 'Fix what EKS names, then update it yourself',
   },
   'node-group-still-old': {
-    title: 'A node group was updated, and has old Nodes still',
+    title: 'A node group was updated, but still has old Nodes',
     remedy: 'Replace them one by one; certmarshal does not update a node group twice for one successor',
   },
   'node-group-not-updated': {
-    title: 'EKS was asked to update a node group, and made no update',
+    title: 'EKS was asked to update a node group, but made no update',
     remedy:
       'Update it yourself and see what EKS says; where it says nothing and updates nothing, replace its Nodes one by one',
   },
@@ -143,7 +143,13 @@ export function planNodeGroups(
       return { ...base, kind: 'nothing', state: 'idle', message: 'the CA of the cluster has no successor' };
     const { object, message, remedy } = first;
     const reason = { id: 'everything-read', object, message, remedy };
-    return { ...base, kind: 'hold', state: 'refused', message: `not all could be read: ${message}`, reasons: [reason] };
+    return {
+      ...base,
+      kind: 'hold',
+      state: 'refused',
+      message: `not everything could be read: ${message}`,
+      reasons: [reason],
+    };
   }
 
   const old = observed.nodes.filter((node) => isOld(node, successor));
@@ -200,7 +206,12 @@ export function planNodeGroups(
     return { ...planned, kind: 'nothing', state, message: `${story}; node group ${busy.name} is being changed` };
   }
   if (due.some((group) => lastUpdate(group, successor) !== undefined))
-    return { ...planned, kind: 'nothing', state: 'verifying', message: `${story}; their update is done, they go now` };
+    return {
+      ...planned,
+      kind: 'nothing',
+      state: 'verifying',
+      message: `${story}; their update is done, and they are being removed`,
+    };
 
   const failing = checks.filter(({ passed }) => !passed);
   const refusing = failing.filter(({ passing }) => passing !== true);
@@ -381,7 +392,7 @@ function reasonsToHold({
       return hold(
         'node-group-update-failed',
         object,
-        `its update ${printable(update.id, 60)} is ${printable(update.status, 30)}${why}; again, by hand: ${command}`,
+        `its update ${printable(update.id, 60)} is ${printable(update.status, 30)}${why}; repeat it by hand: ${command}`,
       );
     }
     // The end of an update is unknown: if it was not ours, its beginning is used.
@@ -390,7 +401,7 @@ function reasonsToHold({
     return hold(
       'node-group-still-old',
       object,
-      `its update ${printable(update.id, 60)} is done, and Nodes of it are older still`,
+      `its update ${printable(update.id, 60)} is done, but some of its Nodes are still older`,
     );
   });
 }
@@ -441,7 +452,7 @@ function byOwner(
   if (amiType !== 'CUSTOM')
     return {
       object,
-      message: `${object} has a launch template of its own, and updating it takes the right to launch instances: update it yourself`,
+      message: `${object} has a launch template of its own, and updating it requires the right to launch instances: update it yourself`,
       command,
     };
   return {

@@ -141,8 +141,8 @@ function missing(namespace: string, name: string) {
   return {
     kind: 'missing',
     object: `EtcdadmCluster ${namespace}/${name}`,
-    message: 'the Cluster has managed external etcd, and there is no such object',
-    remedy: 'Look at spec.managedExternalEtcdRef of the Cluster: EKS Anywhere names its etcd after the cluster.',
+    message: 'the Cluster has managed external etcd, but there is no such object',
+    remedy: 'Check spec.managedExternalEtcdRef of the Cluster: EKS Anywhere names its etcd after the cluster.',
   };
 }
 
@@ -151,6 +151,6 @@ function malformed(object: string) {
     kind: 'malformed',
     object,
     message: 'it is not as its controller writes it',
-    remedy: 'Look at the object in the management cluster, and at who wrote it last.',
+    remedy: 'Check the object in the management cluster, and who wrote it last.',
   };
 }

@@ -81,7 +81,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   const cluster = theOne(
     preferred(clusters),
     `Cluster ${name}`,
-    'Name its namespace: several management clusters have one.',
+    'Name its namespace: several namespaces of the management cluster have one.',
     reader,
   );
   const base = {
@@ -401,7 +401,7 @@ function unreadable(kind: string, namespace: string, name: string): Problem {
   return {
     kind: 'malformed',
     object: `${kind} ${printable(namespace)}/${printable(name)}`,
-    message: 'it has not what every object has, or there are more than are read',
+    message: 'it lacks what every object has, or there are more than certmarshal reads',
     remedy:
       'Check that this is a management cluster: an API server writes name, uid, resourceVersion and creationTimestamp.',
   };

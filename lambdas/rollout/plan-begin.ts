@@ -140,7 +140,7 @@ export function planBegin(
     ? {
         kind: 'act',
         state: 'ready',
-        message: `${would}, and etcd before: pauses the control plane first`,
+        message: `${would}, and etcd first: pauses the control plane before that`,
         checks,
         mark,
         write: { kind: 'pause-control-plane', object, mark },

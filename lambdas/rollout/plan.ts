@@ -57,7 +57,7 @@ function planWithout(question: CheckQuestion): RolloutStep {
     return nothing(
       question,
       'off',
-      'there is nothing to roll: Cluster API has no control plane of it, and certificates of nodes renew themselves',
+      'there is nothing to roll: Cluster API has no control plane for it, and nodes renew their certificates automatically',
     );
   }
   const looked =
@@ -68,13 +68,13 @@ function planWithout(question: CheckQuestion): RolloutStep {
   return {
     kind: 'hold',
     state: 'refused',
-    message: printable(`rollouts are wanted, and its control plane was not found: ${looked}`, 500),
+    message: printable(`rollouts are wanted, but its control plane was not found: ${looked}`, 500),
     checks: [],
     reasons: [
       {
         id: 'control-plane-settled',
         message: printable(looked, 500),
-        remedy: `See which there are: kubectl get ${CAPI_CLUSTERS},${CONTROL_PLANES} -A --show-labels; where it has none, rollouts.clusters of fleet.yaml is not to name it`,
+        remedy: `See which ones exist: kubectl get ${CAPI_CLUSTERS},${CONTROL_PLANES} -A --show-labels; if it has none, rollouts.clusters of fleet.yaml must not match it`,
       },
     ],
     ...factsOf(question),
@@ -131,7 +131,7 @@ function planForeign(
         object: nameOf(controlPlane),
         message: printable(found, 500),
         remedy:
-          'Ask who rolls it, and what it waits for; nothing is begun beside it, and there is no time to wait for it any more',
+          'Ask who rolls it, and what it waits for; certmarshal begins nothing beside it, and there is no time left to wait for it',
       },
       ...reasonsOf(mending),
     ],
@@ -170,7 +170,7 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     if (!hasNeverBegun(etcd, mark, since) && (!settled || isOursYet(etcd, mark))) {
       const message = settled
         ? 'etcd is new: the control plane has to follow'
-        : `${progress.etcd?.replaced ?? 0} of ${counted(etcd.replicas, 'etcd machine')} replaced: nothing stops etcd half way`;
+        : `${progress.etcd?.replaced ?? 0} of ${counted(etcd.replicas, 'etcd machine')} replaced: nothing stops etcd halfway`;
       return refusal(going, 'abort-refused', `EtcdadmCluster ${etcd.namespace}/${etcd.name}`, message);
     }
   }
@@ -184,7 +184,7 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     unhold: controlPlane.hold !== undefined,
   } as const;
   const { wanted, replaced } = progress;
-  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and take the hold away' : ''}`;
+  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and remove the hold' : ''}`;
   const message = `would abort ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
   return {
     kind: 'act',
@@ -216,7 +216,7 @@ export function planResume(observed: ObservedRollout, now: number): RolloutAct |
   return {
     kind: 'act',
     state: 'held',
-    message: `would take the hold away${why}${again}`,
+    message: `would remove the hold${why}${again}`,
     checks: [],
     ...(going && { mark: going.mark, progress: going.progress }),
     write: { kind: 'resume', object: versionOf(controlPlane) },

@@ -71,7 +71,7 @@ function tooMany(most: number): KubernetesError {
   return new KubernetesError({
     kind: 'too-large',
     object: 'a list of the management cluster',
-    problem: `there are more than ${most} objects in it, and no more are read`,
+    problem: `it has more than ${most} objects, and no more are read`,
     remedy: 'Find out who creates so many of these objects.',
   });
 }

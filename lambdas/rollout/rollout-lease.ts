@@ -126,7 +126,7 @@ function locked({ holder = '' }: Lease, { server }: KubernetesClient): LeaseOutc
       kind: 'locked',
       object: `Lease ${namespace}/${name} on ${server}`,
       message: `${printable(holder)} has it: one cluster of a management cluster rolls at a time`,
-      remedy: `Wait until that rollout is done. If it is not one any more, the Lease is free a day after it was renewed last, and in any case ${LEASE_TURN_MS / 3_600_000} hours after it was taken.`,
+      remedy: `Wait until that rollout is done. If there is no such rollout any more, the Lease is free a day after its last renewal, and in any case ${LEASE_TURN_MS / 3_600_000} hours after it was taken.`,
     },
   };
 }

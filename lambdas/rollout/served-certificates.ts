@@ -93,12 +93,12 @@ function servedOf(
   const [leaf, ...sent] = result.chain;
   if (leaf?.ok !== true) {
     const why = leaf === undefined ? '' : `: ${leaf.problem}`;
-    return failed(`its certificate cannot be read${why}`, 'Look at what answers there.');
+    return failed(`its certificate cannot be read${why}`, 'Find out what answers there.');
   }
   if (proof && result.keyProven !== true)
     return failed(
-      'it shows a certificate and not that it has the key of it',
-      'Look at what answers there: the handshake was not finished.',
+      'it shows a certificate, but did not prove that it has its key',
+      'Find out what answers there: the handshake was not finished.',
     );
   const { certificate } = leaf;
   const known =
@@ -115,11 +115,11 @@ function unknownIssuer({ issuer }: Certificate, trusted: readonly Certificate[] 
   if (trusted?.length === 0)
     return [
       'no CA of the cluster could be read, so it is not known whether the machine answers there',
-      'See what is told of the CAs of the cluster, and fix that first.',
+      'See what the report says about the CAs of the cluster, and fix that first.',
     ];
   return [
     `its certificate is not issued by a CA of the cluster; it says ${printable(issuer, 200)} issued it`,
-    'Find out who answers at this address: another machine may have it. If it is the machine, give the kubeconfig of the cluster that has its own CA as certificate-authority-data.',
+    'Find out who answers at this address: another machine may have it. If it is the right machine, give the kubeconfig of the cluster itself, with its CA in certificate-authority-data.',
   ];
 }
 
@@ -129,7 +129,7 @@ function disagreeing(address: string): Served {
     address,
     problem: 'the machines show certificates of several CAs, so one of them may not be the machine',
     remedy:
-      'Find out who answers at the address of each machine. Where the CA of the cluster is known, it decides: give its kubeconfig too.',
+      'Find out who answers at the address of each machine. If the CA of the cluster is known, it decides: give the kubeconfig of the cluster too.',
   };
 }
 

@@ -75,7 +75,7 @@ export async function stepNodeGroups(
       kind: 'held',
       object: `node group ${step.nodegroup}`,
       message,
-      remedy: 'Nothing is to be done where that is meant.',
+      remedy: 'Nothing to do if that is intended.',
     });
     return stepped;
   }
@@ -150,7 +150,7 @@ async function readNodes(
           kind: 'malformed',
           object: 'Nodes',
           message: node,
-          remedy: 'Look at it: kubectl get nodes -o yaml.',
+          remedy: 'Check it: kubectl get nodes -o yaml.',
         });
       else nodes.push(node);
     }

@@ -332,6 +332,6 @@ function heldBack({ kind, object }: RolloutWrite, why: string): Problem {
     kind: 'held-back',
     object: `${object.namespace}/${object.name}`,
     message: `${kind} was planned and not written: ${why}`,
-    remedy: 'Nothing is to be done: the next look that may write plans it anew.',
+    remedy: 'Nothing to do: the next look that may write plans it again.',
   };
 }

@@ -95,12 +95,8 @@ export function troublesOf(
     const [first] = all.filter(({ state }) => state !== 'verified');
     reasons.push(
       first === undefined
-        ? holdReason('not-verified', object, 'its machines are new, and it does not settle')
-        : holdReason(
-            'not-verified',
-            `Machine ${first.name}`,
-            'it was made since, and no new certificate was seen on it',
-          ),
+        ? holdReason('not-verified', object, 'its machines are new, but it does not settle')
+        : holdReason('not-verified', `Machine ${first.name}`, 'it is new, but no new certificate was seen on it'),
     );
   }
   return reasons;

@@ -11,7 +11,7 @@ export const ISSUED = {
   'names-another': {
     title: "another node's name",
     meaning:
-      'A name or address in it belongs to another node, to the API server or to a Service, or it gives more rights than those of its node.',
+      'A name or address in it belongs to another node, to the API server or to a Service, or it gives more rights than its node has.',
   },
   'not-proven': { title: 'not proven', meaning: 'Evidence was read, but does not prove every name in it.' },
   'no-longer-proven': {

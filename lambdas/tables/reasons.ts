@@ -18,7 +18,7 @@ export const RECOVERY_REASONS = {
   },
   NotKubeletClient: {
     verdict: 'ignore',
-    meaning: 'The request is for another signer than kubernetes.io/kube-apiserver-client-kubelet.',
+    meaning: 'The request is for a signer other than kubernetes.io/kube-apiserver-client-kubelet.',
     next: '',
   },
   WindowClosed: {
@@ -43,8 +43,7 @@ export const RECOVERY_REASONS = {
   },
   SanNotAllowed: {
     verdict: 'leave',
-    meaning:
-      'The request has a subjectAltName or another extension; that of a kubelet for a client certificate has none.',
+    meaning: 'The request has a subjectAltName or another extension, which no kubelet sends for a client certificate.',
     next: 'Suspect the requester: no kubelet sends this.',
   },
   NotControlPlane: {
@@ -88,7 +87,7 @@ export const REASONS = {
 
   NotKubeletServing: {
     verdict: 'ignore',
-    meaning: 'The request is for another signer than kubernetes.io/kubelet-serving.',
+    meaning: 'The request is for a signer other than kubernetes.io/kubelet-serving.',
     next: '',
   },
   RequesterNotNode: {
@@ -189,7 +188,7 @@ export const REASONS = {
   },
   SubjectNotAllowed: {
     verdict: 'leave',
-    meaning: 'The subject has other attributes than one CN and one O, or a string type no kubelet uses.',
+    meaning: 'The subject has attributes other than one CN and one O, or a string type that no kubelet uses.',
     next: 'Suspect the requester: no kubelet sends this.',
   },
   ExtensionNotAllowed: {
@@ -230,7 +229,7 @@ export const REASONS = {
   SanContested: {
     verdict: 'leave',
     meaning:
-      'Another object has the name too: that of another node, or a Machine or instance that is being deleted or has no node yet.',
+      'Another object has the name too: the object of another node, or a Machine or instance that is being deleted or has no node yet.',
     next: 'Remove the stale Machine or instance, or the duplicate address. If a Machine stays in deletion, check its finalizers, and delete its machine at the provider.',
   },
   EvidenceMissing: {

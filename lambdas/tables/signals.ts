@@ -60,7 +60,7 @@ export const SIGNALS = {
     fleet: 'sum',
     knownFrom: 'audit',
     meaning:
-      'Sources and places that were read before, and unreadable so long that a certificate may expire unnoticed.',
+      'Sources and places that were readable before, and have been unreadable so long that a certificate may expire unnoticed.',
   },
   RequestsStuck: {
     unit: 'Count',

@@ -23,7 +23,7 @@ const ALERTS: ReadonlyMap<number, string> = new Map([
 const OLD_TLS: HandshakeFailure = {
   kind: 'old-tls',
   message: 'it speaks only TLS 1.0 or 1.1',
-  remedy: 'Let the server speak TLS 1.2 or later: the older ones are broken (RFC 8996).',
+  remedy: 'Let the server speak TLS 1.2 or later: older versions are broken (RFC 8996).',
 };
 
 /** Why a server showed no certificate. */
@@ -58,9 +58,9 @@ export function forbidden(host: string, address = host): HandshakeFailure {
   const found = address === host ? printable(host) : `${printable(host)} leads to ${printable(address)}, which`;
   return {
     kind: 'forbidden',
-    message: `${found} is no address of another machine, so nothing is asked there`,
+    message: `${found} is not an address of another machine, so certmarshal does not connect to it`,
     remedy:
-      'Look at who wrote this address: link-local, loopback, multicast and metadata addresses are not connected to.',
+      'Find out who wrote this address: certmarshal connects to no link-local, loopback, multicast or metadata address.',
   };
 }
 
@@ -90,14 +90,14 @@ function timedOut(
   if (transcript.length > 0)
     return {
       kind: 'timeout',
-      message: `it began to answer, and showed no certificate ${within}`,
+      message: `it began to answer, but showed no certificate ${within}`,
       remedy: 'Check the load of the server.',
     };
   return connected
     ? {
         kind: 'timeout',
-        message: `it accepts connections and says nothing ${within}`,
-        remedy: 'The route is open: check that what listens there speaks TLS, and look at its load.',
+        message: `it accepts connections, but says nothing ${within}`,
+        remedy: 'The route is open: check that what listens there speaks TLS, and check its load.',
       }
     : {
         kind: 'timeout',
@@ -122,13 +122,13 @@ function spoken(transcript: Buffer): HandshakeFailure {
       remedy:
         description === UNRECOGNIZED_NAME
           ? 'Ask it by a name that it serves.'
-          : 'Look at the log of the server: it says what it asks for.',
+          : 'Read the log of the server: it says what the server requires.',
     };
   }
   return {
     kind: 'closed',
     message: 'it ended the handshake before it showed a certificate',
-    remedy: 'Look at the log of the server.',
+    remedy: 'Read the log of the server.',
   };
 }
 
@@ -138,7 +138,7 @@ function notTls(transcript: Buffer): HandshakeFailure {
   return {
     kind: 'not-tls',
     message: spoke === undefined ? 'what answers there is not TLS' : `${spoke} answers there, not TLS`,
-    remedy: 'Check the port: it is one of a service that does not speak TLS.',
+    remedy: 'Check the port: its service does not speak TLS.',
   };
 }
 
@@ -167,8 +167,8 @@ function unspoken({ host, port }: HandshakeTarget, error: Error | undefined): Ha
     case 'EAI_FAIL':
       return {
         kind: 'name',
-        message: `${printable(host)} cannot be looked up`,
-        remedy: 'Check the name, and the DNS server that is asked here.',
+        message: `${printable(host)} cannot be resolved`,
+        remedy: 'Check the name, and the DNS server that is used here.',
       };
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
@@ -192,13 +192,13 @@ function unspoken({ host, port }: HandshakeTarget, error: Error | undefined): Ha
       return {
         kind: 'unreachable',
         message: `no connection can be opened here (${code})`,
-        remedy: 'Look at fewer servers at once, or raise the limit of open files.',
+        remedy: 'Check fewer servers at once, or raise the limit of open files.',
       };
     default:
       return {
         kind: 'closed',
-        message: 'it closed the connection without a word',
-        remedy: 'Check that what listens there speaks TLS, and look at its log.',
+        message: 'it closed the connection without an answer',
+        remedy: 'Check that what listens there speaks TLS, and read its log.',
       };
   }
 }

@@ -158,7 +158,7 @@ function expandLabel(digest: string, secret: Buffer, label: string, length: numb
 /** certificate_list of a Certificate message; TLS 1.3 has a context before it, and extensions after each certificate. */
 function certificatesIn({ length, body }: Message, tls13: boolean): CertificatesSent {
   if (length > MAX_MESSAGE)
-    return { kind: 'too-large', message: `its chain has ${length} bytes, ${MAX_MESSAGE} are read` };
+    return { kind: 'too-large', message: `its chain has ${length} bytes; at most ${MAX_MESSAGE} are read` };
   if (body.length < length) return { kind: 'none' };
   let at = tls13 ? 1 + (body[0] ?? 0) : 0;
   if (at + 3 > body.length) return { kind: 'none' };

@@ -61,7 +61,7 @@ export function* extensionsIn(reader: DerReader): Generator<CertificateExtension
   while (!sequence.atEnd) {
     const extension = sequence.enter(TAG.sequence, 'extension');
     const oid = extension.wideObjectIdentifier('extension');
-    if (seen.has(oid)) throw new Refused('UnexpectedStructure', `extension ${oid}: it is there twice`);
+    if (seen.has(oid)) throw new Refused('UnexpectedStructure', `extension ${oid}: it appears twice`);
     if (seen.size === MAX_EXTENSIONS) throw new Refused('TooLarge', `more than ${MAX_EXTENSIONS} extensions`);
     seen.add(oid);
     const critical = extension.nextTag === TAG.boolean && extension.octets(TAG.boolean, 'critical')[0] !== 0;

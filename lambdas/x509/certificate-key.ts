@@ -90,7 +90,7 @@ function rsaKey(key: Buffer): CertificateKey {
   return {
     key: `RSA-${bits}`,
     verifiesFast: bits >= minBits && bits <= maxBits && (exponent?.length ?? Infinity) <= exponentOctets,
-    weakKey: bits < MIN_RSA_BITS ? `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` : undefined,
+    weakKey: bits < MIN_RSA_BITS ? `RSA of ${bits} bits; at least ${MIN_RSA_BITS} are required` : undefined,
   };
 }
 
@@ -107,7 +107,7 @@ function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
     verifiesFast: known !== undefined,
     weakKey:
       fieldOctets < MIN_FIELD_OCTETS
-        ? `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least`
+        ? `a curve of about ${Math.max(0, fieldOctets * 8)} bits; at least 256 are required`
         : undefined,
   };
 }

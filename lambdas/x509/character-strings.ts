@@ -36,7 +36,7 @@ export function readText(reader: DerReader, what: string): { readonly stringType
   const { stringType, decode } = decoder;
   const value = decode(reader.octets(reader.nextTag, what));
   if (value === undefined)
-    throw new Refused('UnexpectedStructure', `${what}: bytes that are no text of a ${stringType}`);
+    throw new Refused('UnexpectedStructure', `${what}: bytes that are not text of a ${stringType}`);
   return { stringType, value };
 }
 

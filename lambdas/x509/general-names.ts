@@ -53,7 +53,7 @@ function readGeneralName(names: DerReader): GeneralName {
       content.implicitObjectIdentifier(`${WHAT} registeredID`);
       return { kind: 'registeredID' };
     default:
-      throw new Refused('UnexpectedStructure', `${WHAT}: tag 0x${tag.toString(16)} is no GeneralName`);
+      throw new Refused('UnexpectedStructure', `${WHAT}: tag 0x${tag.toString(16)} is not a GeneralName`);
   }
 }
 

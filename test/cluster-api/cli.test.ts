@@ -171,7 +171,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
       `rollout plan --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`,
     );
     expect(alone.stdout).toContain('✖ authority-outlives: the CA of the cluster was not seen');
-    expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
+    expect(alone.stdout).toContain('--kubeconfig besides --management-kubeconfig');
   });
 
   it('plans a rollout when certificates end soon', async () => {
@@ -185,11 +185,11 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         10.0.1.10:6443, context certmarshal
 
         ! opted-in-by-owner: no annotation certmarshal.dev/rollout-mode  (at rollout start you answer for it)
-          → Who owns the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin certmarshal.dev/rollout-mode=auto --overwrite
-        ! spare-capacity: room for one machine more is not vouched for, and without it a rollout waits for ever  (at rollout start you answer for it)
-          → See that there are resources and an address for one machine more; then add spare-capacity to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept spare-capacity
+          → The owner of the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin certmarshal.dev/rollout-mode=auto --overwrite
+        ! spare-capacity: room for one more machine is not vouched for, and without it a rollout waits forever  (at rollout start you answer for it)
+          → Check that there are resources and an address for one more machine; then add spare-capacity to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; on the command line, pass --accept spare-capacity
         ! etcd-backup: a backup of etcd that can be restored is not vouched for  (at rollout start you answer for it)
-          → Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then add etcd-backup to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept etcd-backup
+          → Back up etcd and test the backup (etcdctl snapshot save, etcdutl snapshot status); then add etcd-backup to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; on the command line, pass --accept etcd-backup
         · not known here, 4 in all: opted-in-by-fleet, maintenance-window, loop-guard, fleet-budget
         ✔ 25 more passed; --verbose lists them
 
@@ -312,7 +312,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(twice).toMatchObject({ status: 1, stdout: expect.stringContaining('it was aborted already') });
     const resumed = await run(`rollout resume --yes ${ofParis}`);
     expect(resumed.status).toBe(1);
-    expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to take away\.\n/);
+    expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to remove\.\n/);
   });
 });
 

@@ -121,8 +121,8 @@ describe('createProcessorBudget', () => {
     expect(states).toEqual([false, true]);
     expect(budget.signal.reason).toBeInstanceOf(ProcessorTimeError);
     expect(budget.signal.reason).toMatchObject({
-      problem: 'to read and judge it took over 5 s of processor time, which is all that one sweep of a cluster gets',
-      remedy: expect.stringMatching(/^Find out who makes so many/),
+      problem: 'reading and judging it took over 5 s of processor time, the limit for one sweep of a cluster',
+      remedy: expect.stringMatching(/^Find out who creates so many/),
     });
   });
 

@@ -114,8 +114,11 @@ function storyOf(
   if (written === undefined) return step;
   if (written.kind !== 'written') return { state: 'refused', message: WRITTEN_WORDS[written.kind] };
   const message = step.message
-    .replace(/^would abort (?<what>the rollout that began [^,:]*)(?<and>, and) take /, 'aborted $<what>$<and> took ')
+    .replace(
+      /^would abort (?<what>the rollout that began [^,:]*)(?<and>, and) remove /,
+      'aborted $<what>$<and> removed ',
+    )
     .replace(/^would abort/, 'aborted')
-    .replace(/^would take/, 'took');
+    .replace(/^would remove/, 'removed');
   return { state: 'done', message };
 }

@@ -113,14 +113,14 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   problem:
     'Nodes are not trusted while the service CIDRs of the cluster are unknown: a node may report the address of a Service as its own, or have a certificate for it',
   remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, hybrid, renewal and patterns out of the evidence of its policy.',
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or remove node, hybrid, renewal and patterns from evidence in its policy.',
 };
 
 const MACHINES_MAY_LIE: SourceReading = {
   source: 'machine',
   ok: false,
   problem:
-    'Machines are not trusted while the service CIDRs of the cluster are unknown: their addresses may come from the guest, and so may be the address of a Service',
+    'Machines are not trusted while the service CIDRs of the cluster are unknown: their addresses may come from the guest, and so may be those of a Service',
   remedy:
     'Write serviceCidrs of the cluster in fleet.yaml (on the command line --service-cidr), or spec.clusterNetwork.services.cidrBlocks of its Cluster.',
 };

@@ -72,7 +72,7 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
     ...weak(
       others,
       owned.addresses,
-      `is of a network interface not shown as attached at the launch of ${object}, and its node can attach one to itself`,
+      `belongs to a network interface that is not shown as attached at the launch of ${object}, and its node can attach one to itself`,
     ),
   ];
   return {

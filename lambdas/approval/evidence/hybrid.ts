@@ -39,7 +39,8 @@ export function readHybridNodes(
     const own = addresses.filter((address) => networks.has(address));
     const other = others.get(node);
     if (other !== undefined) without.set(node, `it is ${other}, so not a hybrid node`);
-    else if (OF_AWS.test(node) || spellsAddress(node)) without.set(node, 'it has a name as AWS gives its own nodes');
+    else if (OF_AWS.test(node) || spellsAddress(node))
+      without.set(node, 'it has a name like those that AWS gives its own nodes');
     else if (own.length === 0) without.set(node, `its Node shows no address in ${remoteNodeNetworks.join(', ')}`);
     else
       owners.push({

@@ -244,7 +244,7 @@ function lengthBasis({ lives, what }: JudgedCertificate): string {
   const [assumed] = lives.filter(({ notBefore }) => notBefore === undefined);
   return assumed === undefined
     ? ''
-    : `; when it was issued is not known, so a life of ${span(lengthOf(assumed, what))} is assumed`;
+    : `; its issue date is not known, so a lifetime of ${span(lengthOf(assumed, what))} is assumed`;
 }
 
 function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string {

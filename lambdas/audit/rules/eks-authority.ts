@@ -62,7 +62,7 @@ function untrusted(
       ? 'EKS gives no date for its activation'
       : activation > now
         ? `EKS activates it in ${span(activation - now)}, on ${date(activation)}`
-        : `EKS was to activate it on ${date(activation)}`;
+        : `EKS was due to activate it on ${date(activation)}`;
   return [
     {
       code: 'SuccessorNotTrusted',
@@ -70,7 +70,7 @@ function untrusted(
       object: `EKS certificate authority ${id}`,
       what: 'eks-cluster-ca',
       places: nodes,
-      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'is' : 'are'} older than the successor of the cluster CA of ${date(created)} and will lose the API server with it; ${when}`,
+      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'is' : 'are'} older than the successor of the cluster CA of ${date(created)} and will lose the API server once it is active; ${when}`,
       due: activation === undefined ? undefined : isoOf(activation),
       renewedBy: 'you, by replacing the Nodes',
       words: { authority: id, nodegroup },

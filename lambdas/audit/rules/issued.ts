@@ -15,7 +15,7 @@ import type { Draft } from './draft.ts';
 const TOLD: Readonly<
   Partial<Record<IssuedVerdict, { readonly code: FindingCode; readonly severity: Severity; readonly words: string }>>
 > = {
-  'names-another': { code: 'IssuedNamesAnother', severity: 'critical', words: 'is more than its node' },
+  'names-another': { code: 'IssuedNamesAnother', severity: 'critical', words: 'covers more than its node' },
   'not-proven': { code: 'IssuedUnproven', severity: 'warning', words: 'is not proven' },
   'no-longer-proven': { code: 'IssuedUnproven', severity: 'info', words: 'was proven, and is no longer' },
 };
@@ -143,7 +143,7 @@ export function unjudgedFindings(certificates: readonly KnownCertificate[], now:
       severity: 'warning',
       object: 'evidence of kubelet-serving',
       what: 'kubelet-serving',
-      message: `${counted(lasting.length, 'kubelet certificate')} could not be judged for ${span(now - first.since)}, as evidence could not be read: ${first.where}: ${first.why}; explain --node says which, and how to make it readable`,
+      message: `${counted(lasting.length, 'kubelet certificate')} could not be judged for ${span(now - first.since)}, because evidence could not be read: ${first.where}: ${first.why}; explain --node says which, and how to make it readable`,
       since: isoOf(first.since),
     },
   ];

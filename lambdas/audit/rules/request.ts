@@ -72,7 +72,7 @@ function judge(group: RequestsObservation, now: number): readonly Draft[] {
           ...common,
           code: 'RequestNotIssued',
           severity,
-          message: `${many} ${count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(age)}; its signer does not run, or does not sign it`,
+          message: `${many} ${count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(age)}; the signer does not run, or does not sign`,
         },
       ];
     }
@@ -86,7 +86,7 @@ function judge(group: RequestsObservation, now: number): readonly Draft[] {
           ...common,
           code: 'RequestDenied',
           severity: 'warning',
-          message: `${lastHour} requests of ${who} for ${signer} were denied within an hour, and it asks again${says}`,
+          message: `${lastHour} requests of ${who} for ${signer} were denied within an hour, and the requester asks again${says}`,
         },
       ];
     case 'issued':

@@ -166,7 +166,7 @@ function expiryObservations({ member, expiries }: Member, provider: Provider, to
       kind: 'unread',
       ...sighting,
       problem: 'malformed',
-      message: 'what is said of the end of the certificates is not an RFC 3339 time',
+      message: 'the expiry of the certificates is not an RFC 3339 time',
       remedy: `Correct or remove the annotation ${EXPIRY_ANNOTATION} of the Machine, or of its KubeadmConfig.`,
     };
   });

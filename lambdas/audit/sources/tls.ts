@@ -97,7 +97,7 @@ function endpointOf({ target }: AuditContext): Server {
 
 const NO_ADDRESS: HandshakeFailure = {
   kind: 'unreachable',
-  message: 'no address of it is known',
+  message: 'it has no known address',
   remedy:
     'Check status.addresses of the Node, kubectl get nodes -o wide, and of its Machine in the management cluster: kubectl get machines.cluster.x-k8s.io -A -o yaml.',
 };

@@ -36,7 +36,7 @@ export async function askEks(
           kind: 'missing',
           object: `EKS cluster ${name} in ${access.scope.account}/${access.scope.region}`,
           message: `it has no endpoint while its status is ${status}`,
-          remedy: 'Wait until it is ACTIVE, or look in the EKS console why it does not become so.',
+          remedy: 'Wait until it is ACTIVE; if it does not become ACTIVE, the EKS console shows why.',
         },
       ];
     if (endpoint !== access.endpoint || certificateAuthority !== access.certificateAuthority)
@@ -49,7 +49,7 @@ export async function askEks(
 }
 
 const IMPOSTOR =
-  'EKS names this very endpoint and CA bundle, so something else answers under its address: look at DNS, proxies and TLS inspection on the way.';
+  'EKS shows exactly this endpoint and CA bundle, so something else answers at its address: check DNS, proxies and TLS inspection on the way.';
 
 /** The Kubernetes group of the access entry, and of `certmarshal rbac` by default. */
 const GROUP = 'certmarshal';
@@ -72,7 +72,7 @@ export function adviseForEks(
     if (problem.kind === 'unauthorized' && !skewed)
       return {
         ...problem,
-        remedy: `Let the role in, in account ${account}: aws eks create-access-entry ${cluster} --principal-arn ${principalArn} --kubernetes-groups ${GROUP} (the cluster's authentication mode must include API; an entry that is older than the role itself must be deleted first). A Region that has to be enabled must be so in the account of that role too: EKS has the token checked there.`,
+        remedy: `In account ${account}, let the role in: aws eks create-access-entry ${cluster} --principal-arn ${principalArn} --kubernetes-groups ${GROUP} (the cluster's authentication mode must include API; an entry that is older than the role itself must be deleted first). An opt-in Region must be enabled in the account of that role too: EKS has the token checked there.`,
       };
     if (problem.kind === 'forbidden')
       return {

@@ -154,7 +154,7 @@ async function openClusterApi(
     throw new UnusableTargetError({
       kind: 'invalid',
       object,
-      message: 'it is in a management cluster, and the target names none',
+      message: 'it is in a management cluster, but the target names no management cluster',
       remedy: 'Deploy dispatch and sweep together.',
     });
   let text: string;

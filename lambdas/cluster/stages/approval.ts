@@ -155,7 +155,7 @@ function movedTo(url: string, { server }: SweepOrder): string | undefined {
 function heldProblem({ target }: SweepOrder, held: string | undefined): readonly Problem[] {
   if (held === undefined) return [];
   const remedy =
-    'Every decision is made and none is written. After the first sweep of a cluster this ends automatically; if it stays, find out what the cluster is and fix fleet.yaml or its kubeconfig.';
+    'Every decision is made, and none is written. This ends automatically after the first sweep of a cluster; if it persists, find out what the cluster is and fix fleet.yaml or its kubeconfig.';
   return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
 }
 

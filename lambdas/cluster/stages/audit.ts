@@ -156,7 +156,7 @@ function unexplained({ id }: Target): Problem {
     kind: 'unreadable',
     object: `cluster ${id}`,
     message: 'the sweep could not read it',
-    remedy: 'Look at the findings of its sweep.',
+    remedy: 'Read the findings of its sweep.',
   };
 }
 
@@ -167,11 +167,11 @@ function lossOf(stored: StoredSnapshot | undefined, known: true | undefined): st
   return stored.snapshot.partial === undefined ? undefined : PARTIAL;
 }
 
-const EARLIER = 'Earlier versions of the object in the bucket have what it knew.';
+const EARLIER = 'Earlier versions of the object in the bucket have what was known.';
 const DAMAGED = `The stored snapshot was damaged. ${EARLIER}`;
-const MISSING = `There is no stored snapshot, and there were audits before: it was deleted, or never written. ${EARLIER}`;
+const MISSING = `There is no stored snapshot although audits ran before: it was deleted or never written. ${EARLIER}`;
 const PARTIAL =
-  'A snapshot was lost, and not everything was seen again since: what was found before stays in the index. Make every source readable, or restore an earlier version of the object in the bucket.';
+  'A snapshot was lost, and not everything has been seen again since. Earlier findings stay in the index. Make every source readable, or restore an earlier version of the object in the bucket.';
 
 function problemOf(error: unknown): string {
   if (error instanceof AwsError) return error.message;

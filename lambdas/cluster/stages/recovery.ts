@@ -7,7 +7,7 @@ import type { Stage } from '../stage.ts';
 /** Sweeps the open recovery window of the cluster and reports it, even if it cannot be used. */
 export function createRecoveryStage(recover: RecoverCluster): Stage<RecoveryWindow, never> {
   return async ({ due: window, order: { target }, open, held, signal }) => {
-    const unused = held ?? (open === undefined ? 'no time was left of the sweep' : undefined);
+    const unused = held ?? (open === undefined ? 'the sweep had no time left' : undefined);
     const notices = [openWindow(window, unused)];
     if (unused !== undefined || open === undefined) return { notices, problems: [] };
     try {
@@ -32,6 +32,6 @@ function openWindow({ id, cluster, until, by, nodes }: RecoveryWindow, unused: s
     remedy:
       unused === undefined
         ? 'It closes automatically; certmarshal runbook recovery says what to do meanwhile. If no one knows who opened it, close it: certmarshal recovery close.'
-        : 'Look at the other findings of the cluster: the next sweep tries again while the window is open.',
+        : 'Read the other findings of the cluster; the next sweep tries again while the window is open.',
   };
 }

@@ -107,7 +107,7 @@ function recorded(entries: readonly RolloutEntry[]): CollectedDecisions<RolloutE
 function nothingToRoll(now: number): RolloutSummary {
   return {
     state: 'off',
-    message: 'it has no control plane machines of its own, so there is nothing that a rollout renews',
+    message: 'it has no control plane machines of its own, so a rollout would renew nothing',
     at: new Date(now).toISOString(),
     failed: [],
     failedCount: 0,

@@ -29,7 +29,7 @@ const Level = z.strictObject({
     .prefault('0s')
     .meta({
       description:
-        'Or when less than this is left, if that is earlier; but never earlier than twice the share, so that a short lifetime does not fire all the time, except for certificates that only people renew. Default: 0s.',
+        'Or when less than this is left, if that is earlier. Never earlier than twice the share, so that short lifetimes do not fire all the time; this limit does not apply to certificates that only people renew. Default: 0s.',
       examples: ['14d'],
     }),
   ceiling: duration((seconds) =>

@@ -30,7 +30,7 @@ const ClusterEntry = z
     }),
     provider: z.enum(PROVIDERS).describe('How the cluster is run.'),
     kubeconfigSecret: requiredSecretArn(
-      '; an EKS cluster needs none: list its account and Region under discovery instead, its name under include.names',
+      '; an EKS cluster needs none: list its account and Region under discovery instead, and its name under include.names',
     ).meta({
       description: 'Complete ARN of the Secrets Manager secret that holds a kubeconfig of the cluster.',
       examples: ['arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-prod-Ab12Cd'],
@@ -89,7 +89,7 @@ export function clusterRules(
   ];
   for (const [{ entry, id }, first] of repeats(ids, ({ id: own }) => own?.toLowerCase()))
     entry.refuse(
-      `"${id}" is the authenticatorId of ${first.entry.place} too, and a token for one would be good for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig`,
+      `"${id}" is the authenticatorId of ${first.entry.place} too, and a token for one would be valid for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig`,
       'authenticatorId',
     );
 }

@@ -39,7 +39,7 @@ const ClusterSelection = NameSelection.extend({
       error: 'an empty section; write at least one tag, or remove the key',
     })
     .exactOptional()
-    .meta({ description: 'All of these tags of the EKS cluster.', examples: [{ certmarshal: 'true' }] }),
+    .meta({ description: 'Tags, all of which the EKS cluster must have.', examples: [{ certmarshal: 'true' }] }),
 });
 
 const SELECTED = 'A cluster must have one of the names and all of the tags.';
@@ -68,7 +68,7 @@ const DiscoveryEntry = z
     )
       .prefault('certmarshal-spoke')
       .describe(
-        'Name of the role that is assumed in the other accounts, as the spoke stack makes it there. In self none is assumed.',
+        'Name of the role that certmarshal assumes in the other accounts; the spoke stack creates it. No role is assumed in self.',
       ),
     externalId: matching(
       'an external id in quotes',
@@ -197,7 +197,7 @@ function usefulAccessEntries(entry: WrittenEntry): void {
   // Each place has a stack, and CloudFormation fails for a missing cluster.
   if (accessEntries.entries.length > 0 && accounts !== undefined && accounts.length * (regions?.length ?? 0) !== 1)
     accessEntries.refuse(
-      'only an entry of one account and one Region can have them, because these clusters are in no other; give the place an entry of its own',
+      'only an entry of one account and one Region can have them; give these clusters such an entry',
     );
   const isLeftOut = leftOutOf(entry);
   for (const [at, cluster] of (accessEntries.valid ?? []).entries())

@@ -51,7 +51,9 @@ export const Hub = section(
     architecture: z
       .enum(['arm64', 'x86_64'])
       .prefault('arm64')
-      .describe('Processors of the functions. x86_64 is for a Region in which Lambda has no arm64. Default: arm64.'),
+      .describe(
+        'Processor architecture of the functions. x86_64 is for Regions where Lambda has no arm64. Default: arm64.',
+      ),
     hints: z
       .boolean()
       .prefault(false)
@@ -84,5 +86,5 @@ export function hubRules(hub: Written<typeof Hub>, discovery: Written<typeof Dis
       `write account and region, those that certmarshal is deployed to: the roles in ${few(foreign)} trust its roles by name`,
     );
   else if (account.isMissing !== hub.at('region').isMissing)
-    hub.refuse('account and region go together; write both or none');
+    hub.refuse('account and region go together; write both or neither');
 }

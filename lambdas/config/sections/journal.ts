@@ -13,7 +13,7 @@ export const Journal = section(
       .strictObject({
         mode: z.enum(['governance', 'compliance']).meta({
           description:
-            'governance: removing an object early takes the permission s3:BypassGovernanceRetention. compliance: no one can remove it early, not even the root user of the account.',
+            'governance: removing an object early requires the permission s3:BypassGovernanceRetention. compliance: no one can remove it early, not even the root user of the account.',
           examples: ['governance'],
         }),
         days: whole(DAYS_FORM)

@@ -32,11 +32,11 @@ const LaneEntry = z
     subnetIds: list(resourceId('subnet', SUBNET_ID, 'subnet-0a1b2c3d4e5f60718'))
       .max(MAX_SUBNETS)
       .describe(
-        'Subnets of the VPC, best one in each Availability Zone. They need a way to the API servers and, by NAT or VPC endpoints, to AWS.',
+        'Subnets of the VPC, ideally one in each Availability Zone. They need a route to the API servers and, through NAT or VPC endpoints, to AWS.',
       ),
     securityGroupIds: list(resourceId('security group', SECURITY_GROUP_ID, 'sg-0a1b2c3d4e5f60718'))
       .max(MAX_SECURITY_GROUPS)
-      .describe('Security groups of the sweep function. They must let it out to the API servers.'),
+      .describe('Security groups of the sweep function. They must allow its connections to the API servers.'),
     handshakes: z
       .boolean()
       .exactOptional()
@@ -48,7 +48,7 @@ const LaneEntry = z
 
 /** `lanes`: networks from which clusters are swept. */
 export const Lanes = section(z.array(LaneEntry).max(MAX_LANES), []).describe(
-  'Networks from which clusters are swept that are not reachable from the internet.',
+  'Networks from which certmarshal sweeps clusters that are not reachable from the internet.',
 );
 
 export type Lane = Contract<typeof LaneEntry>;

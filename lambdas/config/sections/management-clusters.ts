@@ -65,14 +65,14 @@ const ManagementClusterEntry = z
           .exactOptional()
           .meta({
             description:
-              'By name of the workload cluster: namespace of its Cluster of EKS Anywhere, as eksAnywhereNamespace says it of other clusters.',
+              'By name of the workload cluster: namespace of its EKS Anywhere Cluster, like eksAnywhereNamespace of other clusters.',
             examples: [{ 'berlin-prod': 'default' }],
           }),
         kubeconfigsFromManagementCluster: z
           .boolean()
           .prefault(false)
           .describe(
-            "Read the Secret <cluster>-kubeconfig of the management cluster where no secret is named above. It is an administrator's, so this needs more trust than a secret of its own. Default: false.",
+            "Read the Secret <cluster>-kubeconfig of the management cluster where no secret is named above. It holds an administrator's credentials, so this needs more trust than a separate secret. Default: false.",
           ),
       })
       .prefault({})

@@ -53,7 +53,7 @@ function severityOf(id: AlarmId) {
 function seconds(id: AlarmId) {
   const builtIn = formatDuration(ALARMS[id].threshold);
   return duration((value) => {
-    if (value < SHORTEST_SECONDS) return 'is over before anything is wrong; write 2m or more';
+    if (value < SHORTEST_SECONDS) return 'is too short to mean that anything is wrong; write 2m or more';
     return value > MAX_SECONDS ? 'is too long for an alarm; write 7d or less' : undefined;
   }).meta({ description: `Fires after this time: 2m to 7d. Default: ${builtIn}.`, examples: [builtIn] });
 }
@@ -87,7 +87,7 @@ const Weekly = z.strictObject({
   days: weekdays.meta({ description: 'Days on which it begins.', examples: [['sat']] }),
   from: clockTime.meta({ description: 'When it begins.', examples: ['02:00'] }),
   until: clockTime.meta({
-    description: 'When it ends. If that is not after from, it is on the next day; the same time means a whole day.',
+    description: 'When it ends. A time that is not after from is on the next day; the same time means a whole day.',
     examples: ['06:00'],
   }),
   timeZone: timeZone.meta({ description: 'Time zone of the times.', examples: ['Europe/Berlin'] }),
@@ -146,7 +146,7 @@ export const Monitoring = section(
         .max(100)
         .nullish()
         .describe(
-          'When clusters are expected not to answer. It hides only what that explains: an expiring certificate still alarms.',
+          'When clusters are expected not to answer. It hides only what that explains: alarms on expiring certificates still fire.',
         ),
       objective: z
         .number(wanted(OBJECTIVE_FORM))
@@ -173,11 +173,11 @@ export const Monitoring = section(
         .boolean()
         .prefault(DEFAULT_MONITORING.reportLinks)
         .describe(
-          'Notifications have a link that opens the report page, for anyone who has the link, for a few hours. Default: true.',
+          'Whether notifications have a link with which anyone can open the report page for a few hours. Default: true.',
         ),
       runbooks: runbooksUrl.exactOptional().meta({
         description:
-          'The URL at which docs/runbooks is published; messages then have the URL of each runbook, else the command that prints it.',
+          'URL at which docs/runbooks is published. With it, messages have the URL of each runbook; without it, the command that prints it.',
         examples: ['https://github.com/example/certmarshal/blob/main/docs/runbooks'],
       }),
     })
@@ -220,7 +220,7 @@ function clearTimes(entry: Written<typeof MaintenanceEntry>): void {
   const [from, until] = [entry.at('from'), entry.at('until')];
   const isOnce = !from.isMissing || !until.isMissing;
   if (!entry.at('weekly').isMissing) {
-    if (isOnce) entry.refuse('is every week and once; keep weekly, or from and until');
+    if (isOnce) entry.refuse('is both weekly and once; keep weekly, or from and until');
   } else if (!isOnce) entry.refuse('has no time; write from and until, or weekly');
   else if (from.isMissing) from.refuse('missing; write when it begins');
   else if (until.isMissing) until.refuse('missing; write when it ends: open-ended maintenance is forgotten');
@@ -231,7 +231,7 @@ function endsSometimes(weekly: Written<typeof Weekly>): void {
   const from = weekly.at('from').text;
   const days = weekly.at('days').entries.map(({ text: day }) => day);
   if (from !== undefined && from === weekly.at('until').text && WEEKDAYS.every((day) => days.includes(day)))
-    weekly.refuse('never ends: every day it is a whole day; write fewer days, or an end before it begins again');
+    weekly.refuse('never ends: it covers every day completely; write fewer days, or an end before it begins again');
 }
 
 /** If every request is missed, a budget of a hundredth burns a hundred times faster than allowed, never faster. */

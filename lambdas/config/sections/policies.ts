@@ -204,7 +204,7 @@ function hybridBesideEc2(policy: WrittenPolicy): void {
   const written = (wanted: EvidenceSource) =>
     policy.at('evidence').entries.find(({ text: source }) => source === wanted);
   if (written('ec2') === undefined)
-    written('hybrid')?.refuse('proves nothing alone, because only EC2 tells which nodes are hybrid ones; add ec2');
+    written('hybrid')?.refuse('proves nothing alone, because only EC2 shows which nodes are hybrid nodes; add ec2');
 }
 
 /** No request fits an empty window, with the defaults of any provider of the policy. */

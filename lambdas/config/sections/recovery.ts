@@ -23,7 +23,7 @@ const RecoveryEntry = z
       CLUSTER_ID,
       'is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
     ).meta({
-      description: 'Id of the cluster in the fleet. One cluster each.',
+      description: 'Id of the cluster in the fleet. Each entry names one cluster.',
       examples: ['berlin-mgmt/eksa-system/berlin-prod'],
     }),
     until: instant.meta({

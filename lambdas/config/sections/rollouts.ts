@@ -92,7 +92,7 @@ const RolloutEntry = z
   .strictObject({
     clusters: list(fleetGlob).meta({
       description:
-        'Ids of the clusters: management/namespace/name and account/Region/name of those that are found, else what this file calls them. * stands for any characters but a slash, and alone for every cluster; names do not count, because the creator of a cluster chooses its name. The first entry that matches counts.',
+        'Ids of the clusters: management/namespace/name or account/Region/name for discovered ones, the id in this file for others. * stands for any characters but a slash; alone it stands for every cluster. Names do not count, because the creator of a cluster chooses its name. The first entry that matches counts.',
       examples: [['berlin-mgmt/eksa-system/*']],
     }),
     begin: lead(FLOOR_DAYS + 1, `too late to begin; write ${FLOOR_DAYS + 1}d or more`)
@@ -112,7 +112,7 @@ const RolloutEntry = z
       .min(1, { error: NO_WINDOW })
       .max(MAX_WINDOWS)
       .exactOptional()
-      .describe('If there are any, nothing begins outside of them. Default: none, any time is allowed.'),
+      .describe('Rollouts begin only in these windows. Default: none; any time is allowed.'),
     etcd: z
       .enum(ETCD_MODES, { error: wrongEtcd })
       .prefault(DEFAULT_ROLLOUT_POLICY.etcd)
@@ -121,11 +121,11 @@ const RolloutEntry = z
           'Clusters with external etcd: assist shows the command for a person, auto-experimental renews etcd too. Default: assist.',
         examples: ['assist'],
       }),
-    accepted: distinct(z.array(z.enum(ACCEPTANCES)), 'something is there twice')
+    accepted: distinct(z.array(z.enum(ACCEPTANCES)), 'something appears twice')
       .prefault([])
       .meta({
         description:
-          'What no API shows and you vouch for. single-replica: the API server may be down while its only machine is replaced. no-surge: a machine is removed before its successor is created. spare-capacity: there is room for one more machine. etcd-backup: etcd is backed up, and restoring was tested.',
+          'Facts that no API shows and that you vouch for. single-replica: the API server may be down while its only machine is replaced. no-surge: a machine is removed before its successor is created. spare-capacity: there is room for one more machine. etcd-backup: etcd is backed up, and restoring was tested.',
         examples: [['spare-capacity', 'etcd-backup']],
       }),
     nodeGroups: z
@@ -238,7 +238,7 @@ function windowRules(window: Written<typeof RolloutWindow>): void {
   // An always open window is none, and should be written so.
   const written = days.entries.map(({ text: day }) => day);
   if (!zone.isMissing && begins === ends && WEEKDAYS.every((day) => written.includes(day)))
-    window.refuse('never ends: every day it is a whole day; remove it, because without windows any time is allowed');
+    window.refuse('never ends: it covers every day completely; remove it, because without windows any time is allowed');
 }
 
 /** The first matching entry counts: a second one with the same glob never does, nor any after one for all clusters. */

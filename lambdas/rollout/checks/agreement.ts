@@ -49,17 +49,17 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
       ? `no annotation ${OPT_IN_ANNOTATION}`
       : `${OPT_IN_ANNOTATION} is "${other.mode}", not "${OPT_IN}"`;
   if (eksAnywhere === undefined || other?.object.startsWith('KubeadmControlPlane ') === true)
-    return fails({ object: other?.object, found, remedy: `Who owns the cluster agrees with: ${ofControlPlane}` });
+    return fails({ object: other?.object, found, remedy: `The owner of the cluster agrees with: ${ofControlPlane}` });
   if (contested === undefined) {
     const command = kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate);
     return fails({
       object: other?.object,
       found,
-      remedy: `Who owns the cluster agrees with: ${command}; where Flux writes that Cluster, with a commit, because Flux removes what kubectl wrote`,
+      remedy: `The owner of the cluster agrees with: ${command}; where Flux writes that Cluster, with a commit, because Flux removes what kubectl wrote`,
     });
   }
   const namesakes = namespacesOf(contested.map((namespace) => ({ namespace })));
-  const untilThen = other === undefined ? `; until then who owns the cluster agrees with: ${ofControlPlane}` : '';
+  const untilThen = other === undefined ? `; until then the owner of the cluster agrees with: ${ofControlPlane}` : '';
   return fails({
     object: other?.object,
     found: `${found}${other === undefined ? ' that counts' : ''}: Clusters of EKS Anywhere in ${namesakes} have the name, and fleet.yaml does not say which one is the owner's`,

@@ -18,11 +18,11 @@ export function eksAnywhereSettled({ observed: { eksAnywhere } }: CheckQuestion)
       ? []
       : [`generation ${generation} is not reconciled (${reconciledGeneration ?? 'none'})`]),
     ...(failureMessage === undefined ? [] : [`it says: ${failureMessage}`]),
-    ...(eksAnywhere.controlPlaneUpgrade ? ['there is a ControlPlaneUpgrade of it'] : []),
+    ...(eksAnywhere.controlPlaneUpgrade ? ['there is a ControlPlaneUpgrade for it'] : []),
   ];
   return verdictOf(wrong, {
     object: objectOf('Cluster', eksAnywhere),
-    good: 'EKS Anywhere is done with it',
+    good: 'EKS Anywhere has finished reconciling it',
     remedy: eksAnywhere.paused
       ? `Ask who paused it, and why; then: ${kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, 'anywhere.eks.amazonaws.com/paused-')}`
       : `Let EKS Anywhere finish: ${kubectl('describe', EKS_ANYWHERE_CLUSTERS, eksAnywhere)}`,
@@ -33,7 +33,7 @@ export function clusterNotPaused({ observed: { capiCluster, cluster } }: CheckQu
   if (capiCluster === undefined) {
     return fails({
       found: `there is no Cluster of Cluster API with the name ${cluster.name}`,
-      remedy: `Give the cluster the name that ${CAPI_CLUSTERS} has: kubectl get ${CAPI_CLUSTERS} -A`,
+      remedy: `Give the cluster the name of its Cluster object: kubectl get ${CAPI_CLUSTERS} -A`,
     });
   }
   const wrong = [
@@ -49,9 +49,9 @@ export function clusterNotPaused({ observed: { capiCluster, cluster } }: CheckQu
 
 export function noClusterClass({ observed: { capiCluster } }: CheckQuestion): Verdict | undefined {
   if (capiCluster === undefined) return undefined;
-  return verdictOf(capiCluster.topology ? ['it is made of a ClusterClass, which owns its control plane'] : [], {
+  return verdictOf(capiCluster.topology ? ['it is made from a ClusterClass, which owns its control plane'] : [], {
     object: objectOf('Cluster', capiCluster),
-    good: 'it is not made of a ClusterClass',
-    remedy: `Roll it by its own topology, where Cluster API 1.13 or later runs: ${kubectl('edit', CAPI_CLUSTERS, capiCluster)} sets spec.topology.controlPlane.rollout.after to now`,
+    good: 'it is not made from a ClusterClass',
+    remedy: `With Cluster API 1.13 or later, roll it by its own topology: ${kubectl('edit', CAPI_CLUSTERS, capiCluster)}, and set spec.topology.controlPlane.rollout.after to now`,
   });
 }

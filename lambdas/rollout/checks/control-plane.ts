@@ -24,7 +24,7 @@ export const controlPlaneNotPaused = of((controlPlane) => {
     object: nameOf(controlPlane),
     good: 'it is not paused',
     remedy: paused?.startsWith(`${FIELD_MANAGER}/`)
-      ? 'It is a pause of certmarshal, for external etcd: certmarshal rollout abort takes it away'
+      ? 'Let certmarshal rollout abort remove the pause, which is for external etcd'
       : `Ask who paused it, and why; then: ${kubectl('annotate', CONTROL_PLANES, controlPlane, `${PAUSED_ANNOTATION}-`)}`,
   });
 });
@@ -33,7 +33,7 @@ export function controlPlaneSettled({ observed: { controlPlane, cluster } }: Che
   if (controlPlane === undefined) {
     return fails({
       found: `there is no KubeadmControlPlane of ${cluster.name}`,
-      remedy: `See which there are: kubectl get ${CONTROL_PLANES} -A --show-labels`,
+      remedy: `See which ones exist: kubectl get ${CONTROL_PLANES} -A --show-labels`,
     });
   }
   const { generation, observedGeneration, replicas, status, deleting } = controlPlane;
@@ -72,7 +72,7 @@ const isTrue = (type: ControlPlaneCondition, remedy: string): Check => {
   };
 };
 
-export const controlPlaneCertificates = of(isTrue('CertificatesAvailable', 'See which of its Secrets is missing'));
+export const controlPlaneCertificates = of(isTrue('CertificatesAvailable', 'Find out which of its Secrets is missing'));
 export const controlPlaneHealthy = of(isTrue('ControlPlaneComponentsHealthy', 'Fix what the condition names'));
 const etcdIsHealthy = isTrue('EtcdClusterHealthy', 'Fix the member that the condition names');
 /** For stacked etcd: the control plane knows nothing about external etcd. */
@@ -130,7 +130,7 @@ export const rollingUpdate = of((controlPlane) => {
     {
       object: nameOf(controlPlane),
       good: 'its machines are replaced one by one',
-      remedy: `Finish the in-place upgrade, or renew by hand as the runbook tells; see ${kubectl('get', CONTROL_PLANES, controlPlane, '-o yaml')}`,
+      remedy: `Finish the in-place upgrade, or renew by hand as the runbook says; see ${kubectl('get', CONTROL_PLANES, controlPlane, '-o yaml')}`,
     },
   );
 });
@@ -141,7 +141,7 @@ export const noRolloutPlanned = of((controlPlane, { now }) => {
   return verdictOf(planned ? [`a rollout is planned at ${date(rolloutAfter)}`] : [], {
     object: nameOf(controlPlane),
     good: 'no other rollout is planned',
-    remedy: `Ask who set rollout.after; wait for it, or take it away: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
+    remedy: `Ask who set rollout.after; wait for it, or remove it: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
   });
 });
 
@@ -154,7 +154,7 @@ export const noHold = of((controlPlane) => {
       hold === 'unreadable'
         ? `${HOLD_ANNOTATION} is not what certmarshal writes`
         : `held since ${hold.at}: ${hold.message}`,
-    remedy: 'Look at what the hold names, then: certmarshal rollout resume',
+    remedy: 'Check what the hold names, then: certmarshal rollout resume',
   });
 });
 

@@ -13,12 +13,12 @@ export function externalEtcdSettled({ observed: { controlPlane, etcd, cluster } 
     if (controlPlane?.etcd !== 'external') return undefined;
     return fails({
       found: `etcd of ${cluster.name} is external, and there is no EtcdadmCluster of it`,
-      remedy: `Where EKS Anywhere does not run etcd, renew it by hand; else: kubectl get ${ETCD_CLUSTERS} -A`,
+      remedy: `Where EKS Anywhere does not run etcd, renew it by hand; otherwise: kubectl get ${ETCD_CLUSTERS} -A`,
     });
   }
   return verdictOf(wrongWith(etcd), {
     object: objectOf('EtcdadmCluster', etcd),
-    good: `all ${counted(etcd.replicas, 'machine')} of etcd ready and its own`,
+    good: `all ${counted(etcd.replicas, 'etcd machine')} ready and owned`,
     remedy: `Wait until etcd is settled, and never delete one of its Machines: ${kubectl('describe', ETCD_CLUSTERS, etcd)}`,
   });
 }
@@ -74,7 +74,7 @@ export function etcdControllerRestarted({ observed: { etcd }, now }: CheckQuesti
   if (controllerStartedAt === undefined) {
     return fails({
       object,
-      found: 'it is not known since when it runs, and so which client certificate it has',
+      found: 'it is not known when it started, so its client certificate may be old',
       remedy: 'Let certmarshal list the pods of etcdadm-controller-system',
     });
   }
@@ -83,13 +83,13 @@ export function etcdControllerRestarted({ observed: { etcd }, now }: CheckQuesti
     clientCertificate === undefined
       ? Math.max(now - YOUNG_MS, ...machines.map(({ createdAt }) => createdAt))
       : Math.max(clientCertificate.notBefore, clientCertificate.notAfter - CLIENT_VALIDITY_MS);
-  if (controllerStartedAt > madeAt) return passes(`it runs since ${date(controllerStartedAt)}`, object);
+  if (controllerStartedAt > madeAt) return passes(`it has run since ${date(controllerStartedAt)}`, object);
   return fails({
     object,
     found:
       clientCertificate === undefined
-        ? `it runs since ${date(controllerStartedAt)}, and may have an older client certificate than the one that there is`
-        : `it runs since ${date(controllerStartedAt)}, and has an older client certificate than that of ${date(madeAt)}`,
+        ? `it has run since ${date(controllerStartedAt)}, and may have an older client certificate than the current one`
+        : `it has run since ${date(controllerStartedAt)}, and has an older client certificate than that of ${date(madeAt)}`,
     remedy: `Restart it: ${restart}`,
   });
 }

@@ -71,7 +71,7 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
     ),
     {
       object: first === undefined ? undefined : objectOf('MachineHealthCheck', first),
-      good: `${counted(checks.length, 'MachineHealthCheck')} content`,
+      good: `${counted(checks.length, 'MachineHealthCheck')} without unhealthy machines`,
       remedy: `Fix what is unhealthy before more is replaced: ${first === undefined ? '' : kubectl('describe', 'machinehealthchecks.cluster.x-k8s.io', first)}`,
     },
   );
@@ -103,8 +103,8 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
         served?.kind === 'failed'
           ? served.remedy
           : served?.kind === 'certificate'
-            ? 'Give each Machine addresses of its own: the one that was checked is not, such as a virtual IP that moves between them'
-            : 'Give certmarshal a way to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
+            ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
+            : 'Give certmarshal a route to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
     },
   );
 }
@@ -117,7 +117,7 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
   return verdictOf(
     [
       ...(authorities.length === 0
-        ? ['the CA of the cluster was not seen: its machines send their own certificate alone']
+        ? ['the CA of the cluster was not seen: its machines send only their own certificate']
         : []),
       ...short.map(({ name, notAfter }) => `${name} expires at ${date(notAfter)}, within a year`),
     ],
@@ -126,8 +126,8 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
       good: `${counted(authorities.length, 'CA')} seen, each outlives new certificates`,
       remedy:
         authorities.length === 0
-          ? 'Give certmarshal the kubeconfig of the cluster itself, which has its CA in certificate-authority-data: at a keyboard --kubeconfig beside --management-kubeconfig'
-          : 'Cluster API cannot rotate a CA: plan that by hand, or a new cluster, before machines are rolled',
+          ? 'Give certmarshal the kubeconfig of the cluster itself, which has its CA in certificate-authority-data: on the command line, --kubeconfig besides --management-kubeconfig'
+          : 'Cluster API cannot rotate a CA: before machines are rolled, plan a rotation by hand or a new cluster',
     },
   );
 }

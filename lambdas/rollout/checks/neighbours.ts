@@ -6,7 +6,7 @@ import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS } from '../policy.ts';
 import { hasWaitedItsTurn, isBinding, TURN_MS } from '../turn.ts';
 import { fails, passes, type Verdict } from './verdict.ts';
 
-const NO_LONGER = `It is waited for no longer than ${span(TURN_MS)} of the time in which this one may begin`;
+const NO_LONGER = `This cluster waits at most ${span(TURN_MS)} of the time in which it may begin`;
 
 /**
  * One cluster of a management cluster at a time: controllers and capacity are shared. Rollouts of certmarshal have the
@@ -28,7 +28,7 @@ export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
   if (rolling.length === 0 && moreSiblings !== true) return passes('no other cluster of its management cluster rolls');
   const found =
     rolling.length === 0
-      ? 'its management cluster has more control planes than are read, and one of them may roll'
+      ? 'its management cluster has more control planes than certmarshal reads, and one of them may roll'
       : `${counted(rolling.length, 'other cluster')} of its management cluster ${rolling.length === 1 ? 'is' : 'are'} not settled: ${firstOf(rolling.map((sibling) => sibling.cluster))}`;
   if (hasWaitedItsTurn(question)) return passes(`${found}; no longer waited for`);
   if (rolling.length === 0)
@@ -64,17 +64,17 @@ export function managementClusterLast(question: CheckQuestion): Verdict | undefi
   if (one === undefined) return passes('no other cluster of it is due');
   const found =
     one.soonestEnd === undefined
-      ? 'when its certificates expire is in the status of none of its Machines, so it may be due first'
+      ? 'the status of its Machines does not say when its certificates expire, so it may be due first'
       : `it is due first: its certificates expire in ${span(one.soonestEnd - now)}, and the management cluster comes last`;
   const object = `Cluster ${one.namespace}/${one.cluster}`;
   if (hasWaitedItsTurn(question)) return passes(`${found}; no longer waited for`, object);
   const look =
     one.soonestEnd === undefined
       ? `See why Cluster API does not know: kubectl -n ${word(one.namespace, 'NAMESPACE')} get kubeadmconfigs.bootstrap.cluster.x-k8s.io -o yaml, annotation machine.cluster.x-k8s.io/certificates-expiry`
-      : 'See what keeps it: certmarshal rollout plan; where it is not to roll, remove its annotation certmarshal.dev/rollout-mode';
+      : 'See what delays it: certmarshal rollout plan; if it should not roll, remove its annotation certmarshal.dev/rollout-mode';
   return fails({ object, found, remedy: `${look}. ${NO_LONGER}; ${byHand('management-cluster-last')}`, passing: true });
 }
 
 function byHand(id: string): string {
-  return `a person who has looked begins with certmarshal rollout start --yes --accept ${id}`;
+  return `a person who has checked this begins with certmarshal rollout start --yes --accept ${id}`;
 }

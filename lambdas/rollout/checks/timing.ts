@@ -25,7 +25,7 @@ export function notExpired({ observed, now }: CheckQuestion): Verdict {
     {
       object: first === undefined ? undefined : objectOf('Machine', first),
       good: 'no certificate that was seen has expired',
-      remedy: 'Renew by hand, this is no longer automatic: the runbook begins with certmarshal recovery open',
+      remedy: 'Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open',
     },
   );
 }
@@ -39,7 +39,7 @@ export function due({ observed, policy, now }: CheckQuestion): Verdict {
   if (when === undefined) {
     return fails({
       found: 'no certificate was seen, so it is not known when it is due',
-      remedy: 'Let the handshakes reach the machines, see the check handshakes',
+      remedy: 'Give certmarshal a route to the machines: see the check handshakes',
     });
   }
   const { from, soonestEnd } = when;
@@ -61,7 +61,7 @@ export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | 
     if (seen.length > 0) return undefined;
     return fails({
       found: 'no certificate was seen, so it is not known how much time is left',
-      remedy: 'Let the handshakes reach the machines, see the check handshakes',
+      remedy: 'Give certmarshal a route to the machines: see the check handshakes',
     });
   }
   const left = `the first certificate expires in ${span(when.soonestEnd - now)}`;
@@ -74,7 +74,7 @@ export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | 
 
 export function maintenanceWindow({ policy, now }: CheckQuestion): Verdict {
   const windows = policy?.windows ?? [];
-  if (windows.length === 0) return passes('there are no maintenance windows, any time will do');
+  if (windows.length === 0) return passes('there are no maintenance windows: any time is allowed');
   const ends = windows.flatMap((window) => endOfWindow(window, now) ?? []);
   if (ends.length > 0) return passes(`a maintenance window is open until ${date(Math.max(...ends))}`);
   const next = windows.flatMap((window) => nextOpening(window, now) ?? []);
@@ -86,7 +86,7 @@ export function maintenanceWindow({ policy, now }: CheckQuestion): Verdict {
         : `no maintenance window is open, the next opens in ${span(opens - now)}`,
     remedy:
       opens === undefined
-        ? 'Give rollouts.clusters.windows of fleet.yaml a window that is yet to come'
+        ? 'Add a future window to rollouts.clusters.windows of fleet.yaml'
         : `Wait until ${date(opens)}`,
     passing: opens !== undefined,
   });
@@ -154,9 +154,9 @@ export function loopGuard(question: CheckQuestion): Verdict {
   );
   if (undone.length >= MAX_UNDONE) {
     return fails({
-      found: `it took its turn of the fleet ${undone.length} times in ${LOOP_GUARD_DAYS} days, and never began`,
+      found: `it had its turn in the fleet ${undone.length} times in ${LOOP_GUARD_DAYS} days, but never began`,
       remedy:
-        'Find out what became of the writes, in the journal; then a person begins it: certmarshal rollout start --yes',
+        'Find out in the journal what became of the writes; then a person begins it: certmarshal rollout start --yes',
     });
   }
   const latest = latestOf(
@@ -168,7 +168,7 @@ export function loopGuard(question: CheckQuestion): Verdict {
   if (over <= question.now) return passes(`the schedule last rolled it ${span(question.now - latest.startedAt)} ago`);
   return fails({
     found: `the schedule began ${latest.id} at ${date(latest.startedAt)}, less than ${LOOP_GUARD_DAYS} days ago`,
-    remedy: `Find out why certificates expire again so soon; the schedule continues at ${date(over)}, a person with certmarshal rollout start --yes before`,
+    remedy: `Find out why certificates expire again so soon; the schedule continues at ${date(over)}; to begin earlier: certmarshal rollout start --yes`,
     passing: true,
   });
 }
@@ -184,7 +184,7 @@ export function fleetBudget({ observed, history, now }: CheckQuestion): Verdict 
   const others = rollouts.filter((past) => past.cluster !== observed.cluster.id && hasTurn(past, now));
   if (others.length >= limits.atOnce) {
     return fails({
-      found: `${counted(others.length, 'cluster')} of the fleet ${others.length === 1 ? 'rolls' : 'roll'}: ${firstOf(others.map(({ cluster }) => cluster))}; ${limits.atOnce} may at once`,
+      found: `${counted(others.length, 'cluster')} of the fleet ${others.length === 1 ? 'rolls' : 'roll'}: ${firstOf(others.map(({ cluster }) => cluster))}; the limit is ${limits.atOnce}`,
       remedy: `Wait until one is done, or ${span(TURN_MS)} after it began; or raise rollouts.atOnce of fleet.yaml`,
       passing: true,
     });
@@ -193,10 +193,10 @@ export function fleetBudget({ observed, history, now }: CheckQuestion): Verdict 
   const over = newest + limits.pauseMs;
   if (over > now) {
     return fails({
-      found: `the last rollout of the fleet began ${span(now - newest)} ago, the pause between two is ${span(limits.pauseMs)}`,
+      found: `the last rollout of the fleet began ${span(now - newest)} ago, and the pause between two is ${span(limits.pauseMs)}`,
       remedy: `Wait until ${date(over)}`,
       passing: true,
     });
   }
-  return passes(`${others.length} of ${limits.atOnce} at once, and the last start is long enough ago`);
+  return passes(`${others.length} of ${limits.atOnce} roll, and the last start is long enough ago`);
 }

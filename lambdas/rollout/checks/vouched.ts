@@ -10,7 +10,7 @@ function isAccepted({ policy }: CheckQuestion, acceptance: Acceptance): boolean 
 }
 
 function acceptIn({ observed }: CheckQuestion, acceptance: Acceptance): string {
-  return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}; at a keyboard give --accept ${acceptance}`;
+  return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}; on the command line, pass --accept ${acceptance}`;
 }
 
 /** Undefined for a control plane with several replicas. */
@@ -21,8 +21,8 @@ export function singleReplica(question: CheckQuestion): Verdict | undefined {
   if (isAccepted(question, 'single-replica')) return passes('one machine, which is accepted', object);
   return fails({
     object,
-    found: 'it has one machine: the API server may be away while that is replaced',
-    remedy: `Where that is all right, ${acceptIn(question, 'single-replica')}`,
+    found: 'it has one machine: the API server may be down while it is replaced',
+    remedy: `If that is acceptable, ${acceptIn(question, 'single-replica')}`,
   });
 }
 
@@ -48,7 +48,7 @@ export function surge(question: CheckQuestion): Verdict | undefined {
       remedy: `Set it: ${setMaxSurge(question.observed, controlPlane)}`,
     });
   }
-  if (maxSurge > 0) return passes('a machine comes before one goes', object);
+  if (maxSurge > 0) return passes('a new machine comes before an old one goes', object);
   if (replicas < 3) {
     return fails({
       object,
@@ -56,11 +56,12 @@ export function surge(question: CheckQuestion): Verdict | undefined {
       remedy: `Set maxSurge to 1: ${setMaxSurge(question.observed, controlPlane)}`,
     });
   }
-  if (isAccepted(question, 'no-surge')) return passes('a machine goes before one comes, which is accepted', object);
+  if (isAccepted(question, 'no-surge'))
+    return passes('an old machine goes before a new one comes, which is accepted', object);
   return fails({
     object,
-    found: 'maxSurge is 0: a machine goes before one comes, and etcd has one member less meanwhile',
-    remedy: `Where that is all right, ${acceptIn(question, 'no-surge')}; or set maxSurge to 1`,
+    found: 'maxSurge is 0: an old machine goes before a new one comes, and etcd has one member less meanwhile',
+    remedy: `If that is acceptable, ${acceptIn(question, 'no-surge')}; or set maxSurge to 1`,
   });
 }
 
@@ -73,15 +74,15 @@ function hasNoPlaceToVouch({ policy, trigger }: CheckQuestion): boolean {
 export function spareCapacity(question: CheckQuestion): Verdict | undefined {
   const { controlPlane, eksAnywhere, capiCluster } = question.observed;
   if (hasNoPlaceToVouch(question) || controlPlane === undefined || controlPlane.maxSurge === 0) return undefined;
-  if (isAccepted(question, 'spare-capacity')) return passes('room for one machine more is vouched for');
+  if (isAccepted(question, 'spare-capacity')) return passes('room for one more machine is vouched for');
   const bareMetal =
     eksAnywhere?.datacenter?.startsWith('Tinkerbell') === true ||
     capiCluster?.infrastructure?.startsWith('Tinkerbell') === true;
   const look = bareMetal
-    ? `Find a free machine, for certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
-    : 'See that there are resources and an address for one machine more';
+    ? `Find a free machine, because certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
+    : 'Check that there are resources and an address for one more machine';
   return fails({
-    found: 'room for one machine more is not vouched for, and without it a rollout waits for ever',
+    found: 'room for one more machine is not vouched for, and without it a rollout waits forever',
     remedy: `${look}; then ${acceptIn(question, 'spare-capacity')}`,
   });
 }
@@ -91,7 +92,7 @@ export function etcdBackup(question: CheckQuestion): Verdict | undefined {
   if (isAccepted(question, 'etcd-backup')) return passes('a backup of etcd is vouched for');
   return fails({
     found: 'a backup of etcd that can be restored is not vouched for',
-    remedy: `Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then ${acceptIn(question, 'etcd-backup')}`,
+    remedy: `Back up etcd and test the backup (etcdctl snapshot save, etcdutl snapshot status); then ${acceptIn(question, 'etcd-backup')}`,
   });
 }
 
@@ -99,13 +100,13 @@ export function machineTemplate({ observed: { controlPlane } }: CheckQuestion): 
   if (controlPlane === undefined) return undefined;
   const { template, templateFound } = controlPlane;
   if (template !== undefined && templateFound)
-    return passes('the template of its machines is there', `${template.kind} ${template.name}`);
+    return passes('the template of its machines exists', `${template.kind} ${template.name}`);
   return fails({
     object: objectOf('KubeadmControlPlane', controlPlane),
     found:
       template === undefined
         ? 'it names no template for its machines'
-        : `there is no ${template.kind} ${template.name}, which its machines are made of`,
-    remedy: `Restore the template, no machine can be made without: ${kubectl('get', CONTROL_PLANES, controlPlane, '-o yaml')}`,
+        : `there is no ${template.kind} ${template.name}, from which its machines are made`,
+    remedy: `Restore the template, because no machine can be made without it: ${kubectl('get', CONTROL_PLANES, controlPlane, '-o yaml')}`,
   });
 }

@@ -41,7 +41,7 @@ function finding(of: string, kind: string, object: string, remedy: string): Expe
 function behindOneServer(name: WorldClusterName): readonly ExpectedFinding[] {
   return [
     finding('dispatch', 'same-server', `cluster ${IDS[name]}`, 'fix the kubeconfig that leads to the wrong one'),
-    finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made and none is written'),
+    finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made, and none is written'),
   ];
 }
 
@@ -124,7 +124,7 @@ export const BAD_INPUT: readonly BadInput[] = [
       redescribe(world, oslo, { certificateAuthority: `${zurich.described.certificateAuthority}` });
     },
     findings: [
-      finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers under its address'),
+      finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers at its address'),
     ],
   },
   {
@@ -166,9 +166,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo'],
     spoil: (world) =>
       redescribe(world, world.clusters.oslo, { endpointPublicAccess: false, vpcId: 'vpc-0a1b2c3d4e5f60718' }),
-    findings: [
-      finding('dispatch', 'lane', IDS.oslo, 'Add to lanes in fleet.yaml one with vpcId: vpc-0a1b2c3d4e5f60718'),
-    ],
+    findings: [finding('dispatch', 'lane', IDS.oslo, 'Add a lane to fleet.yaml with vpcId: vpc-0a1b2c3d4e5f60718')],
   },
   {
     name: 'a kubeconfig runs a command',

@@ -113,7 +113,7 @@ describe('judgeIssued', () => {
     ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
     ['an e-mail address', { otherNames: true }, 'not-proven', /neither DNS names nor addresses/],
     ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
-    ['a weak key', { weakKey: 'RSA of 1024 bits; 2048 are the least' }, 'not-proven', /weak/],
+    ['a weak key', { weakKey: 'RSA of 1024 bits; at least 2048 are required' }, 'not-proven', /weak/],
     ['a key that the policy does not allow', { key: 'brainpoolP256r1' }, 'not-proven', /brainpoolP256r1/],
   ])('%s', (_, change, verdict, why) => {
     const judged = judge(change);

@@ -207,7 +207,7 @@ describe('names that have to be typed', () => {
   it('are refused where they are not the ones, also where none was needed', () => {
     expect(refused(judged(UNKNOWN), { names: ['node-9', '10.0.0.9'] })).toBeUndefined();
     expect(refused(judged(UNKNOWN), { names: ['node-9'] })?.names).toEqual(['node-9', '10.0.0.9']);
-    expect(refused(judged(), { names: ['node-1'] })).toMatchObject({ remedy: 'Every name is proven: type none.' });
+    expect(refused(judged(), { names: ['node-1'] })).toMatchObject({ remedy: 'Every name is proven: type no name.' });
   });
 
   it('are the same in another spelling', () => {

@@ -145,7 +145,7 @@ describe('readServedCertificates', () => {
 
   it('says that a node has no address', async () => {
     const { result } = await look({}, { readings: [reading('node', owner('node', 'node-1'))] });
-    expect(why(result)).toBe('no address of it is known');
+    expect(why(result)).toBe('it has no known address');
   });
 
   it.each(['machine', 'ec2'] as const)(
@@ -216,7 +216,7 @@ describe('readServedCertificates', () => {
       source: 'renewal',
       ok: false,
       problem: expect.stringContaining(problem),
-      remedy: expect.stringContaining('take renewal out of the evidence'),
+      remedy: expect.stringContaining('remove renewal from evidence'),
     });
   });
 });

@@ -90,8 +90,8 @@ describe('readAssessment', () => {
   it.each([
     [[], []],
     [['10.0.0.1', 'x'], []],
-    [['10.0.0.1', 1], ['observations[0].addresses is not a list of texts']],
-    ['10.0.0.1', ['observations[0].addresses is not a list of texts']],
+    [['10.0.0.1', 1], ['observations[0].addresses is not a list of strings']],
+    ['10.0.0.1', ['observations[0].addresses is not a list of strings']],
   ])('takes only a list of texts for addresses: %j', (addresses, expected) => {
     expect(problems({ cluster: 'x', observations: [{ ...member(), addresses }] })).toEqual(expected);
   });

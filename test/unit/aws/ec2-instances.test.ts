@@ -137,7 +137,7 @@ describe('createInstanceReader', () => {
 
   it.each(['*', 'dub?in', 'dublin\\', '', 'a b', 'x'.repeat(101)])('never asks for a cluster “%s”', async (cluster) => {
     const error = await awsFailure(list({ nodes: [], cluster }, () => page(instanceXml('i-00000001', 'a'))));
-    expect(error).toMatchObject({ kind: 'invalid', problem: 'the name of the cluster is not valid as a tag of EKS' });
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the name of the cluster cannot be an EKS tag' });
   });
 
   it('reads at most 20,000 instances of a cluster', async () => {
@@ -157,7 +157,7 @@ describe('createInstanceReader', () => {
   it('does not follow the pages of a cluster for ever', async () => {
     withoutPace();
     const error = await awsFailure(list({ nodes: [], cluster: 'dublin' }, () => page('', 'again')));
-    expect(error).toMatchObject({ kind: 'invalid', problem: 'the list does not end after 100 pages' });
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the list has more than 100 pages' });
   });
 
   it('asks for no more than 200 values in all', async () => {
@@ -201,7 +201,7 @@ describe('createInstanceReader', () => {
 
   it('does not follow pages for ever', async () => {
     const error = await awsFailure(list(['node-1'], () => page('', 'again')));
-    expect(error).toMatchObject({ kind: 'invalid', problem: 'the list does not end after 5 pages' });
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the list has more than 5 pages' });
   });
 
   it('ends with the signal when no answer comes', async () => {

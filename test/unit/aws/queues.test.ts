@@ -206,7 +206,7 @@ describe('deleteMessages', () => {
     expect(calls).toHaveLength(3);
     expect(error).toMatchObject({ kind: 'denied', object: 'sqs:DeleteMessage of targets.fifo' });
     const stays = await remove(() => ({ body: { Failed: [{ Id: '0', Code: 'Internal\u001bError' }] } }));
-    expect(String(stays.error)).toContain('a message stays (Internal\\u{1b}Error)');
+    expect(String(stays.error)).toContain('a message was not deleted (Internal\\u{1b}Error)');
   });
 });
 

@@ -88,7 +88,11 @@ describe('createCredentials', () => {
   it.each([
     ['AccessDenied', 'denied', 'Deploy the spoke stack in account 111122223333'],
     ['ExpiredTokenException', 'expired', 'Renew'],
-    ['RegionDisabledException', 'region', 'Enable eu-central-1 in account 111122223333 and in the account of the hub'],
+    [
+      'RegionDisabledException',
+      'region',
+      'Enable eu-central-1 in account 111122223333 and, so that STS accepts its credentials there, in the account of the hub',
+    ],
     ['InvalidClientTokenId', 'region', 'Enable eu-central-1'],
   ])('says what to do about %s', async (code, kind, remedy) => {
     await using run = await service(() => queryRefusal(code));
@@ -101,10 +105,10 @@ describe('createCredentials', () => {
     await using run = await service(() => queryRefusal('AccessDenied'));
     const plain = await awsFailure(run.credentialsOf({ ...SCOPE, role: { arn: ROLE.arn } })());
     expect(plain.remedy).toMatch(
-      /names the role that calls in the condition aws:PrincipalArn and wants no ExternalId\.$/,
+      /name the calling role in the condition aws:PrincipalArn and require no ExternalId\.$/,
     );
     const full = await awsFailure(run.credentialsOf({ ...SCOPE, role: { ...ROLE, sessionTags: { a: 'b' } } })());
-    expect(full.remedy).toMatch(/wants the ExternalId of fleet\.yaml and allows sts:TagSession\.$/);
+    expect(full.remedy).toMatch(/require the ExternalId of fleet\.yaml and allow sts:TagSession\.$/);
   });
 
   it('forgets a failure, which all who wait share', async () => {

@@ -214,7 +214,7 @@ clusters:
     const groups = await examine();
     const { status, fix } = found(groups, SOURCE, 'assume-role');
     expect(status).toBe('failed');
-    expect(fix?.text).toContain('names the role that calls');
+    expect(fix?.text).toContain('name the calling role');
     expect(fix?.command).toBe('aws iam get-role --role-name certmarshal-spoke --query Role.AssumeRolePolicyDocument');
     expect(found(groups, SOURCE, 'list-clusters')).toMatchObject({
       status: 'skipped',
@@ -227,7 +227,7 @@ clusters:
   it('finds an ExternalId that is another one', async () => {
     expect(found(await examine({ externalId: 'another' }), SOURCE, 'assume-role')).toMatchObject({
       status: 'failed',
-      fix: { text: expect.stringContaining('wants the ExternalId of fleet.yaml') },
+      fix: { text: expect.stringContaining('require the ExternalId of fleet.yaml') },
     });
   });
 

@@ -142,7 +142,7 @@ describe('certmarshal approve', () => {
 
   it('writes nothing where the API server does not say who it is', async () => {
     await expect(decide({ self: failure('forbidden', 403) })).rejects.toThrow(KubernetesError);
-    await expect(decide({ self: {} })).rejects.toThrow('no review');
+    await expect(decide({ self: {} })).rejects.toThrow('not a review');
   });
 
   it('says that the user is not proven before Kubernetes 1.28', async () => {

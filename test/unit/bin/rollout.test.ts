@@ -549,9 +549,9 @@ describe('certmarshal rollout abort and resume', () => {
     expect(asked.stdout).toContain(`Next  certmarshal rollout ${verb} --yes --kubeconfig berlin.yaml`);
     const done = await change(verb, controlled, true);
     expect({ status: done.status, acts: done.acts }).toEqual({ status: 0, acts: [`${verb} eksa-system/berlin-prod`] });
-    expect(done.stdout).toMatch(/^✔ berlin-prod: (?:aborted the rollout|took the hold away)/);
+    expect(done.stdout).toMatch(/^✔ berlin-prod: (?:aborted the rollout|removed the hold)/);
     expect(done.stdout).toContain('Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:');
-    expect(done.stdout).not.toMatch(/would|take the hold/);
+    expect(done.stdout).not.toMatch(/would|remove the hold/);
   });
 
   it.each(['abort', 'resume'] as const)('%s does not take what cannot be read for nothing', async (verb) => {

@@ -49,7 +49,7 @@ describe('certmarshal validate', () => {
     [
       'half a place of the hub',
       "version: 1\nhub:\n  account: '999988887777'\n",
-      ['2:1: hub: account and region go together; write both or none'],
+      ['2:1: hub: account and region go together; write both or neither'],
     ],
     ['several problems', 'version: 1\naudit: { every: 1m }\npolicy: []\n', ['2:17: audit.every: ', '3:1: ']],
     [

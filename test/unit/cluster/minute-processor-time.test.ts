@@ -11,7 +11,7 @@ const never = new AbortController().signal;
 const SPENT = {
   kind: 'timeout',
   message: expect.stringContaining('5 s of processor time'),
-  remedy: expect.stringMatching(/^Find out who makes so many/),
+  remedy: expect.stringMatching(/^Find out who creates so many/),
 };
 
 const ORDER: SweepOrder = {

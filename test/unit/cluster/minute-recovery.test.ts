@@ -95,7 +95,7 @@ describe('the sweep of a recovery window', () => {
     ['writes are held', works, { holdWrites: 'same server' }, /nothing was approved: same server$/],
     ['the kubeconfig leads elsewhere now', works, { server: 'elsewhere:443' }, /nothing was approved: its kubeconfig/],
     ['the cluster cannot be read', fails, {}, /nothing was approved: the sweep could not read the cluster$/],
-    ['too little time is left', works, { deadlineMs: 2_900 }, /nothing was approved: no time was left of the sweep$/],
+    ['too little time is left', works, { deadlineMs: 2_900 }, /nothing was approved: the sweep had no time left$/],
   ])('is not made where %s, and a problem says so', async (_, handler, more, why) => {
     const { asked, kept, sweepOne } = await sweeper(handler);
     const { outcome } = await sweepOne(orderOf(more), never);

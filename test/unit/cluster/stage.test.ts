@@ -97,10 +97,15 @@ describe('runStage', () => {
       'recovery',
       'recovery-bug',
       'recovery of cluster paris',
-      /"recovery failed" of the log\. certmarshal runbook recovery has the way/,
+      /"recovery failed" of the log\. certmarshal runbook recovery says how/,
     ],
     ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
-    ['rollout', 'bug', 'rollout of cluster paris', /"rollout failed" of the log\. Approvals continue; whether/],
+    [
+      'rollout',
+      'bug',
+      'rollout of cluster paris',
+      /"rollout failed" of the log\. Approvals continue; Cluster API shows whether/,
+    ],
   ])('makes a problem of what %s throws, and quotes nothing of it', async (name, kind, object, remedy) => {
     const error = new TypeError('SENTINEL');
     const ended = await runStage(name, true, async () => Promise.reject(error), minuteOf(9_000), { open });

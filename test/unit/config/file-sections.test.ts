@@ -23,10 +23,10 @@ const NAME_REMEDY = 'use at most 100 letters, digits, "-", "_" and ".", and star
 const TAG_CHARACTERS = 'letters, digits, spaces and any of _ . : / = + - @';
 const LEFT_OUT = 'is excluded by the names of include or exclude, so it is never swept; change these';
 const NO_UUID =
-  'is not a UUID, and EKS Anywhere creates one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+  'is not a UUID, as EKS Anywhere creates it; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
 const UUID = '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a';
 const SHARED =
-  'and a token for one would be good for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig';
+  'and a token for one would be valid for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig';
 const EMPTY_LIST = 'an empty list; write at least one entry, or remove the key for its default';
 const ONE_EACH = 'list each account and Region once';
 
@@ -54,7 +54,7 @@ describe('discovery', () => {
     [
       'an account twice',
       `${D}accounts: [self, '111122223333', self]${PLACE}`,
-      '3:38: discovery[0].accounts[2]: "self" is there twice; keep one of the two',
+      '3:38: discovery[0].accounts[2]: "self" appears twice; keep one of the two',
     ],
     [
       'an Availability Zone',
@@ -64,7 +64,7 @@ describe('discovery', () => {
     [
       'a Region twice',
       `${D}regions: [eu-west-1, eu-west-1]`,
-      '3:26: discovery[0].regions[1]: "eu-west-1" is there twice; keep one of the two',
+      '3:26: discovery[0].regions[1]: "eu-west-1" appears twice; keep one of the two',
     ],
     [
       'too many Regions',
@@ -104,7 +104,7 @@ describe('discovery', () => {
     [
       'a session tag of AWS',
       `${D}sessionTags: { 'AWS:x': y }`,
-      '3:20: discovery[0].sessionTags.AWS:x: "AWS:x" begins with aws:, which AWS keeps for itself; write another key',
+      '3:20: discovery[0].sessionTags.AWS:x: "AWS:x" begins with aws:, which AWS reserves; write another key',
     ],
     [
       'a session tag with a strange key',
@@ -155,12 +155,12 @@ describe('discovery', () => {
     [
       'an access entry twice',
       `${D}accessEntries: [a, a]`,
-      '3:24: discovery[0].accessEntries[1]: "a" is there twice; keep one of the two',
+      '3:24: discovery[0].accessEntries[1]: "a" appears twice; keep one of the two',
     ],
     [
       'access entries in two Regions',
       `${D}regions: [self, eu-west-1]\n    accessEntries: [a]`,
-      '4:5: discovery[0].accessEntries: only an entry of one account and one Region can have them, because these clusters are in no other; give the place an entry of its own',
+      '4:5: discovery[0].accessEntries: only an entry of one account and one Region can have them; give these clusters such an entry',
     ],
     [
       'one role with two external ids',
@@ -247,7 +247,7 @@ describe('managementClusters', () => {
     [
       'a namespace twice',
       `${W}namespaces: [a, b, a]`,
-      '6:7: managementClusters[0].workloadClusters.namespaces: a namespace is there twice; keep one of the two',
+      '6:7: managementClusters[0].workloadClusters.namespaces: a namespace appears twice; keep one of the two',
     ],
     [
       'tags of workload clusters',
@@ -393,7 +393,7 @@ describe('lanes', () => {
     [
       'a security group twice',
       `${L}securityGroupIds: [sg-0a1b2c3d, sg-0a1b2c3d]`,
-      '6:37: lanes[0].securityGroupIds[1]: "sg-0a1b2c3d" is there twice; keep one of the two',
+      '6:37: lanes[0].securityGroupIds[1]: "sg-0a1b2c3d" appears twice; keep one of the two',
     ],
     [
       'more security groups than a function takes',
@@ -420,7 +420,7 @@ describe('hub', () => {
       `${H}{ account: '999988887777' }\ndiscovery: [{ accounts: ['111122223333', '222233334444', '333344445555', '444455556666', '999988887777'] }]`,
       '2:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333, 222233334444, 333344445555 and 1 more trust its roles by name',
     ],
-    ['half a place', `${H}{ region: eu-central-1 }`, '2:1: hub: account and region go together; write both or none'],
+    ['half a place', `${H}{ region: eu-central-1 }`, '2:1: hub: account and region go together; write both or neither'],
     [
       'more secrets than its role can name',
       `version: 1\nclusters: ${JSON.stringify(Array.from({ length: 1_000 }, (_, index) => ({ name: `c${index}`, provider: 'eks', kubeconfigSecret: SECRET.replace('berlin', `c${index}`) })))}`,

@@ -355,7 +355,7 @@ describe('parseFleet', () => {
     ],
     ['a merge key', `${P}<<: { mode: observe }`, `3:5: policies[0].<<: unknown key; known here: ${POLICY_KEYS}`],
     ['a prototype', `${P}__proto__: 1`, `3:5: policies[0].__proto__: unknown key; known here: ${POLICY_KEYS}`],
-    ['a key twice', `${P}mode: observe\n    mode: enforce`, '4:5: key "mode" is there twice; keep one of the two'],
+    ['a key twice', `${P}mode: observe\n    mode: enforce`, '4:5: key "mode" appears twice; keep one of the two'],
     [
       'YAML that is none',
       'version: 1\nclusters: [\n',
@@ -400,7 +400,7 @@ describe('parseFleet', () => {
     [
       'a missing secret',
       'version: 1\nclusters:\n  - { name: a, provider: eks }',
-      `3:5: clusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}; an EKS cluster needs none: list its account and Region under discovery instead, its name under include.names`,
+      `3:5: clusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}; an EKS cluster needs none: list its account and Region under discovery instead, and its name under include.names`,
     ],
     ['an incomplete ARN', C.replace('-Ab12Cd', ''), `5:23: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`],
     [
@@ -500,7 +500,7 @@ describe('parseFleet', () => {
     [
       'hybrid nodes without EC2',
       `${P}evidence: [node, hybrid]`,
-      '3:22: policies[0].evidence[1]: proves nothing alone, because only EC2 tells which nodes are hybrid ones; add ec2',
+      '3:22: policies[0].evidence[1]: proves nothing alone, because only EC2 shows which nodes are hybrid nodes; add ec2',
     ],
     [
       'pattern evidence with empty lists',
@@ -661,7 +661,7 @@ policies:
     expect(problemsOf(text)).toEqual([
       '4:28: policies[0].keys.ed25519: write true or false, not 1',
       '4:28: policies[1].keys.ed25519: write true or false, not 1',
-      '4:44: key "mlDsa" is there twice; keep one of the two',
+      '4:44: key "mlDsa" appears twice; keep one of the two',
     ]);
   });
 

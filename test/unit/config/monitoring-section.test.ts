@@ -84,7 +84,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a time in which nothing is wrong yet',
       alarms('AuditStale: { threshold: 60s }'),
-      '2:50: monitoring.alarms.AuditStale.threshold: 1m is over before anything is wrong; write 2m or more',
+      '2:50: monitoring.alarms.AuditStale.threshold: 1m is too short to mean that anything is wrong; write 2m or more',
     ],
     [
       'a time in which nobody would look',
@@ -164,7 +164,7 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a window of two kinds',
       window('from: 2026-12-05T20:00:00Z, weekly: { days: [sat], from: 02:00, until: 06:00, timeZone: UTC }'),
-      '2:29: monitoring.maintenance[0]: is every week and once; keep weekly, or from and until',
+      '2:29: monitoring.maintenance[0]: is both weekly and once; keep weekly, or from and until',
     ],
     [
       'a time without a zone',
@@ -179,12 +179,12 @@ describe('monitoring in fleet.yaml', () => {
     [
       'a week that is one window',
       window('weekly: { days: [mon, tue, wed, thu, fri, sat, sun], from: 02:00, until: 02:00, timeZone: UTC }'),
-      '2:46: monitoring.maintenance[0].weekly: never ends: every day it is a whole day; write fewer days, or an end before it begins again',
+      '2:46: monitoring.maintenance[0].weekly: never ends: it covers every day completely; write fewer days, or an end before it begins again',
     ],
     [
       'a day twice',
       window('weekly: { days: [sat, sat], from: 02:00, until: 06:00, timeZone: UTC }'),
-      '2:56: monitoring.maintenance[0].weekly.days: a day is there twice; keep one of the two',
+      '2:56: monitoring.maintenance[0].weekly.days: a day appears twice; keep one of the two',
     ],
     [
       'a day of another language',

@@ -132,7 +132,7 @@ rollouts:
     [
       'an acceptance twice',
       entry('accepted: [no-surge, no-surge]'),
-      '2:41: rollouts.clusters[0].accepted: something is there twice; keep one of the two',
+      '2:41: rollouts.clusters[0].accepted: something appears twice; keep one of the two',
     ],
     [
       'days without a unit',
@@ -222,7 +222,7 @@ rollouts:
     [
       'a window that is always open',
       window("days: [mon, tue, wed, thu, fri, sat, sun], from: '02:00', until: '02:00', timeZone: UTC"),
-      '2:51: rollouts.clusters[0].windows[0]: never ends: every day it is a whole day; remove it, because without windows any time is allowed',
+      '2:51: rollouts.clusters[0].windows[0]: never ends: it covers every day completely; remove it, because without windows any time is allowed',
     ],
     [
       'a time zone on no map',

@@ -47,7 +47,7 @@ describe('readYaml', () => {
   it('keeps the first of two keys and reports the second', () => {
     const { value, problems } = readable('a: 1\n"a": 2\n');
     expect(value).toEqual({ a: 1 });
-    expect(problems).toEqual([{ line: 2, column: 1, message: 'key "a" is there twice; keep one of the two' }]);
+    expect(problems).toEqual([{ line: 2, column: 1, message: 'key "a" appears twice; keep one of the two' }]);
   });
 
   it.each([

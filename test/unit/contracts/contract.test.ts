@@ -8,7 +8,7 @@ describe('what is wrong with a value', () => {
   it.each([
     ['the whole', 7, 'the message is not an object'],
     ['a field', { nodes: 7 }, 'nodes is not a list of at most 2 entries'],
-    ['an entry', { nodes: ['a', 7] }, 'nodes[1] is not a text of at most 5 characters'],
+    ['an entry', { nodes: ['a', 7] }, 'nodes[1] is not text of at most 5 characters'],
     ['a key that is content', { nodes: [], counts: { 'a secret': '7' } }, 'counts.? is not a number'],
     ['a key that is too long', { nodes: [], counts: { 'another secret': 7 } }, 'a key of counts is not allowed'],
   ])('is told with its place, and with nothing of the content: %s', (_, value, problem) => {

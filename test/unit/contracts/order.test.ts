@@ -57,8 +57,8 @@ describe('decodeOrder', () => {
     [message({ deadlineMs: undefined }), 'deadlineMs is not a whole number'],
     [message({ deadlineMs: 0 }), 'deadlineMs is not between 1 and 900000'],
     [message({ deadlineMs: 900_001 }), 'deadlineMs is not between 1 and 900000'],
-    [message({ holdWrites: true }), 'holdWrites is not a text of at most 1000 characters'],
-    [message({ holdWrites: 'a'.repeat(1_001) }), 'holdWrites is not a text of at most 1000 characters'],
+    [message({ holdWrites: true }), 'holdWrites is not text of at most 1000 characters'],
+    [message({ holdWrites: 'a'.repeat(1_001) }), 'holdWrites is not text of at most 1000 characters'],
     [message({ lookForClusters: true }), 'lookForClusters is not a list of at most 50 entries'],
     [message({ lookForClusters: Array(51).fill('n') }), 'lookForClusters is not a list of at most 50 entries'],
     [message({ lookForClusters: ['A'] }), 'lookForClusters[0] is not the name of a namespace'],
@@ -73,7 +73,7 @@ describe('decodeOrder', () => {
     [withCluster({ name: 'a'.repeat(101) }), 'target.cluster.name is not a cluster name'],
     [withCluster({ provider: 'gke' }), 'target.cluster.provider is not one of eks, eks-anywhere'],
     [withCluster({ serviceCidrs: null }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
-    [withCluster({ serviceCidrs: [8] }), 'target.cluster.serviceCidrs[0] is not a text'],
+    [withCluster({ serviceCidrs: [8] }), 'target.cluster.serviceCidrs[0] is not text'],
     [withCluster({ serviceCidrs: ['10.0.0.0/33'] }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
     [withCluster({ serviceCidrs: Array(17).fill('10.0.0.0/8') }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
     [eks({ lane: 'On Prem' }), 'target.lane is not the name of a lane'],
@@ -98,7 +98,7 @@ describe('decodeOrder', () => {
     [withRole({ sessionTags: { '\u0000': '' } }), 'a key of target.instances.role.sessionTags is not allowed'],
     [
       withRole({ sessionTags: { team: 7 } }),
-      'target.instances.role.sessionTags.team is not a text of at most 256 characters',
+      'target.instances.role.sessionTags.team is not text of at most 256 characters',
     ],
     [
       withRole({ sessionTags: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, ''])) }),

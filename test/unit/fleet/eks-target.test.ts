@@ -53,7 +53,7 @@ describe('describedCluster', () => {
   });
 
   it.each([
-    ['private', /its endpoint is private/, /name at this discovery a lane that is routed there/],
+    ['private', /its endpoint is private/, /name a lane that is routed there in this entry of discovery/],
     ['allow-list', /publicAccessCidrs.*no fixed address/, /Elastic IP of the NAT gateway .* on the allow list/],
   ] as const)('says why no lane reaches an endpoint, and both ways out: %s', (endpointAccess, why, other) => {
     const { problem } = found({ endpointAccess, vpcId: 'vpc-12345678' });

@@ -264,9 +264,13 @@ describe('a forged order', () => {
       'namespace',
     ],
     ['shakes hands from a lane that must not', orderOf({ ...PROD, lane: 'quiet' }, { handshakes: true }), 'lane quiet'],
-    ['is older than any honest order', orderOf(LISTED, { tick: NOW - 5 * MINUTE - 1 }), 'not of this time'],
-    ['is of yesterday', orderOf(LISTED, { tick: NOW - 24 * 60 * MINUTE }), 'not of this time'],
-    ['is of tomorrow, to be the newest', orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }), 'not of this time'],
+    ['is older than any honest order', orderOf(LISTED, { tick: NOW - 5 * MINUTE - 1 }), 'too old, or from the future'],
+    ['is of yesterday', orderOf(LISTED, { tick: NOW - 24 * 60 * MINUTE }), 'too old, or from the future'],
+    [
+      'is of tomorrow, to be the newest',
+      orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }),
+      'too old, or from the future',
+    ],
   ])('that %s is refused, with the object and a remedy', (_, order, why) => {
     expect(refusalOf(order)).toContain(why);
     expect(createOrderRefusal(FLEET, HUB, order.target.lane)(order, NOW)).toMatchObject({

@@ -276,7 +276,7 @@ describe('decodeOutcome', () => {
     [message({ problems: [7] }), 'problems[0] is not an object'],
     [
       message({ problems: [{ ...TROUBLE, kind: 'k'.repeat(82) }] }),
-      'problems[0].kind is not a text of at most 81 characters',
+      'problems[0].kind is not text of at most 81 characters',
     ],
     [message({ problemCount: 1.5 }), 'problemCount is not a whole number'],
     [message({ server: 'a b' }), 'server is not the host, port and path of a server'],

@@ -206,7 +206,7 @@ describe('an order', () => {
       'expiredServer.expiredAtMostMs is not a whole number',
     ],
     [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
-    [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is no window: approvals is not 1 to 5'],
+    [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is not a valid window: approvals is not 1 to 5'],
   ])('is refused with %j', (changed, problem) => {
     expect(onlyOrder(JSON.stringify({ version: 3, orders: [{ ...order, ...changed }] }))).toEqual({
       ok: false,

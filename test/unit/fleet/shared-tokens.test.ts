@@ -19,7 +19,7 @@ describe('clusters that share tokens', () => {
         kind: 'shared-token',
         object: `cluster ${DUBLIN.id}`,
         message:
-          'a token for it is good for 444455556666/eu-central-1/dublin too: it says dublin in eu-central-1 and no account',
+          'a token for it is valid for 444455556666/eu-central-1/dublin too: it says dublin in eu-central-1 and no account',
         remedy: expect.stringContaining('hub of its own'),
       },
     ]);

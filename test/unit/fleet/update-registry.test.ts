@@ -134,7 +134,7 @@ describe('updateRegistry', () => {
     const gone = updateRegistry(later, [ok()], NOW + 62 * MINUTE).clusters[DUBLIN.id];
     expect([gone?.missingSince, gone?.problem?.message]).toEqual([
       at(MINUTE),
-      expect.stringContaining('does not show it'),
+      expect.stringContaining('has not shown it'),
     ]);
     expect(updateRegistry(after, [ok(FOUND)], NOW + 3 * MINUTE).clusters[DUBLIN.id]).toEqual({
       ...FOUND,

@@ -166,7 +166,7 @@ describe('workloadClusters', () => {
     const cut = { readAt: at(), clusters: [{ namespace: 'eksa-system', name: 'x' }], cut: true as const };
     const swept = indexed('mgmt', { workloadClusters: cut });
     const result = results(options, swept);
-    expect(result).toMatchObject([{ ok: false, problem: { kind: 'cut', message: expect.stringContaining(': 1 do') } }]);
+    expect(result).toMatchObject([{ ok: false, problem: { kind: 'cut', message: expect.stringContaining('(1 do)') } }]);
     expect(updateRegistry(before, result, NOW + DAY).clusters).toEqual(before.clusters);
   });
 });

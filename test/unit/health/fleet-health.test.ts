@@ -384,8 +384,11 @@ describe('the signals of a cluster', () => {
     const stories = (one: Case) => clusterOf(one).signals.map(({ story }) => story);
     expect(stories({})).toEqual(['it was never swept', 'its requests could never be listed', 'it was never audited']);
     const unsweptFor = (seconds: number) => stories({ indexed: { triedAt: at(-seconds * 1_000), ...auditedAgo(DAY) } });
-    expect(unsweptFor(7_199)).toEqual(['it was not swept for 120 minutes', 'it was not audited for 24 hours']);
-    expect(unsweptFor(7_200)[0]).toBe('it was not swept for 2 hours');
+    expect(unsweptFor(7_199)).toEqual([
+      'it has not been swept for 120 minutes',
+      'it has not been audited for 24 hours',
+    ]);
+    expect(unsweptFor(7_200)[0]).toBe('it has not been swept for 2 hours');
   });
 
   it('tell the objective over the last hour and over three days', () => {
@@ -581,12 +584,12 @@ describe('a cluster whose sweeps are not complete', () => {
         .signals[0];
     expect(story(all)).toMatchObject({
       id: 'IncompleteFor',
-      story: 'its sweeps cannot do everything for 60 minutes: cluster paris: held it is',
+      story: 'its sweeps have been incomplete for 60 minutes: cluster paris: held it is',
       since: at(-60 * MINUTE),
       command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
     });
     expect(story(all.slice(0, 2))?.story).toMatch(/: approve csr-1: forbidden it is$/);
-    expect(story([])?.story).toBe('its sweeps cannot do everything for 60 minutes');
+    expect(story([])?.story).toBe('its sweeps have been incomplete for 60 minutes');
   });
 
   it('is explained by maintenance', () => {

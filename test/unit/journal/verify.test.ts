@@ -166,36 +166,36 @@ const TAMPERINGS: readonly (readonly [
       put(bucket, C, b);
     },
     [B, 1, 'lines 4 to 6 are missing before it'],
-    [C, 1, 'line 4 stands after line 9'],
+    [C, 1, 'line 4 comes after line 9'],
     [C, undefined, 'it ends with line 6, and the head of the chain with line 9'],
   ],
-  ['a line is there twice', edited(B, ([one, ...rest]) => [one, one, ...rest]), [B, 2, 'line 4 stands after line 4']],
-  ['an object is there twice', copied(B, LATE_B), [LATE_B, 1, 'line 4 stands after line 6']],
+  ['a line appears twice', edited(B, ([one, ...rest]) => [one, one, ...rest]), [B, 2, 'line 4 comes after line 4']],
+  ['an object appears twice', copied(B, LATE_B), [LATE_B, 1, 'line 4 comes after line 6']],
   [
-    'an earlier object is there twice, in front',
+    'an earlier object appears twice, in front',
     copied(B, keyOf(DAY_1, 4)),
-    [keyOf(DAY_1, 4), undefined, 'its key is not that of its lines'],
-    [B, 1, 'line 4 stands after line 6'],
+    [keyOf(DAY_1, 4), undefined, 'its key does not match its lines'],
+    [B, 1, 'line 4 comes after line 6'],
   ],
   [
     'a line is put in',
     edited(B, ([one, ...rest], bucket) => [one, forged(endOf(bucket, B, 0), [99], DAY_2).trimEnd(), ...rest]),
-    [B, 3, 'line 5 stands after line 5'],
+    [B, 3, 'line 5 comes after line 5'],
   ],
   [
     'an object is put in',
     (bucket) => put(bucket, keyOf(DAY_2, 7), forged(endOf(bucket, B), [99], DAY_2)),
-    [C, 1, 'line 7 stands after line 7'],
+    [C, 1, 'line 7 comes after line 7'],
   ],
   [
     'an empty line is put at the end of an object',
     (bucket) => put(bucket, B, `${textOf(bucket, B)}\n`),
-    [B, 4, 'it is no line of a journal'],
+    [B, 4, 'it is not a line of a journal'],
   ],
   [
     'ends of lines are changed',
     (bucket) => put(bucket, B, textOf(bucket, B).replaceAll('\n', '\r\n')),
-    [B, 1, 'it is no line of a journal'],
+    [B, 1, 'it is not a line of a journal'],
   ],
   [
     'a forged object is put at the end',
@@ -219,21 +219,21 @@ const TAMPERINGS: readonly (readonly [
     putBack,
     [C, undefined, 'it ends with line 9, and the head of the chain with line 6'],
   ],
-  ['the head is removed', removed(HEAD), [HEAD, undefined, 'it does not exist: it is not known where the chain ends']],
+  ['the head is removed', removed(HEAD), [HEAD, undefined, 'it does not exist, so the end of the chain is not known']],
   [
     'the head is changed',
     replaced(HEAD, '"seq":9', '"seq":8'),
-    [HEAD, undefined, 'it is no head of this chain, or was changed'],
+    [HEAD, undefined, 'it is not a head of this chain, or was changed'],
   ],
   [
     'a line in the head is changed',
     replaced(HEAD, 'worker-9', 'worker-8'),
-    [HEAD, undefined, 'it is no head of this chain, or was changed'],
+    [HEAD, undefined, 'it is not a head of this chain, or was changed'],
   ],
   [
     'the head of another cluster stands in its place',
     copied(headKey(OTHER), HEAD),
-    [HEAD, undefined, 'it is no head of this chain, or was changed'],
+    [HEAD, undefined, 'it is not a head of this chain, or was changed'],
   ],
   [
     'the newest object is removed, and another line of the head changed',
@@ -243,50 +243,50 @@ const TAMPERINGS: readonly (readonly [
     },
     [C, 1, 'line 7 was changed after it was written'],
   ],
-  ['an object is moved to another day', moved(B, LATE_B), [LATE_B, undefined, 'its key is not that of its lines']],
+  ['an object is moved to another day', moved(B, LATE_B), [LATE_B, undefined, 'its key does not match its lines']],
   [
     'an object gets the number of another one',
     moved(B, WRONG_B),
-    [WRONG_B, undefined, 'its key is not that of its lines'],
+    [WRONG_B, undefined, 'its key does not match its lines'],
   ],
   [
     'the object of another cluster stands in place of one',
     copied(OTHER_A, A),
-    [A, 1, 'line 1 is of cluster other'],
+    [A, 1, 'line 1 belongs to cluster other'],
     [B, 1, 'line 4 was written after another line 3 than the one that is there'],
   ],
-  ['a line is made unreadable', edited(B, (lines) => lines.with(1, 'gone')), [B, 2, 'it is no line of a journal']],
+  ['a line is made unreadable', edited(B, (lines) => lines.with(1, 'gone')), [B, 2, 'it is not a line of a journal']],
   [
     'an object is cut in the middle of a line',
     (bucket) => put(bucket, C, textOf(bucket, C).slice(0, -20)),
-    [C, 3, 'it is no line of a journal'],
+    [C, 3, 'it is not a line of a journal'],
   ],
   [
     'an object is cut before its last byte',
     (bucket) => put(bucket, B, textOf(bucket, B).slice(0, -1)),
-    [B, 3, 'it is no line of a journal'],
+    [B, 3, 'it is not a line of a journal'],
   ],
   [
     'a line is no JSON but for its hash',
     edited(B, (lines) => lines.with(1, `{no,"hash":"${'0'.repeat(64)}"}`)),
-    [B, 2, 'it is no line of a journal'],
+    [B, 2, 'it is not a line of a journal'],
   ],
-  ['the number of a line is no number', replaced(B, '"seq":5', '"seq":"5"'), [B, 2, 'it is no line of a journal']],
+  ['the number of a line is no number', replaced(B, '"seq":5', '"seq":"5"'), [B, 2, 'it is not a line of a journal']],
   [
     'the hash of a line is taken away',
     edited(B, ([one = '', ...rest]) => [one.replace(/,"hash":"\w+"/, ''), ...rest]),
-    [B, 1, 'it is no line of a journal'],
+    [B, 1, 'it is not a line of a journal'],
   ],
-  ['an object is emptied', (bucket) => put(bucket, B, ''), [B, 1, 'it is no line of a journal']],
+  ['an object is emptied', (bucket) => put(bucket, B, ''), [B, 1, 'it is not a line of a journal']],
   [
     'an object is other bytes',
     (bucket) => void bucket.objects.set(B, Buffer.from([0xff, 0xfe, 0x0a])),
-    [B, 1, 'it is no line of a journal'],
+    [B, 1, 'it is not a line of a journal'],
   ],
   [
     'something else is put beside the objects',
     (bucket) => put(bucket, NOTES, 'hello'),
-    [NOTES, undefined, 'it does not belong to the journal: nothing of certmarshal writes it'],
+    [NOTES, undefined, 'it does not belong to the journal: certmarshal does not write it'],
   ],
 ];
 
@@ -471,7 +471,7 @@ describe('a verification', () => {
       TOO_LARGE,
       [{ object: B, message: 'it is larger than any object of the journal' }],
     ],
-    ['a head that is too large', HEAD, TOO_LARGE, [{ object: HEAD, message: expect.stringContaining('no head') }]],
+    ['a head that is too large', HEAD, TOO_LARGE, [{ object: HEAD, message: expect.stringContaining('not a head') }]],
     ['an object that is gone by now', B, undefined, [{ object: C, line: 1 }]],
   ] as const)('finds %s', async (_, wrong, answer, found) => {
     const bucket = await journal();
@@ -524,7 +524,7 @@ describe('a verification', () => {
       expect(await verify(bucket, { since: DAY_2 })).toEqual([]);
       moved(B, LATE_B)(bucket);
       expect(await verify(bucket, { since: DAY_2 })).toMatchObject([
-        { object: LATE_B, message: 'its key is not that of its lines' },
+        { object: LATE_B, message: 'its key does not match its lines' },
       ]);
     });
 

@@ -101,7 +101,7 @@ describe('listMachines', () => {
     const { client } = await manage(versions);
     await expect(machinesOf(client)).rejects.toMatchObject({
       kind: 'invalid',
-      problem: expect.stringContaining('none of the versions'),
+      problem: expect.stringContaining('not served in any of the versions'),
     });
   });
 

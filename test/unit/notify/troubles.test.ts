@@ -100,7 +100,7 @@ it('tells each certificate with the name of another, also while people know of o
       severity: 'critical',
       what: 'kubelet-serving',
       object: `kubelet-serving ${node} 0123abcd`,
-      message: `the certificate of ${node} is more than its node`,
+      message: `the certificate of ${node} covers more than its node`,
     });
   const told = open('IssuedNamesAnother', 'berlin kubelet-serving_w1_0123abcd');
   const { messages } = planLook({
@@ -110,7 +110,7 @@ it('tells each certificate with the name of another, also while people know of o
     now: NOW,
   });
   expect(messages.map(({ human }) => human.subject)).toEqual([
-    '[critical] berlin: the certificate of w2 is more than its node',
+    '[critical] berlin: the certificate of w2 covers more than its node',
   ]);
   expect(messages[0]?.events).toMatchObject([{ state: 'opened', part: 'kubelet-serving_w2_0123abcd' }]);
   expect(keysOf('IssuedNamesAnother', 'IssuedNamesAnother', [wrong('w1')], 3)).toEqual([

@@ -214,7 +214,7 @@ export const HELD: Partial<IndexedRollout> = {
       id: 'stuck',
       object: 'Machine eksa-system/cp-2-x7k2p',
       message: 'no machine was made or removed for 50 minutes',
-      remedy: 'Look at the newest Machine and the events of its infrastructure',
+      remedy: 'Check the newest Machine and the events of its infrastructure',
     },
   ],
 };
@@ -327,7 +327,7 @@ export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance
     what: 'kubelet-serving',
     object: 'kubelet-serving worker-3',
     message:
-      'the certificate of worker-3, issued 2026-11-20, approved by KubectlApprove, is more than its node: IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+      'the certificate of worker-3, issued 2026-11-20, approved by KubectlApprove, covers more than its node: IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
     due: undefined,
     renewedBy: undefined,
     runbook: 'docs/runbooks/issued-names-another.md',

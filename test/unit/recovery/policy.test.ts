@@ -410,7 +410,7 @@ describe('a request that is left', () => {
     expect(verdict).toBe('leave');
     expect(checks.find(({ rule }) => rule === 'signature')).toMatchObject({
       passed: false,
-      found: 'not verified: the node is not named, or who asks may not',
+      found: 'not verified: the node is not named, or the requester is not allowed',
       hostile: false,
     });
   });

@@ -196,7 +196,7 @@ describe('a sweep of a recovery window', () => {
     expect(report.rows.length).toBeLessThan(1_150);
     expect(new Set(report.problems.map(({ message }) => message))).toEqual(
       new Set([
-        'spec.request is too large for that of a kubelet',
+        'spec.request is larger than that of any kubelet',
         'there are more open requests than one sweep can hold',
         'not readable either',
       ]),
@@ -437,7 +437,7 @@ describe('a write that goes wrong', () => {
     const { rows, problems } = await sweep(cluster.target());
     expect(rows.map((row) => row.outcome)).toEqual(['failed']);
     expect(problems).toMatchObject([
-      { kind: 'refused', message: expect.stringContaining('others write it all the time') },
+      { kind: 'refused', message: expect.stringContaining('other writers change it all the time') },
     ]);
     expect(cluster.approved()).toEqual([]);
   });

@@ -523,7 +523,7 @@ describe('what is held', () => {
   it('names what EKS says, and the command', () => {
     const step = plan({ observed: blue({ updates: [version({ status: 'Failed', errors: ['PodEvictionFailure'] })] }) });
     expect(step.message).toContain(
-      'is Failed: PodEvictionFailure; again, by hand: aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue --region eu-west-1',
+      'is Failed: PodEvictionFailure; repeat it by hand: aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue --region eu-west-1',
     );
   });
 

@@ -152,7 +152,7 @@ describe('what cannot be read', () => {
     expect(observed.eksAnywhere).toBeUndefined();
   });
 
-  it('is a cluster that is there twice, unless its namespace is named', async () => {
+  it('is a cluster that appears twice, unless its namespace is named', async () => {
     const world = healthyWorld();
     const { metadata: _, ...other } = rawCapiCluster();
     for (const namespace of ['other', 'another'])

@@ -131,7 +131,7 @@ describe('a rollout begins', () => {
       write: { kind: 'pause-control-plane', object: OBJECT, mark: { start: '2026-11-28T02:29:55Z' } },
     });
     expect(step.message).toBe(
-      'would roll 3 control plane machines, 40 days before their certificates expire, and etcd before: pauses the control plane first',
+      'would roll 3 control plane machines, 40 days before their certificates expire, and etcd first: pauses the control plane before that',
     );
   });
 
@@ -159,7 +159,7 @@ describe('no rollout begins', () => {
       undefined,
       'nothing',
       'off',
-      'there is nothing to roll: Cluster API has no control plane of it, and certificates of nodes renew themselves',
+      'there is nothing to roll: Cluster API has no control plane for it, and nodes renew their certificates automatically',
     ],
     [
       'where AWS makes the control plane',
@@ -175,7 +175,7 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'refused',
-      'rollouts are wanted, and its control plane was not found: no KubeadmControlPlane in the namespace eksa-system has the label cluster.x-k8s.io/cluster-name=berlin-prod',
+      'rollouts are wanted, but its control plane was not found: no KubeadmControlPlane in the namespace eksa-system has the label cluster.x-k8s.io/cluster-name=berlin-prod',
     ],
     [
       'where rollouts are wanted, and there is no such Cluster',
@@ -183,7 +183,7 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'refused',
-      'rollouts are wanted, and its control plane was not found: no Cluster of Cluster API has the name berlin-prod',
+      'rollouts are wanted, but its control plane was not found: no Cluster of Cluster API has the name berlin-prod',
     ],
     [
       'while it is deleted',
@@ -874,7 +874,7 @@ describe('a rollout is aborted', () => {
     const observed = rolling({}, { hold });
     const step = planAbort(observed, NOW);
     expect(step).toMatchObject({ kind: 'act', state: 'held', write: { kind: 'abort', unhold: true } });
-    expect(step.message).toMatch(/^would abort the rollout that began 60 minutes ago, and take the hold away: /);
+    expect(step.message).toMatch(/^would abort the rollout that began 60 minutes ago, and remove the hold: /);
     const after = rolling({}, { mark: { ...MARK, abortedAt: seconds(NOW) } });
     expect(plan(after, NOW + MINUTE)).toMatchObject({ kind: 'nothing', state: 'aborted' });
   });
@@ -919,7 +919,7 @@ describe('a rollout is aborted', () => {
     const observed = external({ paused: pauseOf(MARK) }, { ...told, upgrading: true });
     const step = planAbort(observed, NOW);
     expect(isHold(step)).toEqual(['abort-refused']);
-    expect(step.message).toBe('0 of 3 etcd machines replaced: nothing stops etcd half way');
+    expect(step.message).toBe('0 of 3 etcd machines replaced: nothing stops etcd halfway');
     const { etcd: _, ...blind } = observed;
     expect(isHold(planAbort(blind, NOW))).toEqual(['abort-refused']);
   });
@@ -985,7 +985,7 @@ describe('a rollout is aborted', () => {
 
   it.each<[string, ObservedRollout, readonly string[]]>([
     [
-      'there is no time to wait for it',
+      'there is no time left to wait for it',
       rolling({ machines: [1, 2, 3].map((n) => ending(n, 9)) }, { mark: ABORTED }),
       ['not-too-late'],
     ],
@@ -1016,12 +1016,12 @@ describe('a hold is taken away', () => {
   it('by a person only, who is told when it comes back', () => {
     expect(planResume(rolling({}, { hold }), NOW)).toMatchObject({
       kind: 'act',
-      message: 'would take the hold away: nothing moved',
+      message: 'would remove the hold: nothing moved',
       write: { kind: 'resume', object: OBJECT },
     });
     const still = rolling({ machines: [1, 2, 3].map((n) => machine(n)) }, { hold });
     expect(planResume(still, NOW).message).toBe(
-      'would take the hold away: nothing moved; it is held again while there is stuck',
+      'would remove the hold: nothing moved; it is held again while there is stuck',
     );
     expect(planResume(rolling({}, { hold: 'unreadable' }), NOW).kind).toBe('act');
   });

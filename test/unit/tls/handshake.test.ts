@@ -130,8 +130,8 @@ describe('ends, and says why', () => {
     const first = await Promise.race([within(60_000), within(200)]);
     expect(failure(first)).toMatchObject({
       kind: 'timeout',
-      message: 'it accepts connections and says nothing within 0.2 s',
-      remedy: 'The route is open: check that what listens there speaks TLS, and look at its load.',
+      message: 'it accepts connections, but says nothing within 0.2 s',
+      remedy: 'The route is open: check that what listens there speaks TLS, and check its load.',
     });
   });
 
@@ -155,7 +155,7 @@ describe('ends, and says why', () => {
     });
     const { kind, message } = failure(await handshake({ host, port }, { signal, timeoutMs: 400, addresses: 'local' }));
     expect(kind).toBe('timeout');
-    expect(message).toBe('it began to answer, and showed no certificate within 0.4 s');
+    expect(message).toBe('it began to answer, but showed no certificate within 0.4 s');
   });
 
   test('a server that never stops sending', async () => {

@@ -260,20 +260,20 @@ describe('keys and signatures', () => {
   };
 
   test.each([
-    ['rsa', { modulusLength: 512 }, 'RSA-512', 'RSA of 512 bits; 2048 are the least', false],
-    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; 2048 are the least', true],
+    ['rsa', { modulusLength: 512 }, 'RSA-512', 'RSA of 512 bits; at least 2048 are required', false],
+    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; at least 2048 are required', true],
     ['rsa', { modulusLength: 2048 }, 'RSA-2048', undefined, true],
     ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }, 'RSA-2048', undefined, true],
     ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 + 11 }, 'RSA-2048', undefined, false],
     ['rsa-pss', { modulusLength: 2048 }, 'RSA-2048', undefined, true],
-    ['ec', { namedCurve: 'P-224' }, 'P-224', 'a curve of about 224 bits; 256 are the least', true],
+    ['ec', { namedCurve: 'P-224' }, 'P-224', 'a curve of about 224 bits; at least 256 are required', true],
     ['ec', { namedCurve: 'P-521' }, 'P-521', undefined, true],
     ['ec', { namedCurve: 'secp256k1' }, 'secp256k1', undefined, true],
     [
       'ec',
       { namedCurve: 'sect163k1' },
       'EC with curve 1.3.132.0.1',
-      'a curve of about 168 bits; 256 are the least',
+      'a curve of about 168 bits; at least 256 are required',
       false,
     ],
     ['ec', { namedCurve: 'sect571r1' }, 'EC with curve 1.3.132.0.39', undefined, false],
@@ -299,9 +299,9 @@ describe('keys and signatures', () => {
   });
 
   test.each([
-    [2, 21, 'a curve of about 168 bits; 256 are the least'],
+    [2, 21, 'a curve of about 168 bits; at least 256 are required'],
     [3, 32, undefined],
-    [4, 42, 'a curve of about 168 bits; 256 are the least'],
+    [4, 42, 'a curve of about 168 bits; at least 256 are required'],
     [4, 64, undefined],
   ])('a point in form %i with %i octets, of a curve that nobody knows', (form, octets, weakKey) => {
     const algorithm = sequence(oid('1.2.840.10045.2.1'), oid('1.3.132.0.1'));
@@ -350,7 +350,7 @@ describe('what is no certificate', () => {
     [
       'the same extension twice',
       certificate({ extensions: [extension('1.2.3', utf8('')), extension('1.2.3', utf8(''))] }),
-      'extension 1.2.3: it is there twice',
+      'extension 1.2.3: it appears twice',
     ],
   ])('%s', (_name, der, expected) => {
     expect(problem(der)).toMatch(expected);

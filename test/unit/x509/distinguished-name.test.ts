@@ -65,7 +65,7 @@ describe('subject', () => {
   ];
   it.each(noText)('%s is refused', (_, stringType, tag, bytes) => {
     const subject = [setOf(sequence(oid(OID.commonName), tlv(tag, Buffer.from(bytes))))];
-    const refusal = `UnexpectedStructure: subject: bytes that are no text of a ${stringType}`;
+    const refusal = `UnexpectedStructure: subject: bytes that are not text of a ${stringType}`;
     expect(refusalOf(makeRequest({ subject }).pem)).toBe(refusal);
   });
 

@@ -107,27 +107,27 @@ describe('subjectAltName', () => {
     [
       'a constructed dNSName',
       raw(constructed(2, tlv(TAG.ia5String, Buffer.from('n')))),
-      'UnexpectedStructure: subjectAltName: tag 0xa2 is no GeneralName',
+      'UnexpectedStructure: subjectAltName: tag 0xa2 is not a GeneralName',
     ],
     [
       'a primitive directoryName',
       raw(primitive(4, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x84 is no GeneralName',
+      'UnexpectedStructure: subjectAltName: tag 0x84 is not a GeneralName',
     ],
     [
       'a GeneralName [9]',
       raw(primitive(9, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x89 is no GeneralName',
+      'UnexpectedStructure: subjectAltName: tag 0x89 is not a GeneralName',
     ],
     [
       'a universal IA5String',
       raw(tlv(TAG.ia5String, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x16 is no GeneralName',
+      'UnexpectedStructure: subjectAltName: tag 0x16 is not a GeneralName',
     ],
     [
       'an application tag',
       raw(tlv(0x42, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x42 is no GeneralName',
+      'UnexpectedStructure: subjectAltName: tag 0x42 is not a GeneralName',
     ],
     [
       'an otherName without value',

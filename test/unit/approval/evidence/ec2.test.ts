@@ -127,7 +127,7 @@ describe('ownerFromInstance', () => {
     }
   });
 
-  const LATE = `is of a network interface not shown as attached at the launch of EC2 instance ${ID}, and its node can attach one to itself`;
+  const LATE = `belongs to a network interface that is not shown as attached at the launch of EC2 instance ${ID}, and its node can attach one to itself`;
 
   it.each<[string, unknown, unknown]>([
     ['attached later', first, second(1, '2026-02-28T08:00:05.001Z')],

@@ -753,8 +753,8 @@ describe('EKS authorities', () => {
 
   it.each([
     ['EKS activates it in 60 days, on 2027-01-20 10:00 UTC', { firstAutoActivation: days(60) }],
-    ['EKS was to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
-    ['EKS was to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
+    ['EKS was due to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
+    ['EKS was due to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
     ['EKS gives no date for its activation', { firstAutoActivation: undefined }],
     ['it is being activated now', { signingStatus: 'ACTIVATING' }],
   ])('says when: %s', (when, changes) => {

@@ -61,7 +61,7 @@ test('no key gets any further, wherever it stands', async () => {
 test.each<[string, unknown, string]>([
   ['without tls.crt', undefined, 'it is empty'],
   ['empty, as one that cert-manager has not filled yet', '', 'it is empty'],
-  ['of another type', 7, 'it is no text'],
+  ['of another type', 7, 'it is not text'],
   ['of a megabyte and more', 'A'.repeat(1024 * 1024 + 4), 'it is larger than 1048576 characters'],
 ])('strange: %s', async (_, certificate, problem) => {
   const { observations } = await observe(tlsSecrets, { [PATH]: [secret('a', certificate)] });

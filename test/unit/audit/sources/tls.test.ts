@@ -231,7 +231,7 @@ describe('which servers', () => {
         member: 'w',
         what: 'kubelet-serving',
         problem: 'unreachable',
-        message: 'port 10250: no address of it is known',
+        message: 'port 10250: it has no known address',
       }),
     );
   });
@@ -295,7 +295,7 @@ describe('what is told', () => {
         where: `127.0.0.1:${port}`,
         what: 'kube-apiserver',
         problem: 'closed',
-        message: `127.0.0.1:${port}: it closed the connection without a word`,
+        message: `127.0.0.1:${port}: it closed the connection without an answer`,
       }),
     ]);
   });

@@ -41,7 +41,9 @@ describe('adviseForEks', () => {
 
   it('lets the role in, in the account of the cluster, and names what the account of the role needs', () => {
     const remedy = remedyOf('unauthorized');
-    expect(remedy).toContain('in account 222233334444: aws eks create-access-entry --cluster-name kuala');
+    expect(remedy).toContain(
+      'In account 222233334444, let the role in: aws eks create-access-entry --cluster-name kuala',
+    );
     expect(remedy).toContain(`--region ap-southeast-5 --principal-arn ${ROLE} --kubernetes-groups certmarshal`);
     expect(remedy).toContain('in the account of that role too');
   });
