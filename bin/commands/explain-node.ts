@@ -250,7 +250,7 @@ async function shake(
   let failed = unseen(
     '',
     'unreachable',
-    'no address of it is known',
+    'it has no known address',
     'Check its addresses: kubectl get nodes -o wide.',
   );
   for (const host of addresses) {

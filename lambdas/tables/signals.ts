@@ -11,13 +11,13 @@ export const SIGNALS = {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Time since the requests of a cluster that was readable before were last listed.',
+    meaning: 'Time since the requests of a cluster were last listed, if it was readable before.',
   },
   NeverReadFor: {
     unit: 'Seconds',
     fleet: 'maximum',
     knownFrom: 'sweep',
-    meaning: 'Time since a cluster was found whose requests could never be listed.',
+    meaning: 'Time since a cluster was found, if its requests could never be listed.',
   },
   IncompleteFor: {
     unit: 'Seconds',

@@ -84,7 +84,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/tls/handshake.test.ts',
     'unit/audit/sources/tls.test.ts',
   ],
-  'An audit takes the time, or': ['unit/cluster/minute-audit.test.ts'],
+  'An audit takes time from approvals,': ['unit/cluster/minute-audit.test.ts'],
   'A cluster hangs, drips, floods, is': [
     'fleet/fault-matrix.test.ts',
     'fleet/sweep-faults.test.ts',

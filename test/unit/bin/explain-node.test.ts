@@ -256,7 +256,7 @@ describe('certmarshal explain --node', () => {
     const nowhere = { '/api/v1/nodes': [nodeObject('worker-88')] };
     const { status, stdout, dialled } = await explain({ answers: nowhere }, 'worker-88');
     expect({ status, dialled }).toEqual({ status: 1, dialled: [] });
-    expect(stdout).toContain('✖ kubelet of worker-88: no address of it is known');
+    expect(stdout).toContain('✖ kubelet of worker-88: it has no known address');
   });
 
   it('shakes hands with the kubelet itself', async () => {
