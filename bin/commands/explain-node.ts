@@ -247,12 +247,7 @@ async function shake(
   });
   if (handshake === undefined)
     return unseen('', 'unreachable', 'it was not read', 'Run this where port 10250 of the nodes can be reached.');
-  let failed = unseen(
-    '',
-    'unreachable',
-    'it has no known address',
-    'Check its addresses: kubectl get nodes -o wide.',
-  );
+  let failed = unseen('', 'unreachable', 'it has no known address', 'Check its addresses: kubectl get nodes -o wide.');
   for (const host of addresses) {
     const at = ` at ${placeOf(host, port)}`;
     const result = await handshake({ host, port }, signal);

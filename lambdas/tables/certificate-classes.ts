@@ -176,7 +176,7 @@ export const CERTIFICATE_CLASSES = {
     ...AUTHORITY,
     title: 'EKS cluster CA',
     needsPeople: false,
-    renewedBy: { eks: 'EKS, or you: activate its successor' },
+    renewedBy: { eks: 'EKS; you can activate the successor earlier' },
   },
   'client-ca': { ...AUTHORITY, title: 'client CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
   'front-proxy-ca': { ...AUTHORITY, title: 'front proxy CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },

@@ -7,7 +7,8 @@ export function standingAfter(
   counts: Pick<Standing, 'cluster' | 'served' | 'nodes'>,
 ): Standing {
   if (report === undefined) return { ...counts, mood: 'plain', note: 'not checked yet' };
-  if (!report.readable) return { ...counts, mood: 'bad', note: 'not readable: the certificate of its API server has expired' };
+  if (!report.readable)
+    return { ...counts, mood: 'bad', note: 'not readable: the certificate of its API server has expired' };
   const refused = report.rows.find(({ hostile }) => hostile);
   if (refused !== undefined) return { ...counts, mood: 'bad', note: `${refused.node} asks for what it does not own` };
   const waiting = counts.nodes - counts.served;

@@ -15,7 +15,13 @@ describe('the standing of a cluster of the demo', () => {
     ['with two', reportOf({}), { ...counts, served: 5 }, 'warn', '2 nodes wait for a certificate'],
     ['with none', reportOf({}), { ...counts, served: 7 }, 'good', 'every node serves with a certificate'],
     ['with a thief', reportOf({ rows: [thief] }), counts, 'bad', 'worker-17 asks for what it does not own'],
-    ['unreadable', reportOf({ readable: false }), counts, 'bad', 'not readable: the certificate of its API server has expired'],
+    [
+      'unreadable',
+      reportOf({ readable: false }),
+      counts,
+      'bad',
+      'not readable: the certificate of its API server has expired',
+    ],
   ])('%s', (_, report, before, mood, note) => {
     expect(standingAfter(report, before)).toEqual({ ...before, mood, note });
   });

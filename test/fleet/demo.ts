@@ -162,13 +162,14 @@ async function keepOpen(): Promise<void> {
       '',
       hang(
         '',
-        'Open until Ctrl-C: berlin, where three new nodes wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (no machine answers a TLS handshake here, so audit does without):',
+        'Open until Ctrl-C: berlin, where three new nodes wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real, so audit makes no TLS handshakes with them):',
       ),
       '',
       `  export KUBECONFIG=${kubeconfig}`,
-      '  npx certmarshal audit --all-contexts --no-handshakes',
-      '  npx certmarshal sweep --context berlin',
-      '  npx certmarshal sweep --context berlin --yes',
+      '  npx certmarshal audit --no-handshakes',
+      '  npx certmarshal audit --all-contexts --no-handshakes --report page.html',
+      '  npx certmarshal sweep',
+      '  npx certmarshal sweep --yes',
     ]);
     await new Promise<void>((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

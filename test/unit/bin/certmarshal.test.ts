@@ -189,7 +189,8 @@ describe('the command line', () => {
     const { status, stderr } = await runCli(['sweep'], '', { KUBECONFIG: '/nowhere/config' });
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'There is no file /nowhere/config, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.\n',
+      stderr:
+        'There is no file /nowhere/config, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.\n',
     });
   });
 

@@ -414,7 +414,8 @@ describe('certmarshal doctor', () => {
       });
       expect(await doctor([], { KUBECONFIG: '/nowhere/x' })).toMatchObject({
         status: 2,
-        stderr: 'There is no file /nowhere/x, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.\n',
+        stderr:
+          'There is no file /nowhere/x, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.\n',
       });
     });
 

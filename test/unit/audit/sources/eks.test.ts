@@ -54,7 +54,7 @@ describe('eks-cluster', () => {
       ...TOLD,
       basis: 'certificate',
       notAfter: CA_ENDS,
-      renewedBy: 'EKS, or you: activate its successor',
+      renewedBy: 'EKS; you can activate the successor earlier',
     });
     expect(read.authorities?.map(({ isAuthority, fingerprint }) => [isAuthority, fingerprint.length])).toEqual([
       [true, 64],
@@ -102,7 +102,7 @@ describe('eks-authorities', () => {
         basis: 'status',
         notBefore: '2026-01-01T00:00:00.000Z',
         notAfter: '2031-01-01T00:00:00.000Z',
-        renewedBy: 'EKS, or you: activate its successor',
+        renewedBy: 'EKS; you can activate the successor earlier',
       },
     ]);
   });
