@@ -59,7 +59,10 @@ export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Comman
   const named = command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
-    .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .option(
+      '--management-kubeconfig <file>',
+      'kubeconfig of the Cluster API management cluster that has the Machines; its current context',
+    )
     .option(...NAMESPACE_OPTION)
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))

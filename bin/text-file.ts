@@ -7,6 +7,12 @@ import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 import { systemErrorWords } from './system-error.ts';
 
+/** What stands in the commands of messages for a file of the reader. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  KUBECONFIG: 'a kubeconfig of the cluster',
+  MANAGEMENT: 'a kubeconfig of its management cluster; if it manages itself, that of the cluster',
+};
+
 /**
  * Reads a file that the user named.
  *
@@ -53,6 +59,8 @@ function targetOf(file: string): string {
 function sentence(file: string, option: string | undefined, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') {
+    const placeholder = PLACEHOLDERS[file];
+    if (placeholder !== undefined) return `${file} stands for a file of yours: name ${placeholder}.`;
     const quoted = file.startsWith('~')
       ? ' In quotes, the shell does not expand ~: write $HOME, or remove the quotes.'
       : '';

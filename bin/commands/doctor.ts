@@ -34,7 +34,7 @@ export const register: Register = (command, { program: name, interruption, run }
       .option('--context <name>', 'context of the kubeconfig; default: its current one')
       .option(
         '--management-kubeconfig <file>',
-        'kubeconfig of the Cluster API management cluster that has the Machines',
+        'kubeconfig of the Cluster API management cluster that has the Machines; its current context',
       )
       .option(...NAMESPACE_OPTION)
       .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))

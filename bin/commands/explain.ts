@@ -143,7 +143,7 @@ function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat 
 
 /** The message for a missing request. */
 export function noSuchRequest(cluster: string, name: string): string {
-  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`;
+  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. It may be in another cluster, or gone: Kubernetes removes a request an hour after the decision, and a kubelet asks with a new one every 15 minutes. sweep lists those that wait.\n`;
 }
 
 /** One request as it is now, and the verdict of a sweep. */

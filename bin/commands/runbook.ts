@@ -65,9 +65,9 @@ export async function runbookCommand(page: string | undefined, program: string, 
   }
   const texts =
     shown.length === 0
-      ? [withCommands(section ?? '', ROLLOUTS, files, program)]
-      : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files, program)));
-  io.stdout.write(texts.join('\n'));
+      ? [withCommands(section ?? '', ROLLOUTS, files)]
+      : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
+  io.stdout.write(pasteable(texts.join('\n'), program));
   return EXIT.done;
 }
 
@@ -88,14 +88,17 @@ function sectionsOf(page: string): ReadonlyMap<string, string> {
 
 const LINK = /\[(?<label>[^\]]+)\]\((?<path>[\w./-]*\.md)?(?:#(?<anchor>[\w-]+))?\)/g;
 
-/** Links to runbooks as the commands that print them: beside a terminal there is no other page. */
-function withCommands(text: string, file: string, files: readonly string[], program: string): string {
-  return text.replaceAll(LINK, (link: string, label: string, path: string | undefined, anchor: string | undefined) => {
+/** Links to runbooks as the commands that print them, links to other pages as their files in a clone. */
+function withCommands(text: string, file: string, files: readonly string[]): string {
+  return text.replaceAll(LINK, (_link: string, label: string, path: string | undefined, anchor: string | undefined) => {
     const linked = path === undefined ? file : posix.join(posix.dirname(file), path);
-    if (!files.includes(linked)) return link;
+    if (!files.includes(linked)) {
+      const page = posix.join('docs/runbooks', linked);
+      return label.endsWith('.md') ? page : `${label} (${page})`;
+    }
     // Of the others, a section is printed with its page.
     const name = linked === ROLLOUTS && anchor !== undefined ? anchor : nameOf(linked);
-    const command = `\`${pasteable(readRunbook(name), program)}\``;
+    const command = `\`${readRunbook(name)}\``;
     return label.endsWith('.md') || runbookName(label) === name ? command : `${label} (${command})`;
   });
 }

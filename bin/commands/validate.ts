@@ -53,7 +53,7 @@ export async function validateCommand(file: string, output: 'table' | 'json', io
       ...Object.keys(workloadClusters.kubeconfigSecrets),
     ]);
     io.stdout.write(
-      `${printable(file)} is valid: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
+      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
     );
   }
   if (output === 'table') for (const warning of warnings) io.stderr.write(`${printable(file)}: warning: ${warning}\n`);

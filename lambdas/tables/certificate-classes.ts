@@ -62,7 +62,7 @@ interface ClassEntry {
 
 const EKS = 'EKS, automatically';
 const CONTROL_PLANE_ROLLOUT = 'a rollout of the control plane machines';
-const ETCD_ROLLOUT = 'a rollout of the etcd machines';
+const ETCD_ROLLOUT = 'a rollout of the machines that run etcd';
 const KUBELET = 'the kubelet, automatically, once its request is approved';
 /** Its rollout needs controllers, which need it. Source: docs/runbooks/certificate-expired.md. */
 const EXPIRED_CONTROL_PLANE = 'not automatic once it has expired: renew by hand, in place';

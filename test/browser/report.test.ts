@@ -248,7 +248,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(await row('kube-apiserver').first().locator('td').nth(2).textContent()).toBe(
       'not automatic once it has expired: renew by hand, in place',
     );
-    expect(await row('etcd server').locator('td').nth(2).textContent()).toBe('a rollout of the etcd machines');
+    expect(await row('etcd server').locator('td').nth(2).textContent()).toBe('a rollout of the machines that run etcd');
     expect(incidents).toEqual([]);
     await page.context().close();
   });

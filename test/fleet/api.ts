@@ -8,7 +8,7 @@ import { AUDITED_KINDS, AUDITED_RESOURCES, type AuditedKind, type AuditedObject 
 import { type PolicyRule, requireAllowed, type User } from './authorization.ts';
 import type { Clock } from './clock.ts';
 import { certificateSigningRequests } from './csr-resource.ts';
-import { answerOther, PAGE_NOT_FOUND } from './discovery.ts';
+import { answerOther, PAGE_NOT_FOUND, SELF_REVIEW, selfReview } from './discovery.ts';
 import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
 import { createPager, type Pager } from './paging.ts';
@@ -164,6 +164,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
 
   const respond = (request: ApiRequest): ApiResponse => {
     const { pathname, searchParams } = new URL(request.url, 'https://unused');
+    if (pathname === SELF_REVIEW && request.method === 'POST') return selfReview(request.user);
     const target = parseTarget(pathname, searchParams);
     if (target === undefined) return answerOther(request, pathname, resources);
 

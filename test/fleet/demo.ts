@@ -28,12 +28,12 @@ const TICKS = 3;
 const WORKERS = 60;
 const THIEF = 17;
 const VICTIM = 18;
-const CONTROL_PLANE = { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['10.20.1.1'] };
+const CONTROL_PLANE = { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['192.0.2.201'] };
 
 const USAGE = `Usage: npm run demo [-- --keep]
 
-Plays three simulated clusters behind real TLS, in 15 seconds. With --keep, clusters stay open until Ctrl-C, with a
-kubeconfig to try the commands on.`;
+Plays three simulated clusters behind real TLS, in 15 seconds, and audits them. With --keep, clusters stay open until
+Ctrl-C instead, with a kubeconfig to try the commands on.`;
 const keep = readArguments();
 
 // The clock reaches real time at the last sweep: later commands must see no request from the future.
@@ -44,10 +44,11 @@ const minutes = () => {
   const seconds = Math.floor((clock.now() - start) / 1000);
   return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`;
 };
+// Addresses of documentation (RFC 5737): an audit with handshakes reaches no machine of the user's network.
 const worker = (index: number): SimulatedNode => ({
   name: `worker-${index}`,
   dnsNames: [`worker-${index}`],
-  ipAddresses: [`10.20.0.${index}`],
+  ipAddresses: [`192.0.2.${index}`],
 });
 
 const terminal = { width: 120, ...screenOf(process.stdout, process.env) };
@@ -99,10 +100,12 @@ try {
   await certificatesArrive();
   screen.standing(clusters.map(standingOf));
   screen.close();
-  say(['', 'What expires when: an audit of each, 15 minutes apart in production']);
-  for (const cluster of clusters) await auditCluster(cluster);
-  adviseNext();
   if (keep) await keepOpen();
+  else {
+    say(['', 'What expires when: an audit of each, 15 minutes apart in production']);
+    for (const cluster of clusters) await auditCluster(cluster);
+    adviseNext();
+  }
 } finally {
   screen.close();
   stopEks();
@@ -129,7 +132,6 @@ function adviseNext(): void {
     ],
   ] as const)
     say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
-  if (keep) return;
   say(
     hang(
       '  yours   ',
@@ -162,7 +164,7 @@ async function keepOpen(): Promise<void> {
       '',
       hang(
         '',
-        'Open until Ctrl-C: berlin, where three new nodes wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real, so audit makes no TLS handshakes with them):',
+        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, and rollout, explain --node and kubectl do not work):`,
       ),
       '',
       `  export KUBECONFIG=${kubeconfig}`,

@@ -23,6 +23,20 @@ export const PAGE_NOT_FOUND: ApiResponse = {
   body: '404 page not found\n',
 };
 
+/** Path of a SelfSubjectReview, which is not stored. */
+export const SELF_REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+
+/** Who asks. Every authenticated user may (ClusterRole `system:basic-user`). Source: authentication.k8s.io/v1, SelfSubjectReview. */
+export function selfReview({ name, groups }: User): ApiResponse {
+  const review = {
+    kind: 'SelfSubjectReview',
+    apiVersion: 'authentication.k8s.io/v1',
+    metadata: {},
+    status: { userInfo: { username: name, groups } },
+  };
+  return json(201, JSON.stringify(review));
+}
+
 const VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.3', platform: 'linux/amd64' };
 
 function apiGroup({ group, versions }: Resource): string {

@@ -25,8 +25,8 @@ const ABOUT = {
 belongs to another node, is contested or reserved, or if evidence could not be read, repeat every name that is not proven,
 each with --name; else nothing is approved. A request is refused if it is hostile for another reason, for another signer,
 or already decided.`,
-  deny: `Every check is made and shown first, with the evidence that a sweep reads. A kubelet that was denied asks again within a
-minute; one whose request stays pending, after 15 minutes. A request for another signer, or already decided, is refused.`,
+  deny: `Every check is made and shown first, with the evidence that a sweep reads. A kubelet that was denied asks again after
+32 seconds; one whose request stays pending, after 15 minutes. A request for another signer, or already decided, is refused.`,
 } as const;
 
 /** In the examples. */

@@ -124,8 +124,8 @@ describe('the table of an audit', () => {
     const lines = render({}, { width: 120 }).split('\n');
     expect(lines.slice(2, 6)).toEqual([
       '              CLASS           LIFE USED                LEFT        EXPIRES     RENEWED BY',
-      '  ✖ critical  etcd server     ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
-      '  ! warning   etcd server ×3  ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
+      '  ✖ critical  etcd server     ██████████████████████░  11 d left   2026-12-03  a rollout of the machines that run etcd',
+      '  ! warning   etcd server ×3  ██████████████████████░  11 d left   2026-12-03  a rollout of the machines that run etcd',
       '  ✔ healthy   cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  not automatic: renew by hand',
     ]);
   });
@@ -260,7 +260,7 @@ describe('the table of an audit on a terminal', () => {
     const lines = render({}, { width: 80 }).split('\n');
     const head = lines.findIndex((line) => line.includes('LIFE USED'));
     expect(lines[head]).toMatch(/EXPIRES$/);
-    expect(lines[head + 2]).toBe('    a rollout of the etcd machines');
+    expect(lines[head + 2]).toBe('    a rollout of the machines that run etcd');
   });
 
   it('loses only colours without one', () => {

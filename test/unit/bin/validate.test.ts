@@ -32,7 +32,7 @@ describe('certmarshal validate', () => {
     const warning = 'Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?';
     const { file, status, stdout, stderr } = await validated(text);
     expect({ status, stderr }).toEqual({ status: 0, stderr: `${file}: warning: ${warning}\n` });
-    expect(stdout).toContain('is valid: ');
+    expect(stdout).toContain('is valid, with 1 warning: ');
     const json = await validated(text, 'json');
     expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, problems: [], warnings: [warning] });
     expect({ status: json.status, stderr: json.stderr }).toEqual({ status: 0, stderr: '' });

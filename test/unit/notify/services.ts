@@ -116,7 +116,7 @@ export function fiveStories(): readonly Incidents[] {
       events: told(
         'CertificateCritical',
         fleetOf(BERLIN_PROD, {}, [
-          certificate({ what: 'etcd-server', where: '10.0.1.31:2379', notBefore: days(-358), notAfter: days(7) }),
+          certificate({ what: 'etcd-server', where: '10.0.1.31:2379', notBefore: days(-347), notAfter: days(18) }),
         ]),
         fleetOf(BERLIN_PROD),
       ),

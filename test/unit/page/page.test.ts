@@ -218,7 +218,7 @@ describe('what it tells', () => {
     expect(page).not.toMatch(
       /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
     );
-    expect(page).toContain('Not swept: requests are not judged');
+    expect(page).toContain('Not swept: requests are not judged, hostile ones are not known.');
     expect(page.match(/<div class="tile">/g)).toHaveLength(3);
     expect(page).not.toMatch(/<b>0<\/b>/);
     expect(rowsOf(page)).toEqual([

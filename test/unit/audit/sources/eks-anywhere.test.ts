@@ -58,7 +58,7 @@ it('what EKS Anywhere found when it dialled the machines', async () => {
       basis: 'status',
       notAfter: '2027-11-21T12:00:00.000Z',
       precisionMs: DAY_MS,
-      renewedBy: 'a rollout of the etcd machines',
+      renewedBy: 'a rollout of the machines that run etcd',
     },
   ]);
   expect(read.client.calls).toMatchObject([{ path: PATH, query: { fieldSelector: 'metadata.name=berlin' } }]);

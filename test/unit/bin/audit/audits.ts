@@ -22,7 +22,7 @@ export function certificateOf(changes: Partial<CertificateObservation> = {}): Ce
     serialNumber: '0a',
     fingerprint: 'ab'.repeat(32),
     key: 'RSA-2048',
-    renewedBy: 'a rollout of the etcd machines',
+    renewedBy: 'a rollout of the machines that run etcd',
     ...changes,
   };
 }
@@ -85,7 +85,7 @@ export function groupOf(changes: Partial<CertificateGroup> = {}): CertificateGro
       notAfter: '2026-12-03T08:11:00.000Z',
     },
     severity: 'critical',
-    renewedBy: 'a rollout of the etcd machines',
+    renewedBy: 'a rollout of the machines that run etcd',
     ...changes,
   };
 }

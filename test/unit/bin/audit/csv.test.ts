@@ -22,8 +22,8 @@ describe('an audit as CSV', () => {
     expect(auditCsv(reportOf([later, certificateOf({ member: 'Machine a/b' })]))).toBe(
       [
         'cluster,class,where,position,member,not_before,not_after,basis,subject,issuer,serial_number,fingerprint,key,renewed_by,source,observed_at',
-        `berlin,etcd-server,10.0.1.31:2379,0,Machine a/b,2025-12-03T08:11:00.000Z,2026-12-03T08:11:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the etcd machines,tls,2026-11-21T09:59:58.000Z`,
-        `berlin,etcd-server,10.0.1.32:2379,1,,2025-12-03T08:11:00.000Z,2035-01-01T00:00:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the etcd machines,tls,2026-11-21T09:59:58.000Z`,
+        `berlin,etcd-server,10.0.1.31:2379,0,Machine a/b,2025-12-03T08:11:00.000Z,2026-12-03T08:11:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the machines that run etcd,tls,2026-11-21T09:59:58.000Z`,
+        `berlin,etcd-server,10.0.1.32:2379,1,,2025-12-03T08:11:00.000Z,2035-01-01T00:00:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the machines that run etcd,tls,2026-11-21T09:59:58.000Z`,
       ]
         .map((row) => `"${row.replaceAll(',', '","')}"\r\n`)
         .join(''),
