@@ -4,6 +4,7 @@ import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { FATES } from '../slo/fates.ts';
+import { ALARM_IDS, ALARMS, isOnSignal } from '../tables/alarms.ts';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import {
   CERTIFICATE_CLASSES,
@@ -12,6 +13,7 @@ import {
   renewedOnceExpired,
 } from '../tables/certificate-classes.ts';
 import { keysOf } from '../tables/keys.ts';
+import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
@@ -27,6 +29,11 @@ const SHORT = { signals: 3, findings: 2, verdicts: 2, problems: 1, certificates:
 const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificates: 40 } as const;
 
 const CLASSES = keysOf(CERTIFICATE_CLASSES);
+
+/** The runbook of the alarm on a signal. */
+const RUNBOOKS: ReadonlyMap<SignalId, string> = new Map(
+  ALARM_IDS.filter(isOnSignal).map((id) => [ALARMS[id].watches.signal, kebab(id)]),
+);
 
 /** Shared by all clusters: the details refer to its entries by index. */
 export const VOCABULARY = {
@@ -92,11 +99,12 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     gone: cluster.goneSince,
     maintenance: maintenance && ([maintenance.until, cut(maintenance.reason ?? '', 200)] as const),
     signals: filled(
-      signals.slice(0, most.signals).map(({ story, since, due, command }) => ({
+      signals.slice(0, most.signals).map(({ id: signal, story, since, due, command }) => ({
         story: cut(story, 300),
         since,
         due,
         command: typable(command),
+        runbook: RUNBOOKS.get(signal),
       })),
     ),
     rollout: rolloutDetails(cluster, depth),

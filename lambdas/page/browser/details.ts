@@ -24,13 +24,14 @@ export function detailsOf(
   const { signals, rollout, ends, issued, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } =
     details;
   return [
-    ...list('What to do', signals, ({ story, since, due, command }) =>
+    ...list('What to do', signals, ({ story, since, due, command, runbook }) =>
       make(
         'li',
         { class: isCritical ? 'critical' : 'warning' },
         make('b', {}, story),
         make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...dueAt(due)),
         command !== undefined && make('code', {}, command),
+        runbook !== undefined && runbookLine(runbook, `alarms/${runbook}.md`),
       ),
     ),
     ...(rollout === undefined ? [] : rolloutPart(rollout)),

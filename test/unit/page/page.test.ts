@@ -317,6 +317,7 @@ describe('what it tells', () => {
     expect(told).toContain('<code>certmarshal report --state s --output json</code> prints all');
     expect(told).toContain('"runbooks":"https://example.com/runbooks"');
     expect(told).toContain('"runbook":"certificate-expiring"');
+    expect(told).toContain('"runbook":"certificate-critical"');
   });
 
   it('has each command as its reader types it, whole or not at all', () => {
