@@ -244,7 +244,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const { status, stdout, stderr } = await run(`rollout start --yes --watch ${ofBerlin}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/\n✔ berlin: rollout \d{8}-[0-9a-f]+ started\.\n/);
-    const [, changes = ''] = stdout.split('Ctrl-C stops the looking, never the rollout.\n');
+    const [, changes = ''] = stdout.split('Ctrl-C stops this view, never the rollout.\n');
     expect(changes).toMatch(/\d\d:\d\d:\d\d {2}\S \S+ /);
     // It looks every 15 s, and the last machine may go between the last two looks.
     const told = before.filter((machine) => new RegExp(`${machine} (?:gone|old → leaving)\n`).test(changes));

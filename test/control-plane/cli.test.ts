@@ -357,7 +357,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     it('says what to do when the request does not exist or access is missing', async () => {
       await expect(shell('certmarshal explain no-such-csr --kubeconfig berlin.yaml')).rejects.toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('kubectl get csr'),
+        stderr: expect.stringContaining('sweep lists those that wait'),
       });
       await writeFile(join(home, 'powerless.yaml'), await readFile(controlPlane.kubeconfig('nobody')));
       await expect(shell('certmarshal sweep --kubeconfig powerless.yaml')).rejects.toMatchObject({
