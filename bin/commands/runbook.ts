@@ -67,11 +67,14 @@ export async function runbookCommand(page: string | undefined, program: string, 
     shown.length === 0
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
-  io.stdout.write(pasteable(texts.join('\n'), program));
+  io.stdout.write(texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program)));
   return EXIT.done;
 }
 
 const ROLLOUTS = 'rollouts.md';
+
+/** Blocks and spans: in prose the name of the program is no command. */
+const CODE = /```[^]*?```|`[^`\n]+`/g;
 
 /** The README of a folder has the name of the folder. */
 function nameOf(file: string): string {

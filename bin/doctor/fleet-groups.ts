@@ -68,7 +68,8 @@ export async function fleetGroups(
   try {
     aws = await connect(signal);
   } catch (error) {
-    if (error instanceof AwsError) return [credentialsGroup(() => Promise.reject(error), untried(fleet, listed, only))];
+    if (error instanceof AwsError)
+      return [credentialsGroup(() => Promise.reject(error), untried(fleet, listed, options.only))];
     throw error;
   }
   const { caller } = aws;

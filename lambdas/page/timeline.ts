@@ -58,7 +58,7 @@ function histogram(ends: readonly CertificateEnd[], now: number): Html {
   const within = ends.filter(({ at }) => position(at, now) <= ZONES.ahead.until && at > now).length;
   const ended = ends.filter(({ at }) => at <= now).length;
   const later = ends.length - within - ended;
-  const told = `A mark is one kind of certificate in one cluster, where the first of them expires: ${number(within)} within twelve months, ${number(ended)} expired, ${number(later)} later.`;
+  const told = `Each mark is one kind of certificate in one cluster, at its first expiry: ${number(within)} within twelve months, ${number(ended)} expired, ${number(later)} later.`;
   // Later ones are too many to fit, and need no comparison.
   const highest = Math.max(1, ...[...stacks].filter(([column]) => column < COLUMNS).map(([, stack]) => total(stack)));
   const unit = Math.min(MARK, HEIGHT / highest);

@@ -34,9 +34,7 @@ ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
     audits: () => [
       line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
       line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read'),
-      notDone(
-        'Not swept: requests are not judged, hostile ones are not known. certmarshal sweep --all-contexts shows them',
-      ),
+      notDone('Not swept: requests are not judged, hostile ones are not known. sweep --all-contexts shows them'),
     ],
     sweep: () => [
       line('bad', unlisted, 'could not be read', 'could not be read'),

@@ -38,7 +38,8 @@ export interface DemoClusterOptions {
 }
 
 export async function startDemoCluster(options: DemoClusterOptions): Promise<DemoCluster> {
-  const { name, provider, clock, certificateNotAfter, instances } = options;
+  const { name, provider, clock, instances } = options;
+  const { certificateNotAfter = new Date(Date.now() + 200 * 86_400_000) } = options;
   const random = seededRandom(name.length);
   const rules = grantedRules();
   const server = await startSimulatedApiServer({
@@ -46,7 +47,9 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     name,
     random,
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
-    certificateNotAfter: certificateNotAfter ?? new Date(Date.now() + 200 * 86_400_000),
+    certificateNotAfter,
+    // kubeadm and EKS issue it for a year.
+    certificateNotBefore: new Date(certificateNotAfter.getTime() - 365 * 86_400_000),
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
   const client = createKubernetesClient({

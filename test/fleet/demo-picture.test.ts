@@ -48,7 +48,7 @@ describe('npm run demo -- --keep', () => {
         status: 0,
         stdout: expect.stringContaining('all healthy') as unknown,
       });
-      expect(run([...audit.slice(0, -1), report], kubeconfig)).toMatchObject({
+      expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
         status: 1,
         stdout: expect.stringMatching(/✔ berlin[^]*: 3 clusters/) as unknown,
       });

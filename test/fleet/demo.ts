@@ -169,7 +169,7 @@ async function keepOpen(): Promise<void> {
       '',
       `  export KUBECONFIG=${kubeconfig}`,
       '  npx certmarshal audit --no-handshakes',
-      '  npx certmarshal audit --all-contexts --no-handshakes --report page.html',
+      '  npx certmarshal audit --all-contexts --no-handshakes',
       '  npx certmarshal sweep',
       '  npx certmarshal sweep --yes',
     ]);
