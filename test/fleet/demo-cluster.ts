@@ -48,8 +48,8 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     random,
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
     certificateNotAfter,
-    // kubeadm and EKS issue it for a year.
-    certificateNotBefore: new Date(certificateNotAfter.getTime() - 365 * 86_400_000),
+    // About a year, as kubeadm and EKS issue it; not longer than their CA here has left.
+    certificateNotBefore: new Date(certificateNotAfter.getTime() - 360 * 86_400_000),
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
   const client = createKubernetesClient({

@@ -14,22 +14,32 @@ export interface AuditedSources {
   readonly off: readonly OffObservation[];
 }
 
-/** The newest result of each source; kept observations are older. */
+/**
+ * The newest result of each source; kept observations are older. A source can be off in part: `tls` without machines
+ * reads the API endpoint.
+ */
 export function auditedSources(observations: readonly Observation[]): AuditedSources {
-  const newest = new Map<SourceId, ReadObservation | UnreadObservation | OffObservation>();
+  const newest = new Map<SourceId, ReadObservation | UnreadObservation>();
   for (const observation of observations) {
-    if (observation.kind !== 'read' && observation.kind !== 'unread' && observation.kind !== 'off') continue;
+    if (observation.kind !== 'read' && observation.kind !== 'unread') continue;
     if (observation.kind === 'unread' && observation.where !== undefined) continue;
     const known = newest.get(observation.source);
     if (known === undefined || Date.parse(known.observedAt) <= Date.parse(observation.observedAt))
       newest.set(observation.source, observation);
   }
-  const all = [...newest.values()].toSorted((a, b) => (a.source < b.source ? -1 : 1));
+  const all = [...newest.values()].toSorted(bySource);
+  const off = observations.filter((observation) => observation.kind === 'off').toSorted(bySource);
   return {
     read: all.filter((observation) => observation.kind === 'read'),
-    unread: all.filter((observation) => observation.kind === 'unread'),
-    off: all.filter((observation) => observation.kind === 'off'),
+    unread: all
+      .filter((observation) => observation.kind === 'unread')
+      .filter(({ source }) => !off.some((one) => one.source === source)),
+    off,
   };
+}
+
+function bySource(a: { readonly source: SourceId }, b: { readonly source: SourceId }): number {
+  return a.source < b.source ? -1 : 1;
 }
 
 /** The number of servers with a TLS handshake, successful or not. */

@@ -45,8 +45,12 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
   const first = findings.find(({ severity }) => severity !== 'info');
   const { program, repeat } = rendering;
-  // doctor checks each step of the connection to a cluster.
-  const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && nextOfFinding(first, program, rendering);
+  const next = isUnreadable(sources)
+    ? unreadableNext(findings, rendering)
+    : first === undefined
+      ? // An audit judges no requests.
+        `${program} sweep${repeat}`
+      : nextOfFinding(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
     issuedLines(view.issued),
@@ -58,6 +62,12 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
     '',
     hang('', cost(view, sources), faint),
   ];
+}
+
+/** An expired certificate of its API server explains it; else doctor checks each step of the connection. */
+function unreadableNext(findings: readonly ExpiryFinding[], { program, repeat }: AuditRendering): string {
+  const isExpired = findings.some(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+  return isExpired ? `${program} runbook certificate-expired` : `${program} doctor${repeat}`;
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */

@@ -361,7 +361,7 @@ export function unreadableCluster(seed: number): Known {
         {
           kind: 'tls',
           object: 'GET /apis/certificates.k8s.io/v1/certificatesigningrequests of 10.0.7.2:6443',
-          message: 'the certificate of the server has ended',
+          message: 'the certificate of the endpoint, or its CA, has expired',
           remedy: 'Renew the certificate of the API server: certmarshal runbook certificate-expired.',
           since: ago(1_560),
         },
