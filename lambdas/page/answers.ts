@@ -85,15 +85,19 @@ function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
     basis === 'sweep'
       ? 'No request needs a person.'
       : present === 1
-        ? 'The cluster is healthy.'
-        : `All ${number(present)} clusters are healthy.`;
+        ? `The ${basis === 'audits' ? 'certificates of the cluster are' : 'cluster is'} healthy.`
+        : `${basis === 'audits' ? 'The certificates of all' : 'All'} ${number(present)} clusters are healthy.`;
   const sentence =
     worst !== undefined
       ? `${number(worst[0])} of ${counted(present, 'cluster')} ${worst[1]}.`
       : maintenance.length > 0
         ? `${number(counts.well)} of ${counted(present, 'cluster')} ${counts.well === 1 ? 'is' : 'are'} healthy.`
         : calm;
-  return { sentence, ...(rest.length > 0 && { rest: `${rest.join(', ')}.` }) };
+  const more = [
+    ...(rest.length > 0 ? [`${rest.join(', ')}.`] : []),
+    ...(basis === 'audits' ? ['Requests were not judged.'] : []),
+  ];
+  return { sentence, ...(more.length > 0 && { rest: more.join(' ') }) };
 }
 
 type Said = readonly [count: number, words: string];

@@ -124,7 +124,9 @@ describe('--all-contexts', () => {
       for (const { command: shown, id } of commandsOf(html))
         expect(shown).toMatch(new RegExp(`^(?:certmarshal|kubectl) .*--context admin@${id}\\b|^certmarshal probe `));
       // A cluster is only called healthy by what looked at all of it.
-      expect(html.match(/✔ healthy/g) ?? []).toHaveLength(command === 'audit' ? ALIVE.length - warnings : 0);
+      expect(html.match(/✔ certificates healthy/g) ?? []).toHaveLength(
+        command === 'audit' ? ALIVE.length - warnings : 0,
+      );
       for (const name of [...ALIVE, 'silent', 'refusing', 'exec']) expect(html).toContain(name);
       // A command that was not allowed did not run.
       expect(await readdir(directory)).not.toContain('ran');

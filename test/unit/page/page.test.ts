@@ -219,13 +219,15 @@ describe('what it tells', () => {
       /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
     );
     expect(page).toContain('Not swept: requests are not judged, hostile ones are not known.');
+    expect(page).toContain('The certificates of the cluster are healthy.');
+    expect(page).toContain('Requests were not judged.');
     expect(page.match(/<div class="tile">/g)).toHaveLength(3);
     expect(page).not.toMatch(/<b>0<\/b>/);
     expect(rowsOf(page)).toEqual([
       [
         'well',
         expect.any(String),
-        '✔ healthy',
+        '✔ certificates healthy',
         'nothing',
         expect.stringContaining('2'),
         '✔ 42 of 42',
