@@ -39,11 +39,4 @@ function numbersOf(version: string): readonly [major: number, minor: number] {
   return [major, minor];
 }
 
-/** A command of ours in a remedy; after `kubectl` or `npx` it is as the user types it already. */
-const OUR_COMMAND =
-  /(?<!(?:kubectl|npx) )\bcertmarshal (?=(?:validate|rbac|doctor|credentials|explain|approve|deny|audit|probe|report|runbook|journal|cost|sweep|decide|assess|rollout|recovery)\b)/g;
-
-/** A remedy of ours with its commands as the user has to type them. */
-export function pasteable(remedy: string, program: string): string {
-  return remedy.replace(OUR_COMMAND, () => `${program} `);
-}
+export { pasteable } from '../lambdas/command.ts';

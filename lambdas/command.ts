@@ -27,6 +27,15 @@ export function readRunbook(given: string): string {
   return `certmarshal runbook ${runbookName(given)}`;
 }
 
+/** A command of ours in a remedy; after `kubectl` or `npx` it is as the user types it already. */
+const OUR_COMMAND =
+  /(?<!(?:kubectl|npx) )\bcertmarshal (?=(?:validate|rbac|doctor|credentials|explain|approve|deny|audit|probe|report|runbook|journal|cost|sweep|decide|assess|rollout|recovery)\b)/g;
+
+/** A remedy of ours with its commands as the user has to type them. */
+export function pasteable(remedy: string, program: string): string {
+  return remedy.replace(OUR_COMMAND, () => `${program} `);
+}
+
 /** A cluster as a command has to name it. */
 export interface CommandCluster {
   /** Its name, not its id in the fleet, which means nothing to a kubeconfig. */

@@ -70,7 +70,8 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');
   const typed = typedCommands(clusters, options);
-  const given = { output: report, version: packageJson.version, basis: 'sweep', typed } as const;
+  const { program } = options;
+  const given = { output: report, version: packageJson.version, program, basis: 'sweep', typed } as const;
   return Math.max(worst, await writeReport(stateOf(swept, io.clock()), given, fleet.monitoring, shown));
 }
 

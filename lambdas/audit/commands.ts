@@ -1,4 +1,4 @@
-import { type CommandCluster, clusterCommand, isWord, word } from '../command.ts';
+import { type CommandCluster, clusterCommand, isWord, readRunbook, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Provider } from '../identifiers.ts';
 import { isCut } from '../printable-name.ts';
@@ -182,7 +182,11 @@ export function commandOf(
 
 /** The next command for each code. All are read-only, except one with `update`. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
-  CertificateExpired: look,
+  // A probe says only the same again, and clients cannot read the cluster.
+  CertificateExpired: (context) =>
+    context.what === 'kube-apiserver' && ENDPOINT.test(context.where ?? '')
+      ? readRunbook('certificate-expired')
+      : look(context),
   CertificateExpiring: renewal,
   CertificateNotYetValid: look,
   KubeletRenewalOverdue: kubelet,

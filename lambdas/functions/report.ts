@@ -34,7 +34,7 @@ const reportTick = createReportTick({
       // One tick in five writes a page.
       const { renderPage } = await import('../page/page.ts');
       const page = renderPage(health, {
-        program: packageJson.version,
+        version: packageJson.version,
         again: `certmarshal report --bucket ${state.bucket} --output json`,
         runbooks: monitoring.runbooks,
       });

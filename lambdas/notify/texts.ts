@@ -1,6 +1,7 @@
 import { nameInId } from '../audit/commands.ts';
 import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
+import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
@@ -289,11 +290,7 @@ function when(culprit: Culprit, now: number): readonly string[] {
 function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | undefined {
   const at = timeOf(due);
   if (at === undefined) return undefined;
-  // The date EKS starts to sign with the new CA; no certificate expires then.
-  const isSwitch = cluster.audit?.findings.some(
-    (finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due,
-  );
-  if (isSwitch === true) return `due ${date(at)}`;
+  if (isEksChange(due, cluster.audit)) return `due ${date(at)}`;
   return `${at > now ? 'expires' : 'expired'} ${date(at)}`;
 }
 

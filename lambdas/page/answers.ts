@@ -23,7 +23,8 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   const { basis } = known;
   const tone = toneOf(health, basis);
   const { sentence, rest } = headline(health, basis);
-  const told: readonly ClusterState[] = basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted'];
+  const told: readonly ClusterState[] =
+    basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted', 'new'];
   const stories = clusters
     .filter(({ state }) => told.includes(state))
     .flatMap((cluster) =>
@@ -189,7 +190,7 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
   return tile(
     ends.length === 0 ? 'new' : tone,
     ends.length === 0 ? html`–` : html`${number(count)}`,
-    `${count === 1 ? 'cluster needs' : 'clusters need'} a certificate renewed`,
+    `${count === 1 ? 'cluster has' : 'clusters have'} a certificate to renew`,
     ends.length === 0
       ? 'No certificate is known yet.'
       : first !== undefined

@@ -1,6 +1,9 @@
 import { verdictWords } from '../approval/verdict-words.ts';
 import { commandOf } from '../audit/commands.ts';
+import { clusterCommand, pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
+import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { FATES } from '../slo/fates.ts';
@@ -12,10 +15,11 @@ import {
   renewedBy,
   renewedOnceExpired,
 } from '../tables/certificate-classes.ts';
+import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
-import { kebab } from '../words.ts';
+import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
 import type { Basis } from './known.ts';
 import { WORST_LAST } from './proven-bar.ts';
@@ -57,6 +61,8 @@ export type PageData = typeof VOCABULARY & {
   /** When the page was made, in milliseconds since the epoch. */
   readonly at: number;
   readonly basis: Basis;
+  /** How the reader starts certmarshal. */
+  readonly program: string;
   /** The command that prints the data of the page. */
   readonly again?: string;
   /** The URL at which `docs/runbooks` is published. */
@@ -70,6 +76,15 @@ export type Typed = (
   about: { readonly id: string; readonly what?: CertificateClass | undefined },
 ) => string;
 
+/** How the reader of the page types commands. */
+export interface Reader {
+  /** How certmarshal is started. */
+  readonly program: string;
+  readonly typed: Typed;
+}
+
+/** Most objects that one entry names. */
+const MAX_OBJECTS = 5;
 /** Longest command in characters. Half of a command is another one, so longer ones are dropped. */
 const LONGEST_COMMAND = 600;
 
@@ -79,7 +94,7 @@ const LONGEST_COMMAND = 600;
  *
  * @param now milliseconds since the epoch
  */
-export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, typed: Typed = (command) => command) {
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, typed }: Reader) {
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const { us, others, missed, refused, unprovable } = slo.counts;
@@ -88,7 +103,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     return whole.length <= LONGEST_COMMAND ? whole : undefined;
   };
   const ends = audit?.ends ?? [];
-  const auditFindings = audit?.findings ?? [];
+  const kinds = findingKinds(audit).slice(0, most.findings);
   return {
     id,
     provider,
@@ -100,9 +115,9 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     maintenance: maintenance && ([maintenance.until, cut(maintenance.reason ?? '', 200)] as const),
     signals: filled(
       signals.slice(0, most.signals).map(({ id: signal, story, since, due, command }) => ({
-        story: cut(story, 300),
+        story: cut(pasteable(story, program), 300),
         since,
-        due,
+        due: dueOf(due, audit),
         command: typable(command),
         runbook: RUNBOOKS.get(signal),
       })),
@@ -111,20 +126,22 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     issued: issuedDetails(audit?.issued, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
-      auditFindings.slice(0, most.findings).map((finding) => ({
+      kinds.map(({ finding, objects, count }) => ({
         severity: finding.severity,
         code: finding.code,
-        object: cut(finding.object, 200),
-        message: cut(finding.message, 300),
+        count: count > 1 ? count : undefined,
+        object: cut(firstOf(objects, Math.min(MAX_OBJECTS, objects.length), count), 200),
+        message: cut(pasteable(finding.message, program), 300),
         since: finding.since,
-        due: finding.due,
+        due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(commandOf(finding, cluster), finding.what),
+        // An audit prints the whole reason, and each source.
+        command: typable(count > 1 ? clusterCommand('audit', cluster) : commandOf(finding, cluster), finding.what),
         runbook: kebab(finding.code),
       })),
     ),
-    moreFindings: positive((audit?.findingCount ?? 0) - Math.min(auditFindings.length, most.findings)),
+    moreFindings: positive((audit?.findingCount ?? 0) - kinds.reduce((sum, { count }) => sum + count, 0)),
     verdicts: filled(
       verdicts.slice(0, most.verdicts).map((line) => {
         const { tone, words } = verdictWords(line);
@@ -145,7 +162,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       findings.slice(0, most.problems).map(({ object, message, remedy, since }) => ({
         object: cut(object, 200),
         message: cut(message, 300),
-        remedy: cut(remedy, 300),
+        remedy: cut(pasteable(remedy, program), 300),
         since,
       })),
     ),
@@ -172,6 +189,38 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         ? undefined
         : ([...FATES.map((fate) => slo.day.counts[fate]), slo.day.p50Seconds ?? 0, slo.day.p95Seconds ?? 0] as const),
   };
+}
+
+/** A time, and whether it is a change that EKS makes instead of an expiry. */
+export type Due = readonly [at: string, isChange?: true];
+
+function dueOf(at: string | undefined, audit: ClusterHealth['audit']): Due | undefined {
+  if (at === undefined) return undefined;
+  return isEksChange(at, audit) ? [at, true] : [at];
+}
+
+interface FindingKind {
+  /** The first. */
+  readonly finding: KeptFinding;
+  readonly objects: readonly string[];
+  /** Includes those for which the summary has no room. */
+  readonly count: number;
+}
+
+/** Findings about what could not be read mostly have one cause, and are one entry. */
+function findingKinds(audit: ClusterHealth['audit']): readonly FindingKind[] {
+  const { findings = [], tally = [] } = audit ?? {};
+  const kinds = Map.groupBy(findings, ({ severity, code }, index) =>
+    NOT_READ.has(code) ? `${severity} ${code}` : index,
+  );
+  return [...kinds.values()].flatMap((same) => {
+    const [finding] = same;
+    if (finding === undefined) return [];
+    const { severity, code } = finding;
+    const told = tally.filter((entry) => NOT_READ.has(code) && entry.code === code && entry.severity === severity);
+    const all = told.reduce((sum, { count }) => sum + count, 0);
+    return [{ finding, objects: same.map(({ object }) => object), count: Math.max(all, same.length) }];
+  });
 }
 
 type IssuedOf = readonly [approvedBy: string, ...numbers: number[]];

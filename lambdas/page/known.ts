@@ -4,6 +4,8 @@ export type Basis = 'hub' | 'audits' | 'sweep';
 /** What a page may judge. Anything else gets no check mark. */
 export interface Known {
   readonly basis: Basis;
+  /** How the reader starts certmarshal. */
+  readonly program: string;
   /** Parts of the state that could not be read. */
   readonly unread: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { pasteable } from '../command.ts';
 import type { FleetHealth } from '../health/fleet-health.ts';
 import { answers } from './answers.ts';
 import { clusterDetails, type Typed, VOCABULARY } from './cluster-details.ts';
@@ -18,10 +19,12 @@ export interface PageOptions {
   /** Size of the whole page in bytes; the least urgent details are dropped, and the page says so. @default 1,000,000 */
   readonly largest?: number;
   /** Version of certmarshal. */
-  readonly program: string;
+  readonly version: string;
+  /** How the reader starts certmarshal. @default certmarshal */
+  readonly program?: string;
   /** The origin of the data. @default hub */
   readonly basis?: Basis;
-  /** Rewrites a command about a cluster for the reader. @default unchanged */
+  /** Rewrites a command about a cluster for the reader. @default with {@link program} */
   readonly typed?: Typed;
   /** The command that prints the data of the page. */
   readonly again?: string | undefined;
@@ -50,25 +53,28 @@ const POLICY = [
  */
 export function renderPage(
   health: FleetHealth,
-  { largest = MAX_PAGE, program, basis = 'hub', unread = [], typed, again, runbooks }: PageOptions,
+  { largest = MAX_PAGE, version, program = 'certmarshal', basis = 'hub', unread = [], ...options }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
-  const known: Known = { basis, unread };
-  const frame = { health, program, known, again, runbooks, ends: certificateEnds(clusters, now) };
+  const known: Known = { basis, unread, program };
+  const { typed = (command: string) => pasteable(command, program), again, runbooks } = options;
+  const frame = { health, version, known, again, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
   const rows = rowsWithin(clusters, known, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
   const fitted = fit(rows.length, left, (index, depth) => {
     const cluster = clusters[index];
-    return cluster === undefined ? 'null' : markupOf(embeddedJson(clusterDetails(cluster, depth, now, typed)));
+    return cluster === undefined
+      ? 'null'
+      : markupOf(embeddedJson(clusterDetails(cluster, depth, now, { program, typed })));
   });
   return documentOf(frame, { rows, fitted });
 }
 
 const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
 
-interface Frame extends Pick<PageOptions, 'program' | 'again' | 'runbooks'> {
+interface Frame extends Pick<PageOptions, 'version' | 'again' | 'runbooks'> {
   readonly health: FleetHealth;
   readonly known: Known;
   readonly ends: ReturnType<typeof certificateEnds>;
@@ -92,11 +98,11 @@ function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: numbe
 }
 
 function documentOf(frame: Frame, { rows, fitted }: Body): string {
-  const { health, program, known, again, ends } = frame;
+  const { health, version, known, again, ends } = frame;
   return markupOf(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
-<header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
+<header><h1>Fleet report <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends)}
 ${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clusters)}
 <div class="${known.basis === 'sweep' ? 'one' : 'two'}">${known.basis !== 'sweep' && expiring(frame)}
@@ -147,8 +153,9 @@ function leftOut(
   return html`<p class="cut">To keep this page small, the least urgent is left out. ${sentences.join(' ')}</p>`;
 }
 
-function dataOf({ health, known: { basis }, again, runbooks }: Frame, { pieces }: Fitted): string {
-  const vocabulary = markupOf(embeddedJson({ at: Date.parse(health.at), basis, again, runbooks, ...VOCABULARY }));
+function dataOf({ health, known: { basis, program }, again, runbooks }: Frame, { pieces }: Fitted): string {
+  const at = Date.parse(health.at);
+  const vocabulary = markupOf(embeddedJson({ at, basis, program, again, runbooks, ...VOCABULARY }));
   return `${vocabulary.slice(0, -1)},"clusters":[${pieces.map((piece) => piece ?? 'null').join(',')}]}`;
 }
 

@@ -7,7 +7,7 @@ const NAMED = 3;
 
 /** What is unknown. A hub page has the number of every question, zeros included. */
 export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
-  const { basis, unread: parts } = known;
+  const { basis, program, unread: parts } = known;
   const present = clusters.filter(({ state }) => state !== 'gone');
   const gone = clusters.filter(({ state }) => state === 'gone');
   const unread = present.filter(({ readable, readableAt }) => !readable && readableAt !== undefined);
@@ -34,7 +34,9 @@ ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
     audits: () => [
       line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
       line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read'),
-      notDone('Not swept: requests are not judged, hostile ones are not known. sweep --all-contexts shows them'),
+      notDone(
+        html`Not swept: requests are not judged, hostile ones are not known. <code>${program} sweep --all-contexts</code> shows them`,
+      ),
     ],
     sweep: () => [
       line('bad', unlisted, 'could not be read', 'could not be read'),
@@ -48,7 +50,7 @@ ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
     line('odd', sources, 'has sources that could not be read', 'have sources that could not be read'),
     line('odd', forgetful, 'lacks earlier data', 'lack earlier data'),
     (basis === 'hub' || problems.length > 0) && problemLine(problems.length, known),
-    line('quiet', off, 'has sources switched off', 'have sources switched off'),
+    line('quiet', off, 'has sources that are not checked', 'have sources that are not checked'),
     line('quiet', gone, 'is no longer found', 'are no longer found'),
   ].filter((one) => one !== false)}</ul>
 ${ages(present, basis)}</section>`;
@@ -56,7 +58,7 @@ ${ages(present, basis)}</section>`;
 
 type Weight = 'bad' | 'odd' | 'quiet';
 
-function notDone(what: string): Html {
+function notDone(what: Html | string): Html {
   return html`<li class="none"><i aria-hidden="true">–</i> ${what}</li>`;
 }
 

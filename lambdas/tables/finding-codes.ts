@@ -69,6 +69,9 @@ export function runbookOf(code: FindingCode): string {
   return `docs/runbooks/${kebab(code)}.md`;
 }
 
+/** Findings about what could not be read at all. */
+export const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
+
 /** The finding for an unread place. */
 export function codeOfUnread(problem: string): 'CertificateUnreadable' | 'SourcePartial' | 'Unreachable' {
   if (problem === 'malformed') return 'CertificateUnreadable';

@@ -13,7 +13,7 @@ export async function benchPage(say: (text: string) => void): Promise<Figure[]> 
     { name: '1,000 clusters, 2 % unwell', health: fleetOf(CLUSTERS, CLUSTERS / 50) },
     { name: '1,000 clusters, all unwell with 20 findings', health: worstFleet(CLUSTERS) },
   ];
-  const options = { program: '0.0.0' };
+  const options = { version: '0.0.0' };
   const figures: Figure[] = [];
   for (const { name, health } of fleets) {
     say(`rendering ${name}`);

@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   });
 
   async function open(health: FleetHealth, hash = '', options: BrowserContextOptions = {}): Promise<Opened> {
-    return openAt((await files.write(renderPage(health, { program: '0.1.0' }))) + hash, options);
+    return openAt((await files.write(renderPage(health, { version: '0.1.0' }))) + hash, options);
   }
 
   async function openAt(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
@@ -253,6 +253,26 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.context().close();
   });
 
+  it('says when a certificate expired, and of which sources only a part was read', async () => {
+    const { registered, indexed } = unreadableCluster(0);
+    const sources = { read: ['tls'], unread: ['nodes'], off: ['tls', 'tls-secrets'] } as const;
+    const audit = { ...indexed.audit!, sources };
+    const health = healthOf([{ registered, indexed: { ...indexed, audit } }]);
+    const html = renderPage(health, { version: '0.1.0', program: 'npx certmarshal' });
+    const { page, incidents } = await openAt(await files.write(html));
+    await visibleRows(page).locator('th button').first().click();
+    const text = await page.locator('tr.detail').innerText();
+    // Only as commands: what to do, the finding, and the remedy of the sweep.
+    expect(text.split('npx certmarshal runbook certificate-expired')).toHaveLength(4);
+    expect(text).not.toContain('Runbook:');
+    expect(text).toMatch(/first seen .* · expired .* ago/);
+    expect(text).toMatch(/Read\s+tls \(in part\)/);
+    expect(text).toMatch(/Not checked\s+tls-secrets/);
+    expect(text).not.toContain('Switched off');
+    expect(incidents).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows the rollout of a cluster: state, reasons with their pages, machines with their certificates', async () => {
     const { page, incidents } = await open(
       healthOf([rollingCluster(renamed(criticalCluster(0), 'berlin-prod'), HELD)]),
@@ -286,7 +306,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
           indexed: { ...known, sweptAt: AT, readableAt: AT, completeAt: AT, triedAt: AT },
         },
       ]);
-      const { page, incidents } = await openAt(await files.write(renderPage(health, { program: '0.1.0', basis })));
+      const { page, incidents } = await openAt(await files.write(renderPage(health, { version: '0.1.0', basis })));
       await page.locator('tbody th button').first().click();
       expect(await page.locator('#table > thead th:visible').count()).toBe(columns);
       expect(await page.locator('tr.detail > td').getAttribute('colspan')).toBe(String(columns));
@@ -365,7 +385,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   });
 
   it('would not run a script that got in all the same', async () => {
-    const html = renderPage(threeClusters(), { program: '0.1.0' }).replace(
+    const html = renderPage(threeClusters(), { version: '0.1.0' }).replace(
       '</main>',
       '<script>window.__pwned=1</script><img src=x onerror="window.__pwned=2"><p style="color:red">x</p></main>',
     );
@@ -383,12 +403,14 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(await page.locator('#made time').getAttribute('title')).toContain('2026-11-22 02:00 UTC');
     expect(await page.locator('.expiring').textContent()).toContain('in 12 days');
     expect(await page.locator('.expiring').textContent()).toContain('expired 25 hours ago');
-    expect(await page.locator('tr.detail').textContent()).toMatch(/due in 12 days, 4 Dec 2026, 20:36 (?:GMT\+9|JST)/);
+    expect(await page.locator('tr.detail').textContent()).toMatch(
+      /expires in 12 days, 4 Dec 2026, 20:36 (?:GMT\+9|JST)/,
+    );
     await page.context().close();
   });
 
   it('says when it is old', async () => {
-    const url = await files.write(renderPage(threeClusters(), { program: '0.1.0' }));
+    const url = await files.write(renderPage(threeClusters(), { version: '0.1.0' }));
     const page = await browser.newPage();
     await page.clock.setFixedTime(Date.parse(AT) + 3 * 86_400_000);
     await page.goto(url);
@@ -487,7 +509,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   });
 
   it('works the same over HTTP, as a link to S3 would have it', async () => {
-    const html = renderPage(threeClusters(), { program: '0.1.0' });
+    const html = renderPage(threeClusters(), { version: '0.1.0' });
     const server = createServer((request, response) => {
       response
         .writeHead(request.url?.startsWith('/report.html') === true ? 200 : 404, {

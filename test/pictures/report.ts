@@ -12,7 +12,7 @@ const SHOTS = [
 export async function reportPictures(): Promise<readonly (readonly [name: string, png: Uint8Array])[]> {
   const health = healthOf([...clustersOf(211, 5), ...otherClusters()]);
   await using files = await pageFiles();
-  const url = await files.write(renderPage(health, { program: '0.1.0' }));
+  const url = await files.write(renderPage(health, { version: '0.1.0' }));
   await using browser = await launchChromium();
   const pictures: [string, Uint8Array][] = [];
   for (const { name, colorScheme, hash } of SHOTS) {

@@ -145,6 +145,7 @@ async function pageOf(
   const given = {
     output: report,
     version: packageJson.version,
+    program,
     basis: 'audits',
     typed: typedCommands(clusters, options),
     again: snapshots === undefined ? undefined : againCommand(options, program),

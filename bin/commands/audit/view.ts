@@ -2,7 +2,7 @@ import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
-import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
+import { NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import { pasteable } from '../../program.ts';
 import type { NamedServer } from '../../target.ts';
@@ -86,8 +86,6 @@ export function storyLine(view: AuditView, now: number): Lines {
     ? unreadableLine(view, sources, now)
     : hang(paint(`${symbol} `), readLine(view, sources, worst, now));
 }
-
-const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
 
 /** These sources can be read although nothing else of the cluster can. */
 const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([

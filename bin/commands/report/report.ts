@@ -34,7 +34,7 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface PageOptions extends Pick<Page, 'typed' | 'again'> {
+export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again'> {
   /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
   /** Version of certmarshal. */
@@ -71,7 +71,8 @@ ${EXIT_HELP}`,
     .action(
       run(async (options: ReportSource & { readonly output: string; readonly policy?: string }) => {
         const { monitoring } = await loadFleet(options.policy);
-        const given = { ...options, version: packageJson.version, again: againCommand(options, name) };
+        const again = againCommand(options, name);
+        const given = { ...options, version: packageJson.version, program: name, again };
         return reportCommand(given, monitoring, interruption('nothing is written'), PROCESS);
       }),
     );
@@ -125,7 +126,7 @@ export async function reportCommand(
  */
 export async function writeReport(
   state: FleetState,
-  { output, version, basis = 'hub', typed, again }: PageOptions,
+  { output, basis = 'hub', ...given }: PageOptions,
   monitoring: Monitoring,
   io: Io,
 ): Promise<number> {
@@ -143,7 +144,7 @@ export async function writeReport(
     return failed();
   }
   const { runbooks } = monitoring;
-  const page = renderPage(health, { program: version, unread, basis, typed, again, runbooks });
+  const page = renderPage(health, { ...given, unread, basis, runbooks });
   const told = (name: string) => `${story(name, health, basis, page)}\n`;
   if (output === '-') {
     stdout.write(page);

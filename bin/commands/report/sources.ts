@@ -220,7 +220,7 @@ function registeredOf(
       problem: {
         object: id,
         message: 'its audit could not list its requests',
-        remedy: 'certmarshal audit says why.',
+        remedy: 'Its findings say why.',
         ...skipped,
         kind: 'passing',
       },

@@ -1,6 +1,6 @@
 import { dayWords } from '../../slo/day-words.ts';
 import { MINUTE_MS } from '../../time.ts';
-import type { ClusterDetails } from '../cluster-details.ts';
+import type { ClusterDetails, Due } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { type Child, make } from './dom.ts';
 import { bar, type Fact, factList, heading, labelledTable, list, runbookLine, soft } from './parts.ts';
@@ -29,9 +29,9 @@ export function detailsOf(
         'li',
         { class: isCritical ? 'critical' : 'warning' },
         make('b', {}, story),
-        make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...dueAt(due)),
+        make('div', { class: 'soft' }, ...(since ? ['first seen ', when(since)] : []), ...dueAt(due)),
         command !== undefined && make('code', {}, command),
-        runbook !== undefined && runbookLine(runbook, `alarms/${runbook}.md`),
+        runbook !== undefined && runbookLine(runbook, `alarms/${runbook}.md`, command),
       ),
     ),
     ...(rollout === undefined ? [] : rolloutPart(rollout)),
@@ -64,30 +64,33 @@ export function detailsOf(
   ];
 }
 
-function dueAt(due: string | undefined): readonly Child[] {
-  return due === undefined ? [] : ['· due ', when(due, 'both')];
+function dueAt(due: Due | undefined): readonly Child[] {
+  if (due === undefined) return [];
+  const [at, isChange] = due;
+  const verb = isChange ? 'due' : Date.parse(at) > Date.now() ? 'expires' : 'expired';
+  return [` · ${verb} `, when(at, 'both')];
 }
 
 type Entry<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
 
 function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
-  const { severity, code, object, message, since, due, seen, renewal, command, runbook } = found;
+  const { severity, code, count, object, message, since, due, seen, renewal, command, runbook } = found;
   return make(
     'li',
     { class: severity },
-    make('b', {}, `${SYMBOLS[severity]} ${code}`),
+    make('b', {}, `${SYMBOLS[severity]} ${code}${count === undefined ? '' : ` ×${count}`}`),
     ` ${message}`,
     make(
       'div',
       { class: 'soft' },
-      `${object} · since `,
+      `${object} · first seen `,
       when(since),
-      ...(due ? [' · due ', when(due, 'both')] : []),
+      ...dueAt(due),
       ...(seen ? [' · last seen ', when(seen)] : []),
       renewal && ` · renewal: ${renewal}`,
     ),
     command !== undefined && make('code', {}, command),
-    runbookLine(runbook, `${runbook}.md`),
+    runbookLine(runbook, `${runbook}.md`, command),
   );
 }
 
@@ -154,12 +157,13 @@ function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLEl
 function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
   const { readableAt, incomplete, auditedAt, issued, unread, read, off, partial } = details;
   const { snapshotProblem, maintenance, gone } = details;
+  const unchecked = off?.filter((source) => !read?.includes(source)) ?? [];
   const listed = incomplete ? '! listed, but not everything could be read, judged or written' : '✔ listed';
   return [
     readableAt === undefined
       ? ['Requests', listed]
       : readableAt === 'never'
-        ? ['Requests', '✖ could never be listed']
+        ? ['Requests', `✖ ${data.basis === 'hub' ? 'could never be' : 'were not'} listed`]
         : ['Requests', '✖ cannot be listed; the last time ', when(readableAt, 'both')],
     [
       'Audited',
@@ -167,8 +171,8 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     ],
     data.basis === 'audits' && ['Swept', '– not swept: its requests were not judged'],
     unread && ['Not read', `! ${sourceNames(unread)}`],
-    read && ['Read', sourceNames(read)],
-    off && ['Switched off', sourceNames(off)],
+    read && ['Read', sourceNames(read, off)],
+    unchecked.length > 0 && ['Not checked', sourceNames(unchecked)],
     auditedAt !== undefined &&
       issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
     partial && ['Earlier data', '! The audit lacks what was seen earlier'],
@@ -182,8 +186,9 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
   ];
 }
 
-function sourceNames(indexes: readonly number[]): string {
-  return indexes.map((index) => data.sources[index]).join(', ');
+/** @param inPart those of which some was not read */
+function sourceNames(indexes: readonly number[], inPart: readonly number[] = []): string {
+  return indexes.map((index) => `${data.sources[index]}${inPart.includes(index) ? ' (in part)' : ''}`).join(', ');
 }
 
 function dayFact([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, p50, p95]: readonly number[]): string {

@@ -9,10 +9,15 @@ export function soft(text: string, name: 'p' | 'div' = 'p'): HTMLElement {
   return make(name, { class: 'soft' }, text);
 }
 
-/** Where a person reads a runbook. @param page its file, below `docs/runbooks` */
-export function runbookLine(name: string, page: string): HTMLElement {
-  const { runbooks } = data;
-  const command = make('code', {}, `certmarshal runbook ${name}`);
+/**
+ * Where a person reads a runbook; nothing if the command above it prints one.
+ *
+ * @param page its file, below `docs/runbooks`
+ */
+export function runbookLine(name: string, page: string, above?: string): HTMLElement | undefined {
+  const { program, runbooks } = data;
+  if (runbooks === undefined && above?.startsWith(`${program} runbook `)) return undefined;
+  const command = make('code', {}, `${program} runbook ${name}`);
   return make('div', { class: 'soft' }, 'Runbook: ', command, runbooks !== undefined && ` ${runbooks}/${page}`);
 }
 

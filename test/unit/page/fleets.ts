@@ -346,7 +346,7 @@ export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance
 }
 
 /** oslo: nobody can list its requests. */
-export function unreadableCluster(seed: number): Known {
+export function unreadableCluster(seed: number): Required<Omit<Known, 'maintenance'>> {
   const { registered, indexed } = wellCluster(seed * 3);
   return {
     registered,

@@ -28,12 +28,14 @@ import {
   rollingCluster,
   three,
   threeClusters,
+  unreadableCluster,
+  warningCluster,
   wellCluster,
   worstFleet,
 } from './fleets.ts';
 import { HOSTILE, hostileCluster, hostileFleet, viewOf } from './hostile.ts';
 
-const render = (health: FleetHealth, largest?: number) => renderPage(health, { program: '1.2.3', largest });
+const render = (health: FleetHealth, largest?: number) => renderPage(health, { version: '1.2.3', largest });
 const dataOf = (
   html: string,
 ): {
@@ -46,6 +48,8 @@ const dataOf = (
     readonly rollout?: { readonly state: string; readonly machines?: readonly unknown[] };
   })[];
 } => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
+/** Of a hub's page. */
+const READER = { program: 'certmarshal', typed: (command: string) => command };
 const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const tags = (html: string) => [...html.matchAll(/<[a-z!/][^>]*>/g)].map(([tag]) => tag);
 
@@ -166,7 +170,7 @@ describe('what it tells', () => {
 
   it.each([
     ['no certificate', healthOf([]), 'No certificate is known yet.'],
-    ['three', threeClusters(), 'clusters need a certificate renewed'],
+    ['three', threeClusters(), 'clusters have a certificate to renew'],
   ])('counts clusters, not kinds of certificate: %s', (_name, health, words) => {
     expect(render(health)).toContain(words);
     expect(render(health)).not.toContain('certificate group');
@@ -213,7 +217,7 @@ describe('what it tells', () => {
     ]);
 
   it('ticks nothing of sweeps where only audits were made', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', basis: 'audits' });
+    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', basis: 'audits' });
     const page = html.replace(SCRIPT, '');
     expect(page).not.toMatch(
       /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
@@ -267,7 +271,7 @@ describe('what it tells', () => {
       'x: refused',
     ],
   ])('a cluster that was only swept, %s', (_name, cluster, state, words, wrong) => {
-    const html = renderPage(healthOf([cluster]), { program: '1', basis: 'sweep' });
+    const html = renderPage(healthOf([cluster]), { version: '1', basis: 'sweep' });
     expect(rowsOf(html)).toEqual([[state, expect.any(String), words, wrong, expect.any(String)]]);
     expect(html.replace(SCRIPT, '')).not.toMatch(/healthy|What expires first|30 days|24 hours/);
   });
@@ -275,7 +279,7 @@ describe('what it tells', () => {
   it.each(['hub', 'sweep'] as const)('counts a hostile request that no day has counted yet: %s', (basis) => {
     const { registered, indexed } = criticalCluster(0);
     const html = renderPage(healthOf([{ registered, indexed: { ...indexed, slo: undefined } }]), {
-      program: '1',
+      version: '1',
       basis,
     });
     const [, count] = /<dt>hostile request[^<]*<\/dt><dd>(\d+)<\/dd>/.exec(html) ?? [];
@@ -301,7 +305,7 @@ describe('what it tells', () => {
         findings: [finding],
         findingCount: 1,
       };
-      const html = renderPage(healthOf([{ registered, indexed: { ...indexed, audit } }]), { program: '1', basis });
+      const html = renderPage(healthOf([{ registered, indexed: { ...indexed, audit } }]), { version: '1', basis });
       expect(rowsOf(html)[0]?.slice(0, 4)).toEqual([state, expect.any(String), words, 'cp-3 is gone']);
       expect(html).toContain('</b> 1 of 1 cluster has a warning.');
       expect(html).not.toContain('✔ healthy');
@@ -309,10 +313,10 @@ describe('what it tells', () => {
   );
 
   it('names only a command that works, and the runbooks where they are published', () => {
-    const page = renderPage(threeClusters(), { program: '1' }).replace(SCRIPT, '');
+    const page = renderPage(threeClusters(), { version: '1' }).replace(SCRIPT, '');
     expect(page).not.toMatch(/certmarshal report|docs\/runbooks/);
     const told = renderPage(threeClusters(), {
-      program: '1',
+      version: '1',
       again: 'certmarshal report --state s --output json',
       runbooks: 'https://example.com/runbooks',
     });
@@ -322,11 +326,101 @@ describe('what it tells', () => {
     expect(told).toContain('"runbook":"certificate-critical"');
   });
 
+  it('names commands as its reader starts them', () => {
+    const page = renderPage(healthOf([unreadableCluster(0)]), {
+      version: '1',
+      program: 'npx certmarshal',
+      basis: 'audits',
+    });
+    expect(page).toContain('<code>npx certmarshal sweep --all-contexts</code>');
+    const told = JSON.stringify(dataOf(page));
+    expect(told).toContain('Renew the certificate of the API server: npx certmarshal runbook certificate-expired.');
+    expect(told).toContain('"command":"npx certmarshal runbook certificate-expired"');
+    expect(told).not.toMatch(/(?<!npx )certmarshal (?:runbook|audit|sweep|probe|doctor)/);
+  });
+
+  it('shows what could not be read once, however many sources it is', () => {
+    const { registered, indexed } = unreadableCluster(0);
+    const unread = (source: string) =>
+      findingOf(indexed.name ?? '', {
+        code: 'SourceUnread',
+        severity: 'warning',
+        object: `source ${source}`,
+        what: undefined,
+        message: `the source ${source} could not be read`,
+      });
+    const audit = {
+      ...indexed.audit!,
+      counts: { critical: 1, warning: 5, info: 0 },
+      findings: [...indexed.audit!.findings, unread('nodes'), unread('webhooks'), unread('machines')],
+      findingCount: 6,
+      tally: [
+        { code: 'CertificateExpired', severity: 'critical', what: 'kube-apiserver', count: 1 },
+        { code: 'SourceUnread', severity: 'warning', count: 5 },
+      ] as const,
+    };
+    const detailsWith = (summary: AuditSummary) =>
+      clusterDetails(
+        healthOf([{ registered, indexed: { ...indexed, audit: summary } }]).clusters[0]!,
+        'full',
+        Date.parse(AT),
+        READER,
+      );
+    const { findings, moreFindings } = detailsWith(audit);
+    expect(findings).toMatchObject([
+      { code: 'CertificateExpired', count: undefined },
+      {
+        code: 'SourceUnread',
+        count: 5,
+        object: 'source nodes, source webhooks, source machines and 2 more',
+        message: 'the source nodes could not be read',
+        command: expect.stringMatching(/^certmarshal audit /),
+      },
+    ]);
+    expect(moreFindings).toBeUndefined();
+    // A summary of an earlier version has no tally.
+    const untold = detailsWith({ ...audit, tally: undefined });
+    expect(untold.findings?.[1]).toMatchObject({ count: 3, object: 'source nodes, source webhooks, source machines' });
+    expect(untold.moreFindings).toBe(2);
+    // Findings with a cause of their own stay apart.
+    const two = audit.findings.map((finding) => ({ ...finding, code: 'WeakKey' as const }));
+    expect(detailsWith({ ...audit, findings: two, tally: undefined }).findings).toHaveLength(4);
+  });
+
+  it('says whether a time is an expiry or a change that EKS makes', () => {
+    const { registered, indexed } = warningCluster(0);
+    const at = inDays(9);
+    const dueWith = (code: 'SuccessorNotTrusted' | 'CertificateExpiring') => {
+      const audit = {
+        ...indexed.audit!,
+        findings: [findingOf('x', { code, severity: 'critical', due: at })],
+        findingCount: 1,
+      };
+      const [cluster] = healthOf([{ registered, indexed: { ...indexed, audit } }]).clusters;
+      return clusterDetails(cluster!, 'full', Date.parse(AT), READER).findings?.[0]?.due;
+    };
+    expect(dueWith('SuccessorNotTrusted')).toEqual([at, true]);
+    expect(dueWith('CertificateExpiring')).toEqual([at]);
+  });
+
+  it('tells first which clusters a person could not read', () => {
+    const { registered, indexed } = wellCluster(3);
+    const problem = { kind: 'kubeconfig', object: registered.id, message: 'the connection is refused', remedy: '' };
+    const health = healthOf([
+      {
+        registered: { ...registered, foundAt: ago(1), target: undefined, problem },
+        indexed: { ...indexed, audit: undefined },
+      },
+    ]);
+    const html = renderPage(health, { version: '1', basis: 'sweep' });
+    expect(/<ul class="stories">(.*?)<\/ul>/s.exec(html)?.[1]).toContain('the connection is refused');
+  });
+
   it('has each command as its reader types it, whole or not at all', () => {
     const typed = (command: string, { id }: { readonly id: string }) => `${command} # ${id}`;
     const [cluster] = threeClusters().clusters;
     const commands = (typing: typeof typed) => {
-      const { signals, findings } = clusterDetails(cluster!, 'full', Date.parse(AT), typing);
+      const { signals, findings } = clusterDetails(cluster!, 'full', Date.parse(AT), { ...READER, typed: typing });
       return [...(signals ?? []), ...(findings ?? [])].map(({ command }) => command);
     };
     expect(commands(typed).length).toBeGreaterThan(2);
@@ -345,7 +439,7 @@ describe('what it tells', () => {
     const [line] = indexed.verdicts ?? [];
     const verdicts = [{ ...line!, verdict, outcome, hostile }];
     const [cluster] = healthOf([{ registered, indexed: { ...indexed, verdicts } }]).clusters;
-    expect(clusterDetails(cluster!, 'full', Date.parse(AT)).verdicts).toMatchObject([{ tone, words }]);
+    expect(clusterDetails(cluster!, 'full', Date.parse(AT), READER).verdicts).toMatchObject([{ tone, words }]);
   });
 
   it.each([
@@ -357,7 +451,7 @@ describe('what it tells', () => {
   });
 
   it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {
-    const html = renderPage(healthOf(clusters), { program: '1', unread: ['registry.v2.json.gz'] });
+    const html = renderPage(healthOf(clusters), { version: '1', unread: ['registry.v2.json.gz'] });
     expect(html).toContain('The state could not be read.');
     const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
     expect(summary).not.toMatch(/✔|is healthy|needs a person now/);
@@ -446,7 +540,7 @@ describe('whose certificates are proven', () => {
   });
 
   it('says nothing of it where the state could not be read', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', unread: ['fleet-index.v2.json.gz'] });
+    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', unread: ['fleet-index.v2.json.gz'] });
     expect(sectionOf(html)).toBeUndefined();
   });
 
@@ -481,7 +575,7 @@ describe('whose certificates are proven', () => {
       const [cluster] = healthOf([
         { registered, indexed: { ...indexed, audit: { ...indexed.audit!, issued } } },
       ]).clusters;
-      return clusterDetails(cluster!, 'short', Date.parse(AT)).issued;
+      return clusterDetails(cluster!, 'short', Date.parse(AT), READER).issued;
     };
     expect(short(issuedOf(['AutoApproved', { proven: 28 }]))).toBeUndefined();
     expect(short(issuedOf(['AutoApproved', { proven: 27, unknown: 1 }]))).toEqual([[27, 1]]);

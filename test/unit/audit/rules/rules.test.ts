@@ -1082,7 +1082,8 @@ describe('commands', () => {
   ] as const)('plans a rollout for what one renews, before its end only: %s of %s', (what, provider, expected) => {
     const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
     expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
-    expect(COMMANDS.CertificateExpired(context)).toBe(PROBE);
+    const once = what === 'kube-apiserver' ? 'certmarshal runbook certificate-expired' : PROBE;
+    expect(COMMANDS.CertificateExpired(context)).toBe(once);
   });
 
   it('tells the plan in the finding itself', () => {
@@ -1094,7 +1095,7 @@ describe('commands', () => {
       /^certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster \w+$/,
     );
     const [expired] = found(assess([certificate({ notBefore: days(-366), notAfter: days(-1) })]), 'CertificateExpired');
-    expect(expired?.command).toMatch(/^certmarshal probe /);
+    expect(expired?.command).toBe('certmarshal runbook certificate-expired');
   });
 });
 
