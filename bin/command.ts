@@ -47,22 +47,29 @@ export const ALLOW_EXEC_OPTION = [
   'run the credential command that the kubeconfig names; not needed for what aws eks update-kubeconfig writes',
 ] as const;
 
+/** The management cluster. */
+export function withManagement(command: Command): Command {
+  return command
+    .option(
+      '--management-kubeconfig <file>',
+      'kubeconfig of the Cluster API management cluster that has the Machines; default with --management-context: that of the cluster',
+    )
+    .option('--management-context <name>', 'context of the management cluster; default: the current one of its file');
+}
+
 export function providerOption(description: string): Option {
   return new Option('--provider <provider>', description).choices(['eks', 'eks-anywhere']);
 }
 
 /** What is read of a management cluster proves names in another one, and an expired certificate may be that of an impostor. */
-export const OF_KUBECONFIG = 'the API server of --kubeconfig (never of --management-kubeconfig)';
+export const OF_KUBECONFIG = 'the API server of --kubeconfig (never of the management cluster)';
 
 /** Which cluster. @param tolerated whose certificate may have expired */
 export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Command {
-  const named = command
+  const own = command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
-    .option('--context <name>', 'context of the kubeconfig; default: its current one')
-    .option(
-      '--management-kubeconfig <file>',
-      'kubeconfig of the Cluster API management cluster that has the Machines; its current context',
-    )
+    .option('--context <name>', 'context of the kubeconfig; default: its current one');
+  const named = withManagement(own)
     .option(...NAMESPACE_OPTION)
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))

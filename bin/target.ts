@@ -38,6 +38,8 @@ export interface TargetOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly managementKubeconfig?: string;
+  /** Of managementKubeconfig; without that, of the kubeconfig of the cluster. @default the current one of managementKubeconfig */
+  readonly managementContext?: string;
   /** Namespace of its Cluster object in Cluster API. @default from fleet.yaml, else DEFAULT_NAMESPACE */
   readonly namespace?: string;
   readonly cluster?: string;
@@ -137,7 +139,7 @@ export async function openCluster(
     awsProfile: connection.awsProfile,
     server: {
       ...opened.server,
-      otherwise: [named, name].includes(ownName) || options.managementKubeconfig !== undefined ? undefined : ownName,
+      otherwise: [named, name].includes(ownName) || namesManagement(options) ? undefined : ownName,
     },
     workload,
     management,
@@ -299,12 +301,32 @@ export function kubeconfigFiles(
   );
 }
 
+/** Whether the command line names a management cluster. */
+export function namesManagement({ managementKubeconfig, managementContext }: TargetOptions): boolean {
+  return managementKubeconfig !== undefined || managementContext !== undefined;
+}
+
+/**
+ * The kubeconfig files and the context of the named management cluster.
+ *
+ * @throws UsageError if no file exists
+ */
+export function managementSource(
+  { managementKubeconfig, managementContext: context, allowExec, ...options }: TargetOptions,
+  env: NodeJS.ProcessEnv,
+) {
+  return managementKubeconfig === undefined
+    ? { files: kubeconfigFiles(options, env), context, allowExec }
+    : { files: [managementKubeconfig], context, allowExec, option: '--management-kubeconfig' };
+}
+
 /** The given options as text, for the next command. */
 export function repeatOptions(options: TargetOptions & { readonly policy?: string }): string {
   return repeatedFlags([
     ['--kubeconfig', options.kubeconfig],
     ['--context', options.context],
     ['--management-kubeconfig', options.managementKubeconfig],
+    ['--management-context', options.managementContext],
     ['--namespace', options.namespace],
     ['--cluster', options.cluster],
     ['--provider', options.provider],
@@ -365,13 +387,9 @@ async function openManagement(
   provider: Provider,
   workload: SweepTarget['workload'],
 ): Promise<SweepTarget['management']> {
-  if (options.managementKubeconfig !== undefined) {
-    const { kubeconfig: _kubeconfig, context: _context, ...rest } = options;
-    return createKubernetesClient({
-      ...(await load([options.managementKubeconfig], { ...rest, option: '--management-kubeconfig' })),
-      addresses: 'local',
-      expiredServer: 'never',
-    });
+  if (namesManagement(options)) {
+    const { files, ...source } = managementSource(options, process.env);
+    return createKubernetesClient({ ...(await load(files, source)), addresses: 'local', expiredServer: 'never' });
   }
   return provider === 'eks-anywhere' ? workload : undefined;
 }

@@ -5,6 +5,7 @@ import {
   OF_KUBECONFIG,
   providerOption,
   type Register,
+  withManagement,
   withOutput,
   withTolerance,
 } from '../command.ts';
@@ -19,23 +20,20 @@ import { startProgress } from '../terminal/progress.ts';
 import { doctorLines } from './doctor-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
+  const own = command
+    .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as the identity of your AWS credentials')
+    .option(
+      '--sweep-role <arn>',
+      'with --fleet: ARN of the role of the sweep functions; default: from hub.account and hub.region of the file',
+    )
+    .option('--cluster <name>', 'name of the cluster; with --fleet: id of the only cluster to try')
+    .option(
+      '--kubeconfig <file>',
+      'without --fleet: kubeconfig to try; default: the files of $KUBECONFIG, else ~/.kube/config',
+    )
+    .option('--context <name>', 'context of the kubeconfig; default: its current one');
   const named = withTolerance(
-    command
-      .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as the identity of your AWS credentials')
-      .option(
-        '--sweep-role <arn>',
-        'with --fleet: ARN of the role of the sweep functions; default: from hub.account and hub.region of the file',
-      )
-      .option('--cluster <name>', 'name of the cluster; with --fleet: id of the only cluster to try')
-      .option(
-        '--kubeconfig <file>',
-        'without --fleet: kubeconfig to try; default: the files of $KUBECONFIG, else ~/.kube/config',
-      )
-      .option('--context <name>', 'context of the kubeconfig; default: its current one')
-      .option(
-        '--management-kubeconfig <file>',
-        'kubeconfig of the Cluster API management cluster that has the Machines; its current context',
-      )
+    withManagement(own)
       .option(...NAMESPACE_OPTION)
       .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
       .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
@@ -112,6 +110,7 @@ const ALONE = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
   ['managementKubeconfig', '--management-kubeconfig'],
+  ['managementContext', '--management-context'],
   ['namespace', '--namespace'],
   ['provider', '--provider'],
   ['policy', '--policy'],

@@ -14,7 +14,9 @@ import {
   kubeconfigFiles,
   type Listed,
   load,
+  managementSource,
   nameOf,
+  namesManagement,
   namespaceOf,
   providerOf,
   quote,
@@ -41,23 +43,19 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       management,
       policyFile: group.policyFile === undefined ? undefined : quote(group.policyFile),
     });
-  const { managementKubeconfig } = options;
-  const { context: _context, ...ofManagement } = options;
+  const { files: managers, ...source } = namesManagement(options)
+    ? managementSource(options, process.env)
+    : { files: [] };
   return clusterGroups(
     {
       subject: name,
       cluster: { name, provider },
       namespaces: [namespaceOf(options, entryOf(fleet, name))],
-      workload: door(
-        file,
-        workload,
-        renew(managementKubeconfig === undefined && provider === 'eks-anywhere'),
-        expiredServer,
-      ),
+      workload: door(file, workload, renew(managers.length === 0 && provider === 'eks-anywhere'), expiredServer),
       management:
-        managementKubeconfig === undefined
+        managers.length === 0
           ? undefined
-          : door(managementKubeconfig, await tryToLoad([managementKubeconfig], ofManagement), renew(true), 'never'),
+          : door(managers.join(delimiter), await tryToLoad(managers, source), renew(true), 'never'),
     },
     group,
   );
@@ -66,7 +64,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
 type Loaded = LoadedKubeconfig | KubeconfigError;
 
 /** @throws UsageError for an unreadable file */
-async function tryToLoad(files: readonly string[], options: TargetOptions): Promise<Loaded> {
+async function tryToLoad(files: readonly string[], options: Parameters<typeof load>[1]): Promise<Loaded> {
   try {
     return await load(files, options);
   } catch (error) {

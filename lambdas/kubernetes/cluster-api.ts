@@ -109,7 +109,7 @@ async function discover(
       status: 404,
       problem: `this API server does not serve ${name}, so it has no ${KINDS[name]}`,
       remedy:
-        'An EKS cluster: add --provider eks. EKS Anywhere: name its management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if you did, that kubeconfig names another cluster, or Cluster API is not installed there.',
+        'An EKS cluster: add --provider eks. EKS Anywhere: name its management cluster, with --management-kubeconfig or --management-context on the command line or managementKubeconfigSecret in fleet.yaml; if you did, that is another cluster, or Cluster API is not installed there.',
     });
   }
   const version = VERSIONS.find((candidate) => offered.includes(candidate));

@@ -3,7 +3,7 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import type { FleetContext } from '../../all-contexts.ts';
 import { pasteable } from '../../program.ts';
-import { repeatedFlags, repeatOptions } from '../../target.ts';
+import { namesManagement, repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
 /** The given options as text, for commands to paste. */
@@ -27,7 +27,7 @@ export function auditRepeat(options: Given): AuditRepeat {
   // Only commands that judge requests accept service CIDRs.
   const { policy, serviceCidr, ...target } = options;
   const repeat = repeatOptions(target);
-  const { kubeconfig, context, managementKubeconfig } = options;
+  const { kubeconfig, context, managementKubeconfig, managementContext } = options;
   const workload = repeatedFlags([
     ['--kubeconfig', kubeconfig],
     ['--context', context],
@@ -48,11 +48,15 @@ export function auditRepeat(options: Given): AuditRepeat {
       ...ports,
       ['--snapshots', options.snapshots],
     ])}`,
-    // Without a management kubeconfig, the cluster manages itself.
     kubectl: {
       workload,
-      management:
-        managementKubeconfig === undefined ? workload : repeatedFlags([['--kubeconfig', managementKubeconfig]]),
+      management: namesManagement(options)
+        ? repeatedFlags([
+            ['--kubeconfig', managementKubeconfig ?? kubeconfig],
+            ['--context', managementContext],
+          ])
+        : // The cluster manages itself.
+          workload,
     },
   };
 }

@@ -35,6 +35,7 @@ const KEYBOARD_OPTIONS = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
   ['managementKubeconfig', '--management-kubeconfig'],
+  ['managementContext', '--management-context'],
   ['namespace', '--namespace'],
   ['provider', '--provider'],
   ['allowExec', '--allow-exec'],

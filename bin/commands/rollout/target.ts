@@ -22,7 +22,9 @@ import {
   kubeconfigFiles,
   type Listed,
   load,
+  managementSource,
   type NamedServer,
+  namesManagement,
   namespaceOf,
   openServer,
   providerOf,
@@ -71,27 +73,23 @@ export interface OpenRolloutTarget extends RolloutTarget {
 }
 
 /**
- * Opens a connection to the management cluster only, where rollouts are read and written. Without
- * `--management-kubeconfig` the cluster manages itself, as in every command.
+ * Opens a connection to the management cluster only, where rollouts are read and written. Without one on the command
+ * line the cluster manages itself, as in every command.
  *
  * @param fleet the cluster's entry has its id, namespace and EKS Anywhere namespace
  * @throws UsageError for an unusable option or kubeconfig
  */
 async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): Promise<OpenRolloutTarget> {
-  const { kubeconfig, managementKubeconfig } = options;
+  const { kubeconfig, context, managementKubeconfig } = options;
   const expiredServer = expiredServerOf(options);
+  const isManaged = namesManagement(options);
+  // The current context of a kubeconfig of both clusters may be another one.
+  const isOwnNamed = kubeconfig !== undefined || (managementKubeconfig === undefined && context !== undefined);
   // The cluster itself is not read: it has no data of a rollout. Its kubeconfig has its name and CAs.
   const own =
-    managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
-      ? undefined
-      : await load(ownKubeconfig(options), options);
-  const manager =
-    managementKubeconfig === undefined
-      ? undefined
-      : await load([managementKubeconfig], {
-          option: '--management-kubeconfig',
-          allowExec: options.allowExec,
-        });
+    isManaged && !isOwnNamed && options.cluster !== undefined ? undefined : await load(ownKubeconfig(options), options);
+  const { files, ...source } = isManaged ? managementSource(options, process.env) : { files: [] };
+  const manager = isManaged ? await load(files, source) : undefined;
   const connection = manager ?? own;
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
   if (providerOf(options.provider, (own ?? connection).server) === 'eks')

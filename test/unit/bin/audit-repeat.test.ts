@@ -54,6 +54,26 @@ describe('a command as the user has to type it', () => {
     expect(nextOfFinding({ command, runbook }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
   });
 
+  it.each([
+    [
+      { kubeconfig: 'all', managementContext: 'mgmt' },
+      'kubectl --kubeconfig all --context mgmt get',
+      ' --kubeconfig all',
+    ],
+    [{ managementContext: 'mgmt' }, 'kubectl --context mgmt get', ''],
+    [
+      { managementKubeconfig: 'm', managementContext: 'mgmt' },
+      'kubectl --kubeconfig m --context mgmt get',
+      ' --management-kubeconfig m',
+    ],
+  ])('names the context of the management cluster: %j', (options, kubectl, files) => {
+    const given = auditRepeat({ ...options, context: 'berlin' });
+    const machines = { command: 'kubectl get machines.cluster.x-k8s.io -A', what: undefined };
+    expect(asTyped(machines, 'certmarshal', given)).toContain(kubectl);
+    const [own, management] = files.startsWith(' --m') ? ['', files] : [files, ''];
+    expect(given.repeat).toBe(`${own} --context berlin${management} --management-context mgmt`);
+  });
+
   it('asks for a Secret of Cluster API where that keeps it, and for another one in the cluster', () => {
     const command = 'kubectl -n shop get secret tls -o yaml';
     expect(asTyped({ command, what: 'etcd-ca' }, 'certmarshal', GIVEN)).toContain('--kubeconfig management.yaml');

@@ -1,3 +1,13 @@
+/** One kubeconfig of several clusters, the first of them current, as text; each context is named as its cluster. */
+export function kubeconfigOfSeveral(clusters: readonly Parameters<typeof kubeconfigOf>[0][]): string {
+  const documents = clusters.map((given) => JSON.parse(kubeconfigOf({ ...given, context: given?.cluster ?? 'c' })));
+  return JSON.stringify({
+    ...documents[0],
+    contexts: documents.flatMap(({ contexts }) => contexts),
+    clusters: documents.flatMap((document) => document.clusters),
+  });
+}
+
 /** A kubeconfig of one cluster, as text: for an administrator with a token, unless the user is another one. */
 export function kubeconfigOf({
   cluster = 'berlin',

@@ -11,7 +11,7 @@ import {
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { expiredServerOf, repeatOptions, toleranceNotice, toleratedNotice } from '../../../bin/target.ts';
 import { createAuthority } from '../../control-plane/pki.ts';
-import { kubeconfigOf } from './kubeconfigs.ts';
+import { kubeconfigOf, kubeconfigOfSeveral } from './kubeconfigs.ts';
 
 describe('the cluster of a rollout', () => {
   let directory: string;
@@ -82,6 +82,18 @@ rollouts:
   ])('%s', async (_, options, expected) => {
     const { target } = await opened(named(options));
     expect(target).toMatchObject(expected);
+  });
+
+  it('is in a management cluster that is a context of its own kubeconfig', async () => {
+    const [berlin, mgmt] = ['berlin', 'mgmt'].map((name, port) => ({
+      cluster: name,
+      server: `https://127.0.0.1:${port + 1}`,
+      caPem: authorities.get(name),
+    }));
+    await writeFile(file('both'), kubeconfigOfSeveral([mgmt, berlin]));
+    const { target } = await opened({ kubeconfig: file('both'), context: 'berlin', managementContext: 'mgmt' });
+    expect(target).toMatchObject({ name: 'berlin', managesItself: false, server: { address: '127.0.0.1:2' } });
+    expect(await target.authorities?.()).toBe(authorities.get('berlin'));
   });
 
   it.each<[string, Record<string, string>, string | undefined]>([

@@ -17,7 +17,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { answer } from '../kubernetes/tls-server.ts';
 import { createAuthority, createServing, listen } from '../tls/tls-servers.ts';
-import { kubeconfigOf } from './kubeconfigs.ts';
+import { kubeconfigOf, kubeconfigOfSeveral } from './kubeconfigs.ts';
 
 const LISTED = {
   provider: 'eks-anywhere',
@@ -77,6 +77,25 @@ describe('the cluster of the command line', () => {
     const target = await openTarget({ kubeconfig, cluster: 'dublin', managementKubeconfig: kubeconfig }, FLEET);
     target.close();
     expect(target.server.otherwise).toBeUndefined();
+  });
+
+  it('has as management cluster a context of its own kubeconfig, or of another one', async () => {
+    const file = join(kubeconfig, '..', 'both');
+    const clusters = [{ cluster: 'berlin' }, { cluster: 'mgmt', server: 'https://127.0.0.1:2' }];
+    await writeFile(file, kubeconfigOfSeveral(clusters));
+    for (const options of [
+      { kubeconfig: file, managementContext: 'mgmt' },
+      { kubeconfig, managementKubeconfig: file, managementContext: 'mgmt' },
+    ]) {
+      const target = await openTarget({ ...options, cluster: 'dublin' }, FLEET);
+      target.close();
+      expect(target.workload.server).toBe('https://127.0.0.1:1');
+      expect(target.management?.server).toBe('https://127.0.0.1:2');
+      expect(target.server.otherwise).toBeUndefined();
+    }
+    await expect(openTarget({ kubeconfig: file, managementContext: 'munich' }, FLEET)).rejects.toThrow(
+      /there is no context "munich".*Name one of: berlin, mgmt/s,
+    );
   });
 
   it('is entered with an expired certificate where that is tolerated, and the cluster that proves its names never', async () => {

@@ -83,7 +83,7 @@ describe('listMachines', () => {
       object: `get /apis/cluster.x-k8s.io on ${client.server}`,
       problem: 'this API server does not serve cluster.x-k8s.io, so it has no Machines',
       remedy: expect.stringMatching(
-        /--management-kubeconfig on the command line or managementKubeconfigSecret in fleet\.yaml; if you did, /,
+        /--management-kubeconfig or --management-context on the command line or managementKubeconfigSecret in fleet\.yaml; if you did, /,
       ),
     });
   });
