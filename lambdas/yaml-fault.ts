@@ -65,7 +65,7 @@ export function yamlFault({ code, message, pos: [offset] }: YAMLError, document:
     : { offset: openedAt(document, offset) ?? offset, words: unclosed };
 }
 
-/** Where the innermost quote, bracket or brace opens that goes on until `end`. */
+/** Where the innermost quote, bracket or brace opens that reaches to `end`. */
 function openedAt(document: Document, end: number): number | undefined {
   let opened: number | undefined;
   visit(document, {

@@ -738,6 +738,7 @@ describe('fleetHealth', () => {
       'also-sooner': ending(2),
       later: ending(1, 'warning'),
       now: { verdicts: [hostile()] },
+      half: { audit: undefined },
     };
     const found = registry(
       registered('new'),
@@ -753,6 +754,7 @@ describe('fleetHealth', () => {
       'soon',
       'later',
       'new',
+      'half',
       'also-fine',
       'fine',
       'away',
