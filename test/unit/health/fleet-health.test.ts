@@ -738,14 +738,15 @@ describe('fleetHealth', () => {
       'also-sooner': ending(2),
       later: ending(1, 'warning'),
       now: { verdicts: [hostile()] },
-      half: { audit: undefined },
     };
     const found = registry(
       registered('new'),
+      registered('half', { foundAt: at(-MINUTE), target: PARIS }),
       registered('away', { missingSince: at() }),
       ...Object.keys(clusters).map((id) => registered(id, WELL)),
     );
     const known = Object.entries(clusters).map(([id, one]) => indexed(id, { audit: auditSummary(CALM), ...one }));
+    known.push(indexed('half'));
     const { clusters: sorted } = fleetHealth(found, index(...known), MONITORING, NOW);
     expect(sorted.map(({ id }) => id)).toEqual([
       'now',
