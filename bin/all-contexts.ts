@@ -134,9 +134,14 @@ function longName(cluster: string): string {
   return name === undefined ? cluster : `${account}/${region}/${name}`;
 }
 
+/** A cluster that was read, with its lines. */
+export interface ReadContext extends Pick<ContextResult, 'lines'> {
+  readonly cluster: FleetContext;
+}
+
 /**
- * Runs `work` for every cluster, a few at a time, and prints each result as soon as it is known. A cluster does not
- * affect the others.
+ * Runs `work` for every cluster, a few at a time. A cluster does not affect the others. Prints JSON as soon as it is
+ * known; lines are for {@link printContexts}.
  *
  * @param work may throw UsageError and KubernetesError, which become the result of that cluster
  * @returns the worst exit status
@@ -147,8 +152,9 @@ export async function eachCluster(
   output: 'table' | 'json',
   signal: AbortSignal,
   io: Io,
-): Promise<number> {
+): Promise<{ readonly status: number; readonly read: readonly ReadContext[] }> {
   const progress = startProgress(io.stderr);
+  const read: ReadContext[] = [];
   const waiting = [...clusters];
   const running = new Set<string>();
   let status: number = EXIT.done;
@@ -167,7 +173,7 @@ export async function eachCluster(
       status = Math.max(status, result.status);
       progress.clear();
       if (output === 'json') printJson(io, result.document);
-      else print(io, [result.lines, alsoLine(cluster)]);
+      else read.push({ cluster, lines: result.lines });
     }
   };
   try {
@@ -179,7 +185,13 @@ export async function eachCluster(
     io.stderr.write(
       `Interrupted: ${counted(waiting.length, 'cluster')} not read: ${printable(firstOf(waiting.map(({ id }) => id)))}.\n`,
     );
-  return waiting.length > 0 ? Math.max(status, EXIT.incomplete) : status;
+  return { status: waiting.length > 0 ? Math.max(status, EXIT.incomplete) : status, read };
+}
+
+/** @param ids the first to print in front; others were not opened, and come before them */
+export function printContexts(read: readonly ReadContext[], ids: readonly string[], io: Io): void {
+  const rank = ({ cluster }: ReadContext) => ids.indexOf(cluster.id);
+  for (const { cluster, lines } of read.toSorted((a, b) => rank(a) - rank(b))) print(io, [lines, alsoLine(cluster)]);
 }
 
 async function resultOf(

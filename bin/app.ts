@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import type { Fleet } from '../lambdas/config/fleet.ts';
-import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
+import { FleetConfigError, type ParsedFleet, parseFleet } from '../lambdas/config/load-fleet.ts';
+import { formatProblems } from '../lambdas/config/problems.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
-import { deployWarnings } from '../lib/deploy-checks.ts';
+import { deployWarnings, namedClusters } from '../lib/deploy-checks.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
 /** `cdk deploy -c fleet=FILE` */
@@ -13,21 +13,17 @@ const DEFAULT_FILE = 'fleet.yaml';
 try {
   const app = new App();
   const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
-  const fleet = readFleet(file);
+  const { fleet, located } = readFleet(file);
   const { hub, spokes } = fleetStacks(app, fleet);
-  for (const warning of deployWarnings(fleet, Date.now()))
-    Annotations.of(hub).addWarningV2('certmarshal:fleet', `${file}: ${warning}`);
-  const workloads = fleet.managementClusters.flatMap(({ workloadClusters }) =>
-    Object.keys(workloadClusters.kubeconfigSecrets),
-  );
-  const clusters = fleet.clusters.length + fleet.managementClusters.length + workloads.length;
+  for (const warning of located(deployWarnings(fleet, Date.now())))
+    Annotations.of(hub).addWarningV2('certmarshal:fleet', formatProblems([warning]));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
   const accounts = new Set(fleet.discovery.flatMap((entry) => entry.accounts)).size;
   const regions = new Set(fleet.discovery.flatMap((entry) => entry.regions)).size;
   const policies = fleet.policies.map(({ name, mode }) => `${name} (${mode})`).join(', ');
   process.stderr.write(
-    `${file}: ${count(clusters, 'listed cluster')}; EKS discovery in ${count(accounts, 'account')}, ${count(regions, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
+    `${file}: ${count(namedClusters(fleet).length, 'cluster')} named; EKS discovery in ${count(accounts, 'account')}, ${count(regions, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
       `${count(spokes.length, 'spoke')}; policies: ${policies}. Templates are in ${app.outdir}.\n`,
   );
 } catch (error) {
@@ -40,10 +36,10 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-function readFleet(file: string): Fleet {
+function readFleet(file: string): Extract<ParsedFleet, { ok: true }> {
   const parsed = parseFleet(readText(file), file);
   if (!parsed.ok) throw new FleetConfigError(parsed.problems);
-  return parsed.fleet;
+  return parsed;
 }
 
 function readText(file: string): string {

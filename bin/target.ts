@@ -27,6 +27,7 @@ import {
 import { loadLocalKubeconfig } from '../lambdas/kubernetes/local-kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
+import { date } from '../lambdas/words.ts';
 import { createReadExec } from './eks-token.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
@@ -260,7 +261,7 @@ export function toleranceNotice(address: string, context: string, expired: Expir
 export function toleratedNotice({ server, recovering }: Pick<KubernetesClient, 'server' | 'recovering'>): string {
   return recovering === undefined
     ? ''
-    : `! The certificate of ${printable(server, 260)} expired ${new Date(recovering.notAfter).toISOString()} and was tolerated: sha256:${recovering.sha256}\n`;
+    : `! The certificate of ${printable(server, 260)} expired ${date(recovering.notAfter)} and was tolerated: sha256:${recovering.sha256}\n`;
 }
 
 export function addressOf(server: string): string {

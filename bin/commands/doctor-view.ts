@@ -57,18 +57,23 @@ function rows(checks: readonly CheckResult[]): Row[] {
   const skipped = Object.groupBy(checks, ({ status, found }) => (status === 'skipped' ? found : ''));
   return checks
     .filter(({ status }) => status !== 'skipped')
-    .flatMap((check): Row[] => {
+    .flatMap((check, index, shown): Row[] => {
       const count = skipped[`needs ${check.id}`]?.length ?? 0;
       const needing = faint(`${counted(count, 'check')} ${count === 1 ? 'needs' : 'need'} it`);
-      return count === 0 ? [row(check)] : [row(check), [faint(MARKS.skipped), needing, '', '']];
+      const own = row(check, shown[index - 1]);
+      return count === 0 ? [own] : [own, [faint(MARKS.skipped), needing, '', '']];
     });
 }
 
-function row({ id, status, object, found }: CheckResult): Row {
+/** Longer texts are not repeated below each other. */
+const SHORT = 40;
+
+function row({ id, status, object, found }: CheckResult, above?: CheckResult): Row {
   const paint = { passed: good, failed: bad, warning: warn, skipped: faint }[status];
   // The error of a call begins with its name, which is the object already.
   const text = found.startsWith(`${object}: `) ? found.slice(object.length + 2) : found;
-  return [paint(MARKS[status]), id, beside(id, printable(object)), printable(text, 500)];
+  const repeats = found.length > SHORT && above?.status === status && above.found === found;
+  return [paint(MARKS[status]), id, beside(id, printable(object)), repeats ? 'as above' : printable(text, 500)];
 }
 
 /** What the object adds to the id: for a right, its name. */

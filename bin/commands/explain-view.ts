@@ -68,7 +68,10 @@ export function explanationLines(
       problemLines(`${object}: ${message}`, pasteable(remedy, places.program)),
       '',
     ]),
-    [...new Set([verdict.reason, sweep.reason])].map((reason) => reasonLines(reason, places, problems.length > 0)),
+    [...new Set([verdict.reason, sweep.reason])]
+      // Not what the headline says in the same words.
+      .filter((reason) => REASONS[reason].meaning !== `${sentence(sweep.message)}.`)
+      .map((reason) => reasonLines(reason, places, problems.length > 0)),
     next !== undefined && ['', nextLine(next)],
   ];
 }

@@ -11,7 +11,7 @@ import { EXIT_HELP, type Register } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print } from '../io.ts';
 import { pasteable } from '../program.ts';
-import { type Lines, table } from '../terminal/draw.ts';
+import { hang, type Lines, table } from '../terminal/draw.ts';
 import { strong } from '../terminal/paint.ts';
 
 /** Two folders up in a clone, one in an installed package. */
@@ -23,7 +23,7 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Without a name it lists all.
+Without a name it lists all but the checks and holds of rollouts: these are in ${name} runbook rollouts.
 
 Examples:
   ${name} runbook certificate-critical
@@ -35,7 +35,7 @@ ${EXIT_HELP}`,
 };
 
 /**
- * Prints a runbook as Markdown, or all names. A section of `rollouts.md` is a runbook, too, printed with the head of
+ * Prints a runbook as Markdown, or the names. A section of `rollouts.md` is a runbook, too, printed with the head of
  * its page.
  *
  * @returns the exit status
@@ -52,7 +52,7 @@ export async function runbookCommand(page: string | undefined, program: string, 
   const sections = sectionsOf(await read(ROLLOUTS));
   if (page === undefined) {
     const titled = await Promise.all(files.map(async (file) => [file, titleOf(await read(file))] as const));
-    print(io, listLines(titled, sections, program));
+    print(io, listLines(titled, program));
     return EXIT.done;
   }
   const asked = runbookName(page);
@@ -111,33 +111,24 @@ function titleOf(page: string): string {
   return (page.split('\n', 1)[0] ?? '').replace(/^# (?:[^:]*: )?/, '');
 }
 
-/** The bold words with which a section begins. */
-function titleOfSection(name: string, text: string): string {
-  const [, words = ''] = text.split(`## ${name}\n`, 2)[1]?.match(/\*\*([^*]+?)[.:,;]?\*\*/) ?? [];
-  return words.replaceAll(/\s+/g, ' ').replaceAll('`', '');
-}
-
-/** Grouped by what names them; a README is for readers of its folder. */
-function listLines(
-  pages: readonly (readonly [file: string, title: string])[],
-  sections: ReadonlyMap<string, string>,
-  program: string,
-): Lines {
+/** Grouped by what names them; a README is for readers of its folder. The names of findings say what they are. */
+function listLines(pages: readonly (readonly [file: string, title: string])[], program: string): Lines {
   const codes = new Set(keysOf(FINDING_CODES).map(runbookName));
   const groups = Map.groupBy(
     pages.filter(([file]) => !file.endsWith('README.md')),
     ([file]) => (file.startsWith('alarms/') ? 'Alarms' : codes.has(nameOf(file)) ? 'Findings' : 'Procedures'),
   );
-  const checks = [...sections].toSorted(([a], [b]) => compare(a, b));
+  const findings = (groups.get('Findings') ?? []).map(([file]) => nameOf(file));
+  const half = Math.ceil(findings.length / 2);
   return [
-    ...(['Findings', 'Alarms', 'Procedures'] as const).map((group) => [
+    hang('', `${program} runbook NAME; the message or the finding has the name.`),
+    '',
+    strong('Findings'),
+    table(findings.slice(0, half).map((name, index) => [name, findings[half + index] ?? ''])),
+    (['Alarms', 'Procedures'] as const).map((group) => [
+      '',
       strong(group),
       table((groups.get(group) ?? []).map(([file, title]) => [nameOf(file), title])),
-      '',
     ]),
-    strong('Checks and holds of rollouts'),
-    table(checks.map(([name, text]) => [name, titleOfSection(name, text)])),
-    '',
-    `${program} runbook NAME prints one.`,
   ];
 }

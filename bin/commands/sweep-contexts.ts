@@ -12,17 +12,19 @@ import {
   eachCluster,
   type FleetContext,
   fleetContexts,
+  printContexts,
   skipped,
   withContext,
 } from '../all-contexts.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
+import { sentence } from '../terminal/words.ts';
 import { auditRepeat, typedCommands } from './audit/repeat.ts';
-import { checkedOutput, writeReport } from './report/report.ts';
+import { checkedOutput, idsByUrgency, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
 import type { SweepOptions } from './sweep.ts';
-import { isHostile, sweepStory } from './sweep-view.ts';
+import { HOSTILE_PASSES, isHostile, sweepStory } from './sweep-view.ts';
 
 interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn' | 'program'> {
   readonly output: 'table' | 'json';
@@ -34,6 +36,12 @@ interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn
 interface Swept {
   readonly registered: RegisteredCluster;
   readonly outcome?: SweepOutcome;
+}
+
+interface SweptContext extends Swept {
+  /** Whether a request is provably hostile. */
+  readonly hostile?: boolean;
+  readonly result: ContextResult;
 }
 
 const SOURCE = 'kubeconfig';
@@ -56,12 +64,16 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
   const swept: Swept[] = [];
+  let anyHostile = false;
   const work = async (cluster: FleetContext) => {
-    const { result, ...one } = await sweepContext(cluster, options, fleet, signal, io);
+    const { result, hostile = false, ...one } = await sweepContext(cluster, options, fleet, signal, io);
     swept.push(one);
+    anyHostile ||= hostile;
     return result;
   };
-  const worst = await eachCluster(clusters, work, output, signal, io);
+  const { status: worst, read } = await eachCluster(clusters, work, output, signal, io);
+  const state = stateOf(swept, io.clock());
+  printContexts(read, idsByUrgency(state, 'sweep', fleet.monitoring, io.clock()), io);
   if (swept.length === 0) {
     io.stderr.write('Nothing was read, so there is no page.\n');
     return EXIT.incomplete;
@@ -72,7 +84,10 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const typed = typedCommands(clusters, options);
   const { program } = options;
   const given = { output: report, version: packageJson.version, program, basis: 'sweep', typed } as const;
-  return Math.max(worst, await writeReport(stateOf(swept, io.clock()), given, fleet.monitoring, shown));
+  const written = await writeReport(state, given, fleet.monitoring, shown);
+  const status = Math.max(worst, written);
+  if (status === EXIT.done && anyHostile) io.stderr.write(`${sentence(HOSTILE_PASSES)}\n`);
+  return status;
 }
 
 async function sweepContext(
@@ -81,7 +96,7 @@ async function sweepContext(
   fleet: Fleet,
   signal: AbortSignal,
   { clock }: Io,
-): Promise<Swept & { readonly result: ContextResult }> {
+): Promise<SweptContext> {
   const { id, context } = cluster;
   const startedAt = clock();
   const at = new Date(startedAt).toISOString();
@@ -95,7 +110,7 @@ async function sweepContext(
     };
     return { registered: { ...entry, problem }, result: skipped(cluster, message) };
   };
-  return withContext<Awaited<ReturnType<typeof openTarget>>, Swept & { readonly result: ContextResult }>(
+  return withContext<Awaited<ReturnType<typeof openTarget>>, SweptContext>(
     () => openTarget({ ...options, context }, fleet),
     skip,
     async (target) => {
@@ -104,6 +119,7 @@ async function sweepContext(
       const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
       return {
         registered: { ...entry, target: swept },
+        hostile: isHostile(report),
         outcome: outcomeOf(
           swept,
           { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },

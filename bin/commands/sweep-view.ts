@@ -43,6 +43,9 @@ export function sweepLines(view: SweepView): Lines {
   ];
 }
 
+/** For a person who relies on the exit status; also in the help. */
+export const HOSTILE_PASSES = 'a hostile request does not fail this command: --fail-on hostile';
+
 /** Whether a request is provably hostile. */
 export function isHostile({ rows }: SweepReport): boolean {
   return rows.some(({ hostile }) => hostile);

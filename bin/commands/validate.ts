@@ -2,7 +2,7 @@ import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
-import { deployWarnings } from '../../lib/deploy-checks.ts';
+import { deployWarnings, namedClusters } from '../../lib/deploy-checks.ts';
 import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, printJson } from '../io.ts';
@@ -18,7 +18,7 @@ export const register: Register = (command, { program: name, run }) => {
     .addHelpText(
       'after',
       `
-Each problem has its line and column, and what to write instead.
+Each problem and warning has its line and column, and what to write instead.
 
 Examples:
   ${name} validate
@@ -43,19 +43,15 @@ Exit status:
 export async function validateCommand(file: string, output: 'table' | 'json', io: Io): Promise<number> {
   const parsed = parseFleet(await readTextFile(file), printable(file));
   const problems = parsed.ok ? [] : parsed.problems;
-  const warnings = parsed.ok ? deployWarnings(parsed.fleet, io.clock()) : [];
+  const warnings = parsed.ok ? parsed.located(deployWarnings(parsed.fleet, io.clock())) : [];
   if (output === 'json') printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
   else if (!parsed.ok) io.stderr.write(`${formatProblems(problems)}\n`);
   else {
-    const { clusters, managementClusters, discovery, policies } = parsed.fleet;
-    const named = managementClusters.flatMap(({ workloadClusters }) => [
-      1,
-      ...Object.keys(workloadClusters.kubeconfigSecrets),
-    ]);
+    const { discovery, policies } = parsed.fleet;
     io.stdout.write(
-      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${counted(clusters.length + named.length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
+      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${counted(namedClusters(parsed.fleet).length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
     );
   }
-  if (output === 'table') for (const warning of warnings) io.stderr.write(`${printable(file)}: warning: ${warning}\n`);
+  if (output === 'table' && warnings.length > 0) io.stderr.write(`${formatProblems(warnings, 'warning')}\n`);
   return parsed.ok ? EXIT.done : EXIT.usage;
 }

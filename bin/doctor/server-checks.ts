@@ -3,6 +3,7 @@ import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { OLD_CERTIFICATE } from '../../lambdas/kubernetes/expired-server.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
 import { addressRanges } from '../../lambdas/names.ts';
@@ -196,7 +197,8 @@ function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answe
 function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
   if (!probe.answered) {
     if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
-    return failed(probe.error.problem, either(probe.error.remedy, renew));
+    const { code = '', problem, remedy } = probe.error;
+    return failed(problem, EXPIRED.has(code) ? { text: remedy } : either(remedy, renew));
   }
   if (probe.recovering !== undefined)
     return warning(`expired on ${dayOf(probe.recovering.notAfter)}, and tolerated`, RENEW_CERTIFICATE);
@@ -205,6 +207,9 @@ function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
   const found = `trusted, valid until ${dayOf(end)}`;
   return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS ? passed(found) : warning(found, RENEW_CERTIFICATE);
 }
+
+/** No credentials help. */
+const EXPIRED: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', OLD_CERTIFICATE]);
 
 const RENEW_CERTIFICATE: Fix = {
   text: 'Renew the serving certificate of the API server, for example: kubeadm certs renew apiserver',

@@ -13,6 +13,7 @@ import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-s
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
+import { CONDITION_REASONS } from './condition-reasons.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
@@ -20,15 +21,6 @@ import { type DecidedByPerson, MAX_BECAUSE } from './person.ts';
 import type { EnginePolicy } from './policy.ts';
 import type { Verdict } from './verdict.ts';
 import { createWriteLimiter } from './write-limiter.ts';
-
-/** Reasons of the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows them. */
-export const CONDITION_REASONS = {
-  approve: 'CertMarshalApproved',
-  recover: 'CertMarshalRecovered',
-  deny: 'CertMarshalDenied',
-  approveByPerson: 'CertMarshalApprovedByPerson',
-  denyByPerson: 'CertMarshalDeniedByPerson',
-} as const;
 
 /**
  * The outcome of a decision.

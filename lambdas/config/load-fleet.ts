@@ -5,14 +5,19 @@ import { resourceProblems } from './exact-resources.ts';
 import type { Fleet } from './fleet.ts';
 import { brokenRules, FleetFile } from './fleet-file.ts';
 import type { ConfigProblem } from './problems.ts';
-import { placeOf } from './written.ts';
+import { placeOf, type RuleProblem } from './written.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
 
 export { FleetConfigError } from './problems.ts';
 
 export type ParsedFleet =
-  | { readonly ok: true; readonly fleet: Fleet }
+  | {
+      readonly ok: true;
+      readonly fleet: Fleet;
+      /** The same for remarks about a valid file. */
+      readonly located: (remarks: readonly RuleProblem[]) => readonly ConfigProblem[];
+    }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /**
@@ -30,13 +35,18 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
     ...yaml.problems,
     ...(read.success
       ? []
-      : withoutEchoes(read.error.issues.flatMap(ofItsKind)).flatMap((issue) => located(issue, yaml))),
+      : withoutEchoes(read.error.issues.flatMap(ofItsKind)).flatMap((issue) => locatedIssue(issue, yaml))),
     ...[...brokenRules(yaml.value), ...(read.success ? resourceProblems(read.data) : [])].map(({ path, message }) =>
       at(yaml, path, message),
     ),
   ];
   if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
-  return { ok: true, fleet: read.data };
+  const located = (remarks: readonly RuleProblem[]) =>
+    sorted(
+      remarks.map(({ path, message }) => at(yaml, path, message)),
+      fileName,
+    );
+  return { ok: true, fleet: read.data, located };
 }
 
 type ReadableYaml = Extract<YamlFile, { ok: true }>;
@@ -58,7 +68,7 @@ function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$Zo
   );
 }
 
-function located(issue: z.core.$ZodIssue, yaml: ReadableYaml): readonly TextProblem[] {
+function locatedIssue(issue: z.core.$ZodIssue, yaml: ReadableYaml): readonly TextProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => at(yaml, path, message, 'key'));
   if (issue.code !== 'unrecognized_keys') return [at(yaml, path, issue.message)];

@@ -8,8 +8,9 @@ export interface ConfigProblem {
 }
 
 /** One line a problem, in the form that editors and CI turn into links: `fleet.yaml:12:5: message`. */
-export function formatProblems(problems: readonly ConfigProblem[]): string {
-  return problems.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n');
+export function formatProblems(problems: readonly ConfigProblem[], severity?: 'warning'): string {
+  const word = severity === undefined ? '' : `${severity}: `;
+  return problems.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${word}${message}`).join('\n');
 }
 
 /** Thrown by callers of `parseFleet` that need a fleet. Its message lists every problem. */

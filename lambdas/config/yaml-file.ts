@@ -1,5 +1,6 @@
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { printable } from '../printable.ts';
+import { yamlFault } from '../yaml-fault.ts';
 import { type Path, type Remark, readValues, TOO_DEEP } from './yaml-values.ts';
 
 /** Lines and columns count from 1. */
@@ -54,7 +55,14 @@ export function readYaml(text: string): YamlFile {
   const complaints = [...document.errors, ...document.warnings];
   if (complaints.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
     return unreadable({ offset: 0, message: TOO_DEEP });
-  if (complaints.length > 0) return unreadable(...complaints.slice(0, MAX_SYNTAX_PROBLEMS).map(describeComplaint));
+  if (complaints.length > 0) {
+    const remarks = complaints.slice(0, MAX_SYNTAX_PROBLEMS).map((complaint) => remarkOf(complaint, document, text));
+    const lineOf = ({ offset }: Remark) => positionAt(offset).line;
+    // Of a line, the others are echoes.
+    return unreadable(
+      ...remarks.filter((remark, index) => remarks.findIndex((one) => lineOf(one) === lineOf(remark)) === index),
+    );
+  }
 
   const { value, placeOf, remarks, limit } = readValues(document.contents);
   if (limit !== undefined) return unreadable(limit);
@@ -72,11 +80,12 @@ export function readYaml(text: string): YamlFile {
   };
 }
 
-function describeComplaint({ code, message, pos }: { code: string; message: string; pos: [number, number] }): Remark {
-  if (code === 'MULTIPLE_DOCS')
+function remarkOf(error: YAMLError, document: Document, text: string): Remark {
+  if (error.code === 'MULTIPLE_DOCS')
     return {
-      offset: pos[0],
+      offset: error.pos[0],
       message: 'a second YAML document starts here; one file holds one document, so remove this line',
     };
-  return { offset: pos[0], message: `not valid YAML: ${printable(message, 200)}` };
+  const { offset, words = `not valid YAML: ${printable(error.message, 200)}` } = yamlFault(error, document, text);
+  return { offset, message: words };
 }

@@ -56,7 +56,8 @@ export function readValues(root: ParsedNode | null): YamlValues {
     if (isAlias(node)) {
       const anchored = anchors.get(node.source);
       if (anchored !== undefined) return read(anchored, path, key, alias ?? offset);
-      remarks.push({ offset, message: `no anchor &${printable(node.source, 60)} above this alias` });
+      const written = `*${printable(node.source, 60)}`;
+      remarks.push({ offset, message: `${written} is read as an alias; put a value that starts with "*" in quotes` });
       return null;
     }
     // An alias means the last anchor of its name above it in the file, whatever is expanded in between.

@@ -212,6 +212,8 @@ function byUrgency(now: number): (a: ClusterHealth, b: ClusterHealth) => number 
   return (a, b) =>
     CLUSTER_STATES.indexOf(a.state) - CLUSTER_STATES.indexOf(b.state) ||
     bites(a) - bites(b) ||
+    // What is not read may hide the worst.
+    Number(a.readableAt !== undefined) - Number(b.readableAt !== undefined) ||
     (a.id < b.id ? -1 : Number(a.id > b.id));
 }
 

@@ -31,10 +31,13 @@ interface Trust {
 /** Error code: the certificate expired and is not the named one. */
 export const OTHER_CERTIFICATE = 'CERTMARSHAL_OTHER_CERTIFICATE';
 
+/** Code of {@link OldCertificateError}. */
+export const OLD_CERTIFICATE = 'CERTMARSHAL_OLD_CERTIFICATE';
+
 /** A trusted CA issued the certificate, but it expired too long ago: its key may be an old one. */
 export class OldCertificateError extends Error {
   override readonly name = 'OldCertificateError';
-  readonly code = 'CERTMARSHAL_OLD_CERTIFICATE';
+  readonly code = OLD_CERTIFICATE;
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
   readonly expiredAtMostMs: number;
@@ -42,7 +45,7 @@ export class OldCertificateError extends Error {
   readonly replacedBefore: number | undefined;
 
   constructor(notAfter: number, expiredAtMostMs: number, replacedBefore?: number) {
-    super('CERTMARSHAL_OLD_CERTIFICATE');
+    super(OLD_CERTIFICATE);
     this.notAfter = notAfter;
     this.expiredAtMostMs = expiredAtMostMs;
     this.replacedBefore = replacedBefore;

@@ -1,9 +1,9 @@
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { isJsonObject, type JsonObject } from '../resources/fields.ts';
+import { yamlFault } from '../yaml-fault.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, type Credentials, isServerName, parseServerUrl } from './connection.ts';
 import { printable } from './printable.ts';
-import { describeYamlFault } from './yaml-fault.ts';
 
 /** A connection with its names in the kubeconfig. The user decides which addresses are allowed. */
 export interface LoadedKubeconfig extends Omit<Connection, 'addresses'> {
@@ -272,7 +272,10 @@ function parse(source: string, limits: TextLimits): JsonObject {
     if (fault === undefined) {
       problem = hasComplexKey(document) ? 'a key in it is not text' : undefined;
       if (problem === undefined) file = document.toJS({ maxAliasCount: 0 });
-    } else problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
+    } else {
+      const { offset, words = 'something is where YAML does not expect it' } = yamlFault(fault, document, source);
+      problem = `not valid YAML, line ${Math.max(1, lineCounter.linePos(offset).line)}: ${words}`;
+    }
   } catch (error) {
     problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
   }

@@ -1,4 +1,4 @@
-import { CONDITION_REASONS } from '../approval/act.ts';
+import { CONDITION_REASONS } from '../approval/condition-reasons.ts';
 import { ownerFromInstance } from '../approval/evidence/ec2.ts';
 import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../approval/evidence/machine.ts';

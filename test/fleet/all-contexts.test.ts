@@ -121,6 +121,11 @@ describe('--all-contexts', () => {
         `: 12 clusters, 0 critical, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, 3 not read, `,
       );
       const html = await readFile(page, 'utf8');
+      // The first to need a person in front, on both.
+      const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
+      expect([...stdout.matchAll(/^[!✔✖] (\S+) · /gm)].map(([, name]) => name)).toEqual(
+        data.clusters.map(({ id }: { readonly id: string }) => id),
+      );
       for (const { command: shown, id } of commandsOf(html))
         expect(shown).toMatch(new RegExp(`^(?:certmarshal|kubectl) .*--context admin@${id}\\b|^certmarshal probe `));
       // A cluster is only called healthy by what looked at all of it.
@@ -226,10 +231,17 @@ describe('--all-contexts', () => {
       stderr += text;
     });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (stdout === '') child.kill('SIGINT');
       stdout += text;
     });
+    // Six at once: the first five are asked beside berlin, the sixth when berlin was read.
+    let asked = 0;
+    const count = () => {
+      asked += 1;
+      if (asked === 6) child.kill('SIGINT');
+    };
+    hole.on('connection', count);
     const [status] = await once(child, 'close');
+    hole.off('connection', count);
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.any(String) });
     expect(stdout).toMatch(/^! berlin · EKS Anywhere · /);
     expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);

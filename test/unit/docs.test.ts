@@ -97,7 +97,7 @@ describe('docs/output.md on a probe', () => {
     const other = await listenTls(await createServing(authority, { dnsNames: ['other'] }));
     const io = recordedIo({ now: Date.now() });
     const endpoints = [`127.0.0.1:${expired}`, `localhost:${other}`, '127.0.0.1:1'];
-    await probeCommand(endpoints, { output: 'json' }, new AbortController().signal, io);
+    await probeCommand(endpoints, { output: 'json', program: 'certmarshal' }, new AbortController().signal, io);
     return io.stdout.text();
   }
 

@@ -10,12 +10,14 @@ import {
   eachCluster,
   type FleetContext,
   fleetContexts,
+  printContexts,
+  type ReadContext,
   skipped,
   withContext,
 } from '../../all-contexts.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { providerOf } from '../../target.ts';
-import { againCommand, checkedOutput, writeReport } from '../report/report.ts';
+import { againCommand, checkedOutput, idsByUrgency, writeReport } from '../report/report.ts';
 import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
@@ -57,8 +59,8 @@ export async function auditAllContexts(
       audited.set(cluster.id, auditedOf(snapshot));
       if (problem !== undefined) problems.set(cluster.id, problem);
     });
-  const worst = await eachCluster(clusters, work, output, signal, io);
-  return Math.max(worst, await pageOf(audited, { ...options, report, clusters, problems }, fleet, io));
+  const { status, read } = await eachCluster(clusters, work, output, signal, io);
+  return Math.max(status, await pageOf(audited, { ...options, report, clusters, problems, read }, fleet, io));
 }
 
 // oxlint-disable-next-line max-params -- internal
@@ -90,7 +92,11 @@ async function auditContext(
       onSnapshot(report.snapshot);
       const now = io.clock();
       const view = viewOf(report, now);
-      return { status, lines: storyLine(view, now), document: auditJson(view, options.verbose === true) };
+      return {
+        status,
+        lines: storyLine(view, now),
+        document: auditJson(view, { ...options, ...auditRepeat({ ...options, context }) }),
+      };
     },
     signal,
   );
@@ -121,19 +127,22 @@ async function auditSkipped(
   return snapshot;
 }
 
-/** @returns the exit status */
+/** Prints what was read, the first to need a person in front, and writes the page. @returns the exit status */
 async function pageOf(
   audited: ReadonlyMap<string, Audited>,
   options: Options & {
     readonly report: string;
     readonly clusters: readonly FleetContext[];
     readonly problems: ReadonlyMap<string, Problem>;
+    readonly read: readonly ReadContext[];
   },
   { monitoring }: Fleet,
   io: AuditIo,
 ): Promise<number> {
-  const { report, output, snapshots, clusters, problems, program } = options;
+  const { report, output, snapshots, clusters, problems, read, program } = options;
   const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
+  const state = stateOfAudits(all, io.clock(), problems);
+  printContexts(read, idsByUrgency(state, 'audits', monitoring, io.clock()), io);
   // The user interrupted before the first cluster was read.
   if (all.size === 0) {
     io.stderr.write('Nothing was read, so there is no page.\n');
@@ -150,5 +159,5 @@ async function pageOf(
     typed: typedCommands(clusters, options),
     again: snapshots === undefined ? undefined : againCommand(options, program),
   } as const;
-  return writeReport(stateOfAudits(all, io.clock(), problems), given, monitoring, shown);
+  return writeReport(state, given, monitoring, shown);
 }

@@ -147,7 +147,7 @@ function show(report: AuditReport, options: AuditCommandOptions, server: NamedSe
       io.stdout.write(auditOpenMetrics(report));
       break;
     case 'json':
-      printJson(io, auditJson(viewOf(report, now), verbose));
+      printJson(io, auditJson(viewOf(report, now), options));
       break;
     case 'table':
       print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));

@@ -1,12 +1,17 @@
+import type { Places } from '../../terminal/phrases.ts';
 import { type AuditView, certificatesOf, severityCounts } from './groups.ts';
+import { type AuditRepeat, nextOfFinding } from './repeat.ts';
 import { auditedSources, handshakesOf } from './sources.ts';
 
 /**
  * The audit for programs: docs/output.md.
  *
- * @param verbose includes all other observations
+ * @param given `verbose` includes all other observations
  */
-export function auditJson({ report, groups, issued }: AuditView, verbose: boolean): object {
+export function auditJson(
+  { report, groups, issued }: AuditView,
+  given: AuditRepeat & Pick<Places, 'program'> & { readonly verbose?: boolean },
+): object {
   const { snapshot, durationMs, requests } = report;
   const { version, cluster, provider, auditedAt, findings, observations } = snapshot;
   const sources = auditedSources(observations);
@@ -19,7 +24,7 @@ export function auditJson({ report, groups, issued }: AuditView, verbose: boolea
     requests,
     handshakes: handshakesOf(sources),
     counts: severityCounts(findings),
-    findings,
+    findings: findings.map((finding) => ({ ...finding, command: nextOfFinding(finding, given.program, given) })),
     groups,
     issued,
     sources: {
@@ -28,6 +33,6 @@ export function auditJson({ report, groups, issued }: AuditView, verbose: boolea
       off: sources.off.map(({ source, why }) => ({ source, why })),
     },
     certificates: certificatesOf(report),
-    observations: verbose ? observations.filter(({ kind }) => kind !== 'certificate') : undefined,
+    observations: given.verbose === true ? observations.filter(({ kind }) => kind !== 'certificate') : undefined,
   };
 }

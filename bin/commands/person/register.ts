@@ -10,7 +10,7 @@ import { openTarget, repeatedFlags, repeatOptions, type TargetOptions } from '..
 import { personCommand } from './command.ts';
 
 interface Given extends TargetOptions {
-  readonly because: string;
+  readonly because?: string;
   readonly yes?: boolean;
   readonly uid?: string;
   /** Only for `approve`. */
@@ -36,8 +36,9 @@ const REASON = { approve: 'second NIC of worker-3, ticket 4711', deny: 'no machi
 export const registerPerson =
   (decision: DecidedByPerson['decision']): Register =>
   (command, { program: name, interruption, run }) => {
-    withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
-      .requiredOption('--because <words>', 'your reason, 10 to 500 characters; it is written into the condition')
+    withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
+      .usage('[options] --because <words> <csr-name>')
+      .option('--because <words>', 'your reason, 10 to 500 characters; it is written into the condition')
       .option('--yes', 'write; without it the request is shown and nothing is written')
       .option('--uid <uid>', 'only the request that you saw: its metadata.uid')
       .option('--journal <directory>', 'directory of a journal that keeps the decision; a changed line is found');
@@ -67,13 +68,21 @@ Exit status:
   2  wrong usage or configuration; nothing was done`,
       )
       .action(
-        run(async (csr: string, options: Given) => {
-          const problem = becauseProblem(options.because);
+        run(async (csr: string | undefined, options: Given) => {
+          const { because, yes = false, uid, name: names = [], output } = options;
+          if (csr === undefined || because === undefined) {
+            // Together: commander names one, and the request last.
+            const missing = [
+              ...(csr === undefined ? [`the name of a request, which ${name} sweep lists`] : []),
+              ...(because === undefined ? ['--because with your reason'] : []),
+            ];
+            return command.error(`error: missing: ${missing.join('; ')}`);
+          }
+          const problem = becauseProblem(because);
           if (problem !== undefined) throw new UsageError(`--because ${problem}.`);
           const journal = options.journal === undefined ? undefined : await openKeyboardJournal(options.journal);
           const fleet = await loadFleet(options.policy);
           const target = await openTarget(options, fleet);
-          const { because, yes = false, uid, name: names = [], output } = options;
           const asked = { csr, decision, because: because.trim(), yes, uid, names };
           const settings = {
             output,

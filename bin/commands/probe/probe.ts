@@ -23,6 +23,8 @@ export interface ProbeOptions {
   /** Per endpoint. @default 5s */
   readonly timeout?: string;
   readonly output: 'table' | 'json';
+  /** The command that starts this program. */
+  readonly program: string;
 }
 
 const DEFAULT_TIMEOUT = '5s';
@@ -52,8 +54,8 @@ Exit status:
   2  wrong usage; nothing was done`,
     )
     .action(
-      run((endpoints: readonly string[], options: ProbeOptions) =>
-        probeCommand(endpoints, options, interruption('what was seen so far is shown'), PROCESS),
+      run((endpoints: readonly string[], options: Omit<ProbeOptions, 'program'>) =>
+        probeCommand(endpoints, { ...options, program: name }, interruption('what was seen so far is shown'), PROCESS),
       ),
     );
 };
@@ -92,7 +94,7 @@ export async function probeCommand(
     return [{ ...judgeEndpoint(endpoints[index] ?? '', target, result, rules), ...namesOf(target, result) }];
   });
   if (options.output === 'json') await printJsonLines(io, probed);
-  else print(io, probeLines(probed, rules));
+  else print(io, probeLines(probed, rules, options.program));
   const unwell = probed.some(({ findings }) => findings.some(({ severity }) => severity !== 'info'));
   return unwell ? EXIT.incomplete : EXIT.done;
 }
@@ -105,7 +107,7 @@ interface Usage {
 
 async function readUsage(
   endpoints: readonly string[],
-  { ca, sni, timeout = DEFAULT_TIMEOUT }: ProbeOptions,
+  { ca, sni, timeout = DEFAULT_TIMEOUT }: Omit<ProbeOptions, 'output' | 'program'>,
 ): Promise<Usage> {
   const problems: string[] = [];
   const targets = endpoints.map(parseEndpoint).flatMap((target) => {

@@ -1,11 +1,13 @@
+import { readRunbook } from '../../../lambdas/command.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf } from '../../../lambdas/words.ts';
+import { pasteable } from '../../program.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { faint, strong } from '../../terminal/paint.ts';
-import { MARKS } from '../../terminal/phrases.ts';
+import { MARKS, nextLine } from '../../terminal/phrases.ts';
 import { day, joined, span } from '../../terminal/words.ts';
 import type { ProbedEndpoint, ProbeFinding, ProbeRules, ShownNames } from './judgement.ts';
 
@@ -24,8 +26,18 @@ export type ShownEndpoint = ProbedEndpoint & ShownNames;
  * A probe for people: a summary, then each endpoint with its certificates and findings. Without CAs to check the issuer
  * against, no endpoint is called healthy: anyone can make a certificate.
  */
-export function probeLines(probed: readonly ShownEndpoint[], rules: Pick<ProbeRules, 'authorities' | 'now'>): Lines {
-  return [hang('', headline(probed, rules)), probed.map((each) => ['', endpointLines(each, rules.now)])];
+export function probeLines(
+  probed: readonly ShownEndpoint[],
+  rules: Pick<ProbeRules, 'authorities' | 'now'>,
+  program: string,
+): Lines {
+  const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
+  const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
+  return [
+    hang('', headline(probed, rules)),
+    probed.map((each) => ['', endpointLines(each, rules.now)]),
+    next !== undefined && ['', nextLine(pasteable(readRunbook(next), program))],
+  ];
 }
 
 /** Summary: how many are healthy, and which expires first. */

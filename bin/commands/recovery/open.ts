@@ -5,7 +5,7 @@ import { printable } from '../../../lambdas/printable.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
 import { endWindow, RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
 import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
-import { counted } from '../../../lambdas/words.ts';
+import { counted, date } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
@@ -207,7 +207,7 @@ function newsOf(report: RecoveryReport, told: Set<string>, program: string): rea
       ? [
           hang(
             `${warn('!')} `,
-            `tolerated: the certificate of the API server expired ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
+            `tolerated: the certificate of the API server expired ${date(Date.parse(recovering.notAfter))} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
           ),
         ]
       : []),

@@ -177,6 +177,11 @@ function healthOf(state: FleetState, basis: Basis, monitoring: Monitoring, now: 
   return { ...health, problems: [...state.problems, ...health.problems] };
 }
 
+/** Ids of the clusters in the order in which they need a person, which is that of the page. */
+export function idsByUrgency(state: FleetState, basis: Basis, monitoring: Monitoring, now: number): readonly string[] {
+  return healthOf(state, basis, monitoring, now).clusters.map(({ id }) => id);
+}
+
 const PAGE_NAME = /[^/\\]\.html?$/i;
 /** Enough of a file to recognize a report by its title. Bytes. */
 const HEAD_BYTES = 2_000;

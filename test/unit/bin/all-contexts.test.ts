@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clustersOf } from '../../../bin/all-contexts.ts';
+import { clustersOf, printContexts } from '../../../bin/all-contexts.ts';
+import { recordedIo } from './io.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
 
@@ -66,6 +67,20 @@ describe('the clusters of a kubeconfig', () => {
       ['x', []],
       ['y', []],
     ]);
+  });
+});
+
+describe('the lines of several clusters', () => {
+  it('are in the order of the page, after those of clusters that were not opened', () => {
+    const io = recordedIo();
+    const read = ['berlin', 'madrid', 'gone', 'oslo'].map((id) => ({
+      cluster: { context: id, id, server: undefined, also: id === 'oslo' ? ['viewer'] : [] },
+      lines: `! ${id}`,
+    }));
+    printContexts(read, ['oslo', 'madrid', 'berlin'], io);
+    expect(io.stdout.text()).toBe(
+      '! gone\n! oslo\n    the same API server: 1 more context, viewer\n! madrid\n! berlin\n',
+    );
   });
 });
 

@@ -75,6 +75,15 @@ async function run(
 }
 
 describe('certmarshal audit', () => {
+  it('has the commands of the table for programs', async () => {
+    const { stdout } = await run([showing(ENDING)]);
+    const table = (await run([showing(ENDING)], { output: 'table' })).stdout;
+    const { findings } = JSON.parse(stdout);
+    expect(findings[0].command).toBe('certmarshal rollout plan --kubeconfig k');
+    expect(table).toContain(`→ ${findings[0].command}\n`);
+    expect(stdout).not.toMatch(/KUBECONFIG|MANAGEMENT/);
+  });
+
   it('prints one object that has all that was found', async () => {
     const { status, stdout, stderr } = await run([showing(ENDING)]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -42,7 +42,7 @@ describe('the command line', () => {
       const { status, stdout } = await runCli([...command.split(' '), '--help']);
       expect(status).toBe(0);
       expect(stdout).toContain(`Examples:\n  certmarshal ${command}`);
-      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done[;\n]/);
     },
   );
 

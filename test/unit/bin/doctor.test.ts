@@ -148,6 +148,21 @@ berlin-prod
   → signer: Look.`);
   });
 
+  it('says a long cause once', () => {
+    const found = 'create selfsubjectaccessreviews on https://berlin.example.com: 403 Forbidden';
+    const refused = ['list-nodes', 'get-nodes', 'list-machines'].map((id) => ({
+      ...REFUSED,
+      id,
+      object: id.replace('-', ' '),
+      found,
+    }));
+    const printed = draw(doctorLines([{ subject: 'x', checks: refused }]));
+    expect(printed.split(found)).toHaveLength(2);
+    expect(printed).toMatch(
+      /list-nodes +create self[^\n]*\n {2}✖ {2}get-nodes +as above\n {2}✖ {2}list-machines +as above\n/,
+    );
+  });
+
   it('has a line for all that one failure keeps from being tried', () => {
     const skipped = ['a', 'b', 'c'].map((id) => ({
       id,
@@ -356,6 +371,12 @@ describe('an API server whose certificate has expired', () => {
   it.each([
     ['is tolerated', { expiredServer: { pin: 'authority' } }, 'warning', /^expired on \d{4}-\d\d-\d\d, and tolerated$/],
     ['is not', {}, 'failed', /has expired/],
+    [
+      'is tolerated, if it were younger',
+      { expiredServer: { pin: 'authority', expiredAtMostMs: 1 } },
+      'failed',
+      /expired/,
+    ],
   ] as const)('fails the check of its certificate unless it is tolerated: it %s', async (_, more, status, found) => {
     const authority = await createTlsAuthority('expired');
     const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
@@ -370,7 +391,10 @@ describe('an API server whose certificate has expired', () => {
     const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
     const options = { after: 'kubeconfig', object: 'x', renew: FIX, now: Date.now };
     const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
-    expect(await certificate?.run(never)).toMatchObject({ status, found: expect.stringMatching(found) });
+    const answer = await certificate?.run(never);
+    expect(answer).toMatchObject({ status, found: expect.stringMatching(found) });
+    // No credentials renew it.
+    expect(JSON.stringify(answer)).not.toContain(FIX.command);
   });
 });
 

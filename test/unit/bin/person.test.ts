@@ -275,7 +275,18 @@ describe('certmarshal approve', () => {
 
 describe('the command line', () => {
   it.each(['approve', 'deny'])('%s needs a reason, and says what is wrong with it', async (command) => {
-    expect(await runCli([command, 'csr-1'])).toMatchObject({ status: 2, stdout: '' });
+    const named = 'the name of a request, which certmarshal sweep lists';
+    const reason = '--because with your reason';
+    for (const [given, missing] of [
+      [[], `${named}; ${reason}`],
+      [['csr-1'], reason],
+      [['--because', BECAUSE], named],
+    ] as const)
+      expect(await runCli([command, ...given])).toEqual({
+        status: 2,
+        stdout: '',
+        stderr: `error: missing: ${missing}\nAdd --help for options and examples.\n`,
+      });
     expect(await runCli([command, 'csr-1', '--because', 'no'])).toEqual({
       status: 2,
       stdout: '',

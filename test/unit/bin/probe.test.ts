@@ -36,7 +36,12 @@ async function probe(endpoints: readonly string[], options: Partial<ProbeOptions
   const io = recordedIo({ columns, now: Date.now() });
   const { status, stdout } = await outcomeOf(
     io,
-    probeCommand(endpoints, { output: 'json', timeout: '2s', ...options }, new AbortController().signal, io),
+    probeCommand(
+      endpoints,
+      { output: 'json', program: 'certmarshal', timeout: '2s', ...options },
+      new AbortController().signal,
+      io,
+    ),
   );
   return { status, text: stdout };
 }
@@ -308,10 +313,17 @@ describe('what a person sees', () => {
   const having = (severity: Severity, observations = [leaf()]) =>
     shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
   const CHECKED = { authorities: [], now: NOW };
-  const headline = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, CHECKED)).split('\n')[0];
+  const headline = (...probed: readonly ShownEndpoint[]) =>
+    draw(probeLines(probed, CHECKED, 'certmarshal')).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
-  const silent = having('warning', []);
+  const expired = shown({
+    findings: [{ code: 'CertificateExpired', severity: 'critical', message: 'm', remedy: 'r' }],
+  });
+  const silent = shown({
+    observations: [],
+    findings: [{ code: 'Unreachable', severity: 'warning', message: 'm', remedy: 'r' }],
+  });
   const well = shown();
 
   test.each([
@@ -333,8 +345,17 @@ describe('what a person sees', () => {
     expect(headline(...probed)?.slice(0, expected.length)).toBe(expected);
   });
 
+  test('the last line names the runbook of what expires, first of what has expired', () => {
+    const next = (...probed: readonly ShownEndpoint[]) =>
+      / {2}Next .*$/.exec(draw(probeLines(probed, CHECKED, 'npx certmarshal')))?.[0];
+    expect(next(well, silent)).toBeUndefined();
+    expect(next(critical, well)).toBe('  Next  npx certmarshal runbook certificate-expiring');
+    expect(next(critical, expired)).toBe('  Next  npx certmarshal runbook certificate-expired');
+  });
+
   test('nothing is healthy whose issuer is not checked', () => {
-    const line = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, { now: NOW })).split('\n')[0];
+    const line = (...probed: readonly ShownEndpoint[]) =>
+      draw(probeLines(probed, { now: NOW }, 'certmarshal')).split('\n')[0];
     const selfSigned = shown({ observations: [leaf({ issuer: leaf().subject })] });
     const issued = shown({ observations: [leaf({ issuer: 'CN=some CA' })] });
     expect(line(issued)).toMatch(/^· x:443: not checked against a CA: add --ca · /);
@@ -346,7 +367,7 @@ describe('what a person sees', () => {
 
   test('a life that is still to come is told with the date it begins on', () => {
     const future = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2027-09-17T00:00:00.000Z' });
-    const lines = draw(probeLines([shown({ observations: [future] })], CHECKED)).split('\n');
+    const lines = draw(probeLines([shown({ observations: [future] })], CHECKED, 'certmarshal')).split('\n');
     expect(lines[0]).toBe('✔ x:443: healthy · begins in 47 h, 2026-11-23');
     expect(lines[3]).toContain('begins in 47 h  2026-11-23  CN=x');
     expect(headline(well, shown({ endpoint: 'next:443', observations: [future] }))).toMatch(
@@ -358,9 +379,9 @@ describe('what a person sees', () => {
 
   test('names are printable, few and short', () => {
     const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
-    const text = draw(probeLines([shown({ names, nameChecked: true })], CHECKED));
+    const text = draw(probeLines([shown({ names, nameChecked: true })], CHECKED, 'certmarshal'));
     expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
-    expect(draw(probeLines([shown({ names: [], nameChecked: true })], CHECKED))).toMatch(
+    expect(draw(probeLines([shown({ names: [], nameChecked: true })], CHECKED, 'certmarshal'))).toMatch(
       /\n {2}no DNS names and no addresses$/,
     );
   });
@@ -394,7 +415,7 @@ test('Ctrl-C ends it, and says what was not done', async () => {
   const port = await listenRaw(() => {});
   const controller = new AbortController();
   const io = recordedIo();
-  const under = probeCommand([`127.0.0.1:${port}`], { output: 'json' }, controller.signal, io);
+  const under = probeCommand([`127.0.0.1:${port}`], { output: 'json', program: 'certmarshal' }, controller.signal, io);
   onTestFinished(() => controller.abort());
   setTimeout(() => controller.abort(), 100);
   expect(await under).toBe(1);

@@ -90,9 +90,9 @@ describe('the table of an audit', () => {
     expect(render({ issued: several }).split('\n')).toEqual(
       expect.arrayContaining([
         "  ✖ 39 kubelet certificates: 34 proven, 1 another node's name, 2 not proven, 2 no longer proven",
-        '    · approved by CertMarshalApproved  33 proven, 2 no longer proven',
-        "    ✖ approved by KubectlApprove       0 proven, 1 another node's name, 2 not proven",
-        '    ✔ approver not known               1 proven',
+        '    · approved by certmarshal     33 proven, 2 no longer proven',
+        "    ✖ approved by KubectlApprove  0 proven, 1 another node's name, 2 not proven",
+        '    ✔ approver not known          1 proven',
       ]),
     );
     expect(render()).not.toContain('kubelet certificates');

@@ -75,6 +75,7 @@ describe('the explanation of a request', () => {
     } as const;
     const text = render({ verdict, sweep, csr: { ...csr, conditions, issued: true }, next: 'certmarshal x' });
     expect(text.split('\n')[0]).toMatch(/all proven by Machine eksa-system\/md-0-8\. The certificate is issued\.$/);
+    expect(text.match(/certificate is issued/g)).toHaveLength(1);
     expect(text).toContain('\n  approved  2 min ago, reason KubectlApprove: by kubectl\n');
     expect(text).toContain('\n  failed    at an unknown time, reason \\u{1b}: by kubectl\n');
     expect(text).toMatch(/\n {2}Next {2}certmarshal x$/);

@@ -214,7 +214,7 @@ describe('an expired certificate that is tolerated', () => {
       pin: 'authority',
     } as const;
     expect(toleratedNotice({ server, recovering })).toBe(
-      `! The certificate of ${server} expired 2026-11-21T00:00:00.000Z and was tolerated: sha256:${'ab'.repeat(32)}\n`,
+      `! The certificate of ${server} expired 2026-11-21 00:00 UTC and was tolerated: sha256:${'ab'.repeat(32)}\n`,
     );
     expect(toleratedNotice({ server })).toBe('');
   });

@@ -5,6 +5,7 @@ import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/clie
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { never } from '../journal/values.ts';
 import { outcomeOf, recordedIo } from './io.ts';
+import { runCli } from './run-cli.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 0, 1);
 const PROVEN = csrOf(1, requestOf(1), '2026-01-01T00:00:00Z');
@@ -59,6 +60,7 @@ async function sweep(
   return { ...outcome, written: written.length };
 }
 
+const PASSES = 'A hostile request does not fail this command: --fail-on hostile\n';
 const MISSING = 'Nothing was written. To approve: add --yes\n';
 
 describe('a sweep', () => {
@@ -97,8 +99,18 @@ describe('a sweep', () => {
     ['one of two policies only observes, so that nothing is denied', [HOSTILE], [DENYING, OBSERVING], 0],
   ])('asks for --yes only where that writes: %s', async (_, requests, policies, status) => {
     const looked = await sweep(requests, {}, policies);
-    expect(looked).toMatchObject({ status, stderr: status === 1 ? MISSING : '', written: 0 });
-    expect(await sweep(requests, { yes: true }, policies)).toMatchObject({ status: 0, stderr: '', written: status });
+    const told = requests.includes(HOSTILE) ? PASSES : '';
+    expect(looked).toMatchObject({ status, stderr: status === 1 ? MISSING : told, written: 0 });
+    const swept = await sweep(requests, { yes: true }, policies);
+    expect(swept).toMatchObject({ status: 0, stderr: told, written: status });
+  });
+
+  it('says that a hostile request does not fail it, unless --fail-on says so', async () => {
+    expect(await sweep([HOSTILE], { yes: true })).toMatchObject({ status: 0, stderr: PASSES });
+    expect(await sweep([PROVEN], { yes: true })).toMatchObject({ status: 0, stderr: '' });
+    expect((await runCli(['sweep', '--help'])).stdout).toContain(
+      '0  done; a hostile request does not fail this command: --fail-on hostile\n',
+    );
   });
 
   it('fails for a hostile request with --fail-on hostile, and only for one', async () => {

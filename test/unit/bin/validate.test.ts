@@ -29,13 +29,31 @@ describe('certmarshal validate', () => {
 
   it('warns of what is probably not meant, as a deployment does', async () => {
     const text = 'version: 1\ndiscovery: [{ accounts: [self], regions: [eu-centrall-1] }]\n';
-    const warning = 'Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?';
+    const message =
+      'discovery[0].regions[0]: Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?';
     const { file, status, stdout, stderr } = await validated(text);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: `${file}: warning: ${warning}\n` });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: `${file}:2:43: warning: ${message}\n` });
     expect(stdout).toContain('is valid, with 1 warning: ');
     const json = await validated(text, 'json');
-    expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, problems: [], warnings: [warning] });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      valid: true,
+      problems: [],
+      warnings: [{ line: 2, column: 43, message }],
+    });
     expect({ status: json.status, stderr: json.stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('warns in the order of the lines, at the values', async () => {
+    const lane = '{ name: a, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }';
+    const secret = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:a-Ab12Cd';
+    const cluster = (name: string) =>
+      `  - name: ${name}\n    provider: eks-anywhere\n    kubeconfigSecret: ${secret}\n`;
+    const { file, stderr } = await validated(
+      `version: 1\nlanes:\n  - ${lane}\nclusters:\n${cluster('berlin')}${cluster('paris')}`,
+    );
+    expect(stderr).toBe(
+      `${file}:3:5: warning: lanes[0]: no cluster names lane a\n${file}:10:23: warning: clusters[1].kubeconfigSecret: paris has the kubeconfig secret of berlin, and a kubeconfig is for one cluster; write its own\n`,
+    );
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readYaml, type YamlFile } from '../../../lambdas/config/yaml-file.ts';
 
@@ -61,7 +62,9 @@ describe('readYaml', () => {
   });
 
   it('reports an alias without an anchor', () => {
-    expect(readable('a: *b').problems).toEqual([{ line: 1, column: 4, message: 'no anchor &b above this alias' }]);
+    expect(readable('a: *b').problems).toEqual([
+      { line: 1, column: 4, message: '*b is read as an alias; put a value that starts with "*" in quotes' },
+    ]);
   });
 
   const tooDeep = 'nested more than 16 levels deep; no part of this file needs that';
@@ -75,7 +78,6 @@ describe('readYaml', () => {
       1,
       'a second YAML document starts here; one file holds one document, so remove this line',
     ],
-    ['a tab', 'a:\n\t- b', 2, 1, 'not valid YAML: Tabs are not allowed as indentation'],
     ['an unknown tag', 'a: !secret x', 1, 4, 'not valid YAML: Unresolved tag: !secret'],
     ['a set', 'a: !!set {b}', 1, 4, 'not valid YAML: Unresolved tag: tag:yaml.org,2002:set'],
     ['17 levels', `${'['.repeat(18)}${']'.repeat(18)}`, 1, 18, tooDeep],
@@ -105,9 +107,83 @@ describe('readYaml', () => {
     expect(readable('#'.repeat(1024 * 1024)).value).toBeNull();
   });
 
-  it('reports every syntax error, at most twenty', () => {
+  const indented =
+    'the indentation does not fit the lines above; start all keys of one section, and all "-" of one list, in one column';
+  const colon = 'this key has no colon and space after it; write, for example, "name: berlin"';
+  const deeper = 'the next line is indented deeper than the key of this one; start both in one column';
+  const ended = 'the value before this has ended; put the whole value in quotes, or indent this line like those above';
+  const comma = 'a comma is missing between two entries, or a bracket or brace is not closed; add it';
+
+  it.each([
+    ['a tab', 'a:\n\t- b', 2, 1, 'a tab indents this line; use spaces'],
+    ['a tab after spaces', 'a:\n  - b: 1\n  \tc: 2', 3, 1, 'a tab indents this line; use spaces'],
+    ['no space after a colon', 'a:\n  - b:1\n    c: 2', 2, 5, colon],
+    ['no space after the last colon', 'a: 1\nb:2', 2, 1, colon],
+    ['no colon', 'a\nb: 1', 1, 1, colon],
+    ['a key that begins too early', 'a:\n  - b: 1\n  c: 2', 3, 1, indented],
+    ['a key between two columns', 'a:\n  - b: 1\n   c: 2', 3, 1, indented],
+    ['a dash that begins too early', 'a:\n  - b: 1\n - c: 2', 3, 1, indented],
+    ['a key that begins too late', 'a:\n  b: 1\n   c: 2', 2, 6, deeper],
+    ['a value with a colon', 'a: b: c', 1, 4, 'a value with ": " in it needs quotes'],
+    ['an open double quote', 'a:\n  b: "1\n  c: 2\n', 2, 6, 'this quote is not closed; add the second one'],
+    ['an open single quote', "a:\n  b: '1\n  c: 2\n", 2, 6, 'this quote is not closed; add the second one'],
+    ['an open bracket', 'a:\n  b: [1,\nc: 2\n', 2, 6, 'this "[" is not closed; add "]"'],
+    ['an open brace', 'a: { b: 1\nc: 2\n', 1, 4, 'this "{" is not closed; add "}"'],
+    ['an open quote in a brace', "a: { b: '1, c: 2 }\n", 1, 9, 'this quote is not closed; add the second one'],
+    ['a bracket too many', 'a: [1]]', 1, 7, 'this bracket or brace was not opened; remove it'],
+    ['no comma in a list', 'a: ["b" "c"]', 1, 9, comma],
+    ['no comma in a brace', 'a: { b: 1 c: 2 }', 1, 9, comma],
+    ['a quote in quotes', "a: 'it's'", 1, 8, ended],
+    ['text after a brace', 'a: {node}.corp', 1, 10, ended],
+    ['a comment without space', 'a: "b"#c', 1, 7, 'a space is missing before "#"; add it, or put the text in quotes'],
+    ['@', 'a: @b', 1, 4, 'this value starts with a character that YAML reserves; put it in quotes'],
+    ['a star', 'a: *', 1, 4, 'a value that starts with "*" needs quotes'],
+    [
+      'an escape',
+      String.raw`a: "\d"`,
+      1,
+      5,
+      String.raw`an unknown escape in double quotes; write \\ for a backslash, or use single quotes`,
+    ],
+    ['a rare one in the words of the parser', 'a: &', 1, 4, 'not valid YAML: Anchor cannot be an empty string'],
+  ])('says in plain words: %s', (_, text, line, column, message) => {
+    expect(readYaml(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
+  });
+
+  it('reports the first syntax error of each line, at most twenty', () => {
     expect(readYaml('a: [1\nb: {').problems).toHaveLength(2);
-    expect(readYaml(']'.repeat(1000)).problems).toHaveLength(20);
+    expect(readYaml(']'.repeat(1000)).problems).toHaveLength(1);
+    expect(readYaml(']\n'.repeat(1000)).problems).toHaveLength(20);
+  });
+
+  it('never throws', () => {
+    const parts = fc.constantFrom(
+      'a',
+      ': ',
+      ':',
+      '\n',
+      '  ',
+      '\t',
+      '- ',
+      '[',
+      ']',
+      '{',
+      '}',
+      ', ',
+      '"',
+      "'",
+      '*',
+      '&',
+      '#',
+      '|',
+    );
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 40 }), (text) => {
+        const { ok, problems } = readYaml(text.join(''));
+        expect(ok || problems.length > 0).toBe(true);
+        for (const { line, column } of problems) expect(Math.min(line, column)).toBeGreaterThan(0);
+      }),
+    );
   });
 });
 

@@ -741,10 +741,12 @@ describe('fleetHealth', () => {
     };
     const found = registry(
       registered('new'),
+      registered('half', { foundAt: at(-MINUTE), target: PARIS }),
       registered('away', { missingSince: at() }),
       ...Object.keys(clusters).map((id) => registered(id, WELL)),
     );
     const known = Object.entries(clusters).map(([id, one]) => indexed(id, { audit: auditSummary(CALM), ...one }));
+    known.push(indexed('half'));
     const { clusters: sorted } = fleetHealth(found, index(...known), MONITORING, NOW);
     expect(sorted.map(({ id }) => id)).toEqual([
       'now',
@@ -753,6 +755,7 @@ describe('fleetHealth', () => {
       'soon',
       'later',
       'new',
+      'half',
       'also-fine',
       'fine',
       'away',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { placeOf } from '../../../lambdas/config/written.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
@@ -36,18 +37,18 @@ describe('a fleet that shall be deployed', () => {
     [
       'a cluster without a policy',
       { clusters: [edge], policies: [policy({ clusters: ['berlin-*'] })] },
-      ['no policy is for cluster edge-1: nothing is judged there'],
+      ['clusters[0]: no policy is for cluster edge-1: nothing is judged there'],
     ],
     [
       'a policy without a cluster',
       { discovery: [], clusters: [edge], policies: [DEFAULT_POLICY, policy({ name: 'cloud', providers: ['eks'] })] },
-      ['policy cloud is for no cluster of the fleet'],
+      ['policies[1]: policy cloud is for no cluster of the fleet'],
     ],
     [
       'access entries in a named Region, which may be that of the hub',
       { discovery: [discovery({ regions: ['eu-central-1', 'self'], accessEntries: ['shop'] })] },
       [
-        'the access entries in eu-central-1 are in the stack CertMarshalSpoke-self-eu-central-1: deploy it too, or, if the hub is in that Region, write self for it',
+        'discovery[0].regions[0]: the access entries in eu-central-1 are in the stack CertMarshalSpoke-self-eu-central-1: deploy it too, or, if the hub is in that Region, write self for it',
       ],
     ],
     [
@@ -61,13 +62,51 @@ describe('a fleet that shall be deployed', () => {
     [
       'a lane that nobody uses',
       { discovery: [], clusters: [edge], lanes: [lane] },
-      ['lane onprem is used by no cluster'],
+      ['lanes[0]: no cluster names lane onprem'],
     ],
     ['a lane that is found by its VPC', { lanes: [lane] }, []],
     [
+      'a lane that only the VPC of EKS clusters uses, beside a cluster that is swept from outside',
+      { clusters: [edge], lanes: [lane] },
+      [
+        'lanes[0]: no cluster names lane onprem; only EKS clusters in vpc-0a1b2c3d with a restricted endpoint are swept from it',
+      ],
+    ],
+    ['nothing, where that cluster names it', { clusters: [{ ...edge, lane: 'onprem' }], lanes: [lane] }, []],
+    [
+      'one kubeconfig of several clusters',
+      {
+        clusters: [edge, { ...edge, id: 'edge-2' }],
+        managementClusters: [
+          {
+            ...managementCluster(),
+            name: 'mgmt',
+            kubeconfigSecret: 'other',
+            workloadClusters: { ...managementCluster().workloadClusters, kubeconfigSecrets: { shop: 'other' } },
+          },
+        ],
+      },
+      [
+        'clusters[1].kubeconfigSecret: edge-2 has the kubeconfig secret of edge-1, and a kubeconfig is for one cluster; write its own',
+        'managementClusters[0].workloadClusters.kubeconfigSecrets.shop: shop has the kubeconfig secret of mgmt, and a kubeconfig is for one cluster; write its own',
+      ],
+    ],
+    [
+      'nothing, where clusters share that of their management cluster',
+      {
+        clusters: [
+          { ...edge, managementKubeconfigSecret: 'mgmt' },
+          { ...edge, id: 'edge-2', kubeconfigSecret: 'arn2', managementKubeconfigSecret: 'mgmt' },
+        ],
+      },
+      [],
+    ],
+    [
       'a Region that does not exist',
       { discovery: [discovery({ regions: ['eu-centrall-1', 'eu-central-1'] })] },
-      ['Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?'],
+      [
+        'discovery[0].regions[0]: Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?',
+      ],
     ],
     [
       'silence that nobody would notice',
@@ -81,13 +120,13 @@ describe('a fleet that shall be deployed', () => {
           },
         },
       },
-      ['monitoring.alarms.DispatchHeartbeat is off: no one notices if certmarshal itself has stopped'],
+      ['monitoring.alarms.DispatchHeartbeat: off, so no one notices if certmarshal itself has stopped'],
     ],
     [
       'an alarm that would wake somebody up, and is off',
       monitored({ alarms: { CertificateCritical: { threshold: 1, severity: 'off' } } }),
       [
-        'monitoring.alarms.CertificateCritical is off, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
+        'monitoring.alarms.CertificateCritical: off, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [
@@ -99,7 +138,7 @@ describe('a fleet that shall be deployed', () => {
         },
       }),
       [
-        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
+        'monitoring.alarms.CertificateCritical.threshold: 1000000 is hardly ever reached, so no one is told: A certificate has expired, or expires so soon that a person must act now.',
       ],
     ],
     [
@@ -112,13 +151,13 @@ describe('a fleet that shall be deployed', () => {
         ],
       }),
       [
-        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * fires no alarm in that time',
+        'monitoring.maintenance[0].until: open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * fires no alarm in that time',
       ],
     ],
     [
       'maintenance that is over',
       monitored({ maintenance: [{ clusters: ['*'], when: { from: at(-DAY), until: at(-1) } }] }),
-      [`monitoring.maintenance[0] ended at ${at(-1)}: it does nothing any more, and can be removed`],
+      [`monitoring.maintenance[0].until: ${at(-1)} is past: this entry does nothing any more, and can be removed`],
     ],
     [
       'maintenance of a cluster that there is not',
@@ -127,7 +166,7 @@ describe('a fleet that shall be deployed', () => {
         clusters: [edge],
         ...monitored({ maintenance: [{ clusters: ['edge*', 'egde-1'], when: { from: at(), until: at(DAY) } }] }),
       },
-      ['monitoring.maintenance[0]: egde-1 is the id or name of no cluster of the fleet; is it misspelled?'],
+      ['monitoring.maintenance[0].clusters[1]: egde-1 is the id or name of no cluster of the fleet; is it misspelled?'],
     ],
     [
       'nothing, where that cluster may be found',
@@ -154,7 +193,7 @@ describe('a fleet that shall be deployed', () => {
           ],
         },
       },
-      ['rollouts.clusters[1]: egde is the id of no cluster of the fleet; is it misspelled?'],
+      ['rollouts.clusters[1].clusters[0]: egde is the id of no cluster of the fleet; is it misspelled?'],
     ],
     [
       'rollouts of names, where clusters are found by their ids',
@@ -171,10 +210,10 @@ describe('a fleet that shall be deployed', () => {
         },
       },
       [
-        'rollouts.clusters[0]: berlin-* matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/berlin-*; a cluster that fleet.yaml lists needs its id without "*"',
-        'rollouts.clusters[1]: munich matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/munich; a cluster that fleet.yaml lists needs its id without "*"',
-        'rollouts.clusters[1]: oslo/*/* is the id of no cluster of the fleet; is it misspelled?',
-        'rollouts.clusters[1]: mgmt/* is the id of no cluster of the fleet; is it misspelled?',
+        'rollouts.clusters[0].clusters[0]: berlin-* matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/berlin-*; a cluster that fleet.yaml lists needs its id without "*"',
+        'rollouts.clusters[1].clusters[0]: munich matches no cluster that discovery finds: those have ids like MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME. Write such an id, for example */*/munich; a cluster that fleet.yaml lists needs its id without "*"',
+        'rollouts.clusters[1].clusters[1]: oslo/*/* is the id of no cluster of the fleet; is it misspelled?',
+        'rollouts.clusters[1].clusters[2]: mgmt/* is the id of no cluster of the fleet; is it misspelled?',
       ],
     ],
     [
@@ -193,11 +232,14 @@ describe('a fleet that shall be deployed', () => {
         `recovery[1].until: ${at(-1)} is past: the entry of mgmt/eksa-system/berlin does nothing any more, and can be removed`,
         `recovery[2].until: ${at(7 * DAY + 1)} is more than 7 days from now: the entry is not used before ${at(1)}, and until then an expired certificate of edge-1 is refused; write an earlier time`,
         `recovery[3].until: ${at(-1)} is past: the entry of edge does nothing any more, and can be removed`,
-        'recovery[3]: edge is the id of no cluster of the fleet; is it misspelled?',
+        'recovery[3].cluster: edge is the id of no cluster of the fleet; is it misspelled?',
       ],
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
   ])('is warned of %s', (_, changed, expected) => {
-    expect(deployWarnings(fleetOf(changed), NOW)).toEqual(expected);
+    const warnings = deployWarnings(fleetOf(changed), NOW);
+    expect(warnings.map(({ path, message }) => (path.length === 0 ? message : `${placeOf(path)}: ${message}`))).toEqual(
+      expected,
+    );
   });
 });
