@@ -212,6 +212,24 @@ describe('--all-contexts', () => {
     expect(html).toContain('"words":"◇ would approve"');
   });
 
+  it('sweep says that a hostile request does not fail it, unless --fail-on says so', async () => {
+    const [, bern] = clusters;
+    if (bern === undefined) throw new Error('there is no second cluster');
+    addMachine(bern, { name: 'worker-1', ipAddresses: ['10.0.1.20'], dnsNames: ['worker-1'] });
+    addMachine(bern, { name: 'thief', ipAddresses: ['10.0.1.66'], dnsNames: ['thief'] });
+    bern.start({ name: 'thief', ipAddresses: ['10.0.1.20'], dnsNames: ['thief'] });
+    await vi.waitFor(() => expect([...bern.server.api.csrs.all()]).toHaveLength(1));
+    const file = join(directory, 'bern.yaml');
+    await writeFile(file, documentOf(alive.filter(({ name }) => name === 'bern')));
+    const args = ['sweep', '--all-contexts', '--kubeconfig', file, '--report', join(directory, 'hostile.html')];
+    expect(await runCli(args)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^✖ bern .*, 1 provably hostile\n/),
+      stderr: 'A hostile request does not fail this command: --fail-on hostile\n',
+    });
+    expect(await runCli([...args, '--fail-on', 'hostile'])).toMatchObject({ status: 1, stderr: '' });
+  });
+
   it('Ctrl-C shows what was read by now, and names what was not read', async () => {
     const file = join(directory, 'slow.yaml');
     const user = { token: 'not-a-secret' };
