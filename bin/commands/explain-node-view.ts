@@ -1,3 +1,4 @@
+import { approverName } from '../../lambdas/approval/condition-reasons.ts';
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
@@ -99,7 +100,9 @@ function facts(
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, key ${key}`],
     [
       'approved',
-      request === undefined ? goneRequest(node) : `${request.approvedBy ?? 'by an unknown approver'} (${request.name})`,
+      request === undefined
+        ? goneRequest(node)
+        : `by ${request.approvedBy === undefined ? 'an unknown approver' : approverName(request.approvedBy)} (${request.name})`,
     ],
     ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],
   ];

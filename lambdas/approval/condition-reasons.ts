@@ -8,6 +8,6 @@ export const CONDITION_REASONS = {
 } as const;
 
 /** Who approved, for people. @param reason of the condition, which every approver chooses */
-export function approverWords(reason: string): string {
-  return `approved by ${reason === CONDITION_REASONS.approve ? 'certmarshal' : reason}`;
+export function approverName(reason: string): string {
+  return reason === CONDITION_REASONS.approve ? 'certmarshal' : reason;
 }

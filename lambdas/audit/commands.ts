@@ -104,7 +104,8 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
   'cert-manager': () => 'kubectl get certificates.cert-manager.io -A',
   'tls-secrets': () => 'kubectl auth can-i list secrets -A',
   'kubelet-metrics': () => 'kubectl auth can-i get nodes/proxy',
-  machines: () => 'kubectl get machines.cluster.x-k8s.io -A',
+  // Their namespaces and names are often not those that were given.
+  machines: () => 'kubectl get clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io -A',
   'kubeadm-configs': () => 'kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A',
   'kubeadm-control-plane': () => 'kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A',
   'etcdadm-cluster': () => 'kubectl get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A',
@@ -201,7 +202,9 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   CertificateUnreadable: place,
   StaleAnnotation: () =>
     `kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
-  ExpiryUnknown: audit,
+  // Not yet issued.
+  ExpiryUnknown: ({ request: pending, ...context }) =>
+    pending === undefined ? audit(context) : clusterCommand('sweep', { ...context, name: nameOf(context) }),
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined

@@ -1,3 +1,4 @@
+import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
 import { commandOf } from '../audit/commands.ts';
 import { clusterCommand, pasteable } from '../command.ts';
@@ -239,7 +240,7 @@ function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedD
     all,
     byApprover.map(({ approvedBy = '', counts: own }): IssuedOf => {
       const numbers = byApprover.length === 1 ? [] : numbersOf(own);
-      return [approvedBy.slice(0, 100), ...numbers];
+      return [approvedBy === '' ? '' : approverName(approvedBy).slice(0, 100), ...numbers];
     }),
   ];
 }

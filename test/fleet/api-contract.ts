@@ -162,6 +162,37 @@ export function describeApiContract(
         expect(answer.json).toEqual(failure(401, 'Unauthorized', 'Unauthorized'));
       });
 
+      it.each([
+        ['nobody', { verb: 'list', group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }, false],
+        ['approver', { verb: 'approve', group: 'certificates.k8s.io', resource: 'signers', name: SIGNER }, true],
+        [
+          'approver',
+          { verb: 'approve', group: 'certificates.k8s.io', resource: 'signers', name: 'example.com/x' },
+          false,
+        ],
+        [
+          'updater',
+          {
+            verb: 'update',
+            group: 'certificates.k8s.io',
+            resource: 'certificatesigningrequests',
+            subresource: 'approval',
+          },
+          true,
+        ],
+        ['updater', { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }, false],
+      ] as const)('tells %s whether it may %j', async (user, resourceAttributes, allowed) => {
+        const answer = await call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+          token: subject.tokenFor(user),
+          body: {
+            apiVersion: 'authorization.k8s.io/v1',
+            kind: 'SelfSubjectAccessReview',
+            spec: { resourceAttributes },
+          },
+        });
+        expect(answer).toMatchObject({ status: 201, json: { status: { allowed } } });
+      });
+
       it('takes a request without a token for an anonymous one', async () => {
         const answer = await call('GET', CSRS, { token: undefined });
         expect(answer.status).toBe(403);
@@ -828,6 +859,18 @@ export function describeApiContract(
             spec: { clusterName: 'blue' },
           });
         }
+      });
+
+      it('lists by whether a label is there', async () => {
+        await createMachine('violet-1', 'violet');
+        const named = async (selector: string) => {
+          const query = new URLSearchParams({ labelSelector: `${selector},cluster.x-k8s.io/cluster-name=violet` });
+          return namesOf((await call('GET', `${MACHINES}?${query.toString()}`)).json);
+        };
+        await expect(named('cluster.x-k8s.io/cluster-name')).resolves.toEqual(['violet-1']);
+        await expect(named('!cluster.x-k8s.io/cluster-name')).resolves.toEqual([]);
+        await expect(named('cluster.x-k8s.io/control-plane')).resolves.toEqual([]);
+        await expect(named('!cluster.x-k8s.io/control-plane')).resolves.toEqual(['violet-1']);
       });
 
       it('updates only what was read', async () => {

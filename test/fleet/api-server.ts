@@ -30,6 +30,8 @@ export interface SimulatedApiServerOptions {
   readonly users?: readonly TokenUser[];
   /** Served versions of Machine, the preferred one first; none: not a management cluster. @default v1beta2, v1beta1 */
   readonly machineVersions?: readonly string[];
+  /** Whether it serves KubeadmControlPlanes, KubeadmConfigs, MachineHealthChecks and machine templates. @default false */
+  readonly controlPlanes?: boolean;
   /** When the serving certificate ends, in real time. @default tomorrow */
   readonly certificateNotAfter?: Date;
   /** When it begins. @default a day ago */
@@ -84,6 +86,7 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     name,
     users = [],
     machineVersions = ['v1beta2', 'v1beta1'],
+    controlPlanes = false,
     certificateNotAfter = new Date(Date.now() + 86_400_000),
     certificateNotBefore,
     random = Math.random,
@@ -103,7 +106,8 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
   );
   const rules = new Map(defined.map((user) => [user.name, user.rules ?? []]));
 
-  const api = createSimulatedApi({ clock, random, machineVersions, rulesOf: (user) => rules.get(user.name) ?? [] });
+  const rulesOf = (user: User) => rules.get(user.name) ?? [];
+  const api = createSimulatedApi({ clock, random, machineVersions, controlPlanes, rulesOf });
   const faults = createFaults();
   const requests: ServedRequest[] = [];
 

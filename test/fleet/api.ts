@@ -4,11 +4,17 @@ import { ApiError, alreadyExists, badRequest, internal, methodNotAllowed } from 
 import { isAddressable, isNamed, type NamedTarget, parseTarget, type Target, verbOf } from './api-path.ts';
 import { type ApiResponse, apiVersionOf, json, textOf, typed } from './api-response.ts';
 import { decodeBody, existing, nameRequired, namespaceOf, replace, requireSameObject } from './api-write.ts';
-import { AUDITED_KINDS, AUDITED_RESOURCES, type AuditedKind, type AuditedObject } from './audited-resources.ts';
+import {
+  AUDITED_KINDS,
+  AUDITED_RESOURCES,
+  type AuditedKind,
+  type AuditedObject,
+  isOfControlPlanes,
+} from './audited-resources.ts';
 import { type PolicyRule, requireAllowed, type User } from './authorization.ts';
 import type { Clock } from './clock.ts';
 import { certificateSigningRequests } from './csr-resource.ts';
-import { answerOther, PAGE_NOT_FOUND, SELF_REVIEW, selfReview } from './discovery.ts';
+import { ACCESS_REVIEW, accessReview, answerOther, PAGE_NOT_FOUND, SELF_REVIEW, selfReview } from './discovery.ts';
 import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
 import { createPager, type Pager } from './paging.ts';
@@ -51,12 +57,14 @@ export interface SimulatedApiOptions {
   readonly random: Random;
   /** Served versions of Machine, the preferred one first; none: not a management cluster. */
   readonly machineVersions: readonly string[];
+  /** Whether it serves what makes and watches control planes: {@link isOfControlPlanes}. */
+  readonly controlPlanes: boolean;
   /** The rules that RBAC grants a user. */
   readonly rulesOf: (user: User) => readonly PolicyRule[];
 }
 
 export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
-  const { clock, random, machineVersions, rulesOf } = options;
+  const { clock, random, machineVersions, controlPlanes, rulesOf } = options;
   const revisions = createRevisions();
   const collection = <T extends KubeObject>(resource: Resource<T>): Collection<T> => ({
     resource,
@@ -75,7 +83,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     leaseCollection,
     ...(machineCollection === undefined ? [] : [machineCollection]),
     ...(clusterCollection === undefined ? [] : [clusterCollection]),
-    ...audited.values(),
+    ...[...audited].flatMap(([kind, one]) => (controlPlanes || !isOfControlPlanes(kind) ? [one] : [])),
   ];
   const resources = collections.map(({ resource }) => resource);
 
@@ -165,6 +173,8 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   const respond = (request: ApiRequest): ApiResponse => {
     const { pathname, searchParams } = new URL(request.url, 'https://unused');
     if (pathname === SELF_REVIEW && request.method === 'POST') return selfReview(request.user);
+    if (pathname === ACCESS_REVIEW && request.method === 'POST')
+      return accessReview(request.user, rulesOf(request.user), request.body);
     const target = parseTarget(pathname, searchParams);
     if (target === undefined) return answerOther(request, pathname, resources);
 

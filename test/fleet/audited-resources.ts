@@ -19,11 +19,11 @@ function onlyReadResource(
   group: string,
   plural: string,
   kind: string,
-  { namespaced = false, custom = false, fields = [] as readonly string[] } = {},
+  { namespaced = false, custom = false, fields = [] as readonly string[], versions = ['v1'] as readonly string[] } = {},
 ): Resource<AuditedObject> {
   return {
     group,
-    versions: ['v1'],
+    versions,
     plural,
     kind,
     namespaced,
@@ -35,7 +35,9 @@ function onlyReadResource(
   };
 }
 
-/** What an audit reads beside Nodes and requests. It can only be read: tests put it into the stores. */
+const CLUSTER_API = { namespaced: true, custom: true, versions: ['v1beta2', 'v1beta1'] } as const;
+
+/** What an audit and the plan of a rollout read beside Nodes and requests. It can only be read: tests put it into the stores. */
 export const AUDITED_RESOURCES = {
   configMaps: onlyReadResource('', 'configmaps', 'ConfigMap', { namespaced: true }),
   secrets: onlyReadResource('', 'secrets', 'Secret', { namespaced: true, fields: ['type'] }),
@@ -59,10 +61,37 @@ export const AUDITED_RESOURCES = {
     namespaced: true,
     custom: true,
   }),
+  kubeadmControlPlanes: onlyReadResource(
+    'controlplane.cluster.x-k8s.io',
+    'kubeadmcontrolplanes',
+    'KubeadmControlPlane',
+    CLUSTER_API,
+  ),
+  kubeadmConfigs: onlyReadResource('bootstrap.cluster.x-k8s.io', 'kubeadmconfigs', 'KubeadmConfig', CLUSTER_API),
+  machineHealthChecks: onlyReadResource('cluster.x-k8s.io', 'machinehealthchecks', 'MachineHealthCheck', CLUSTER_API),
+  machineTemplates: onlyReadResource(
+    'infrastructure.cluster.x-k8s.io',
+    'nutanixmachinetemplates',
+    'NutanixMachineTemplate',
+    { ...CLUSTER_API, versions: ['v1beta1'] },
+  ),
 } as const;
 
 export type AuditedKind = keyof typeof AUDITED_RESOURCES;
+const CONTROL_PLANE_KINDS: readonly AuditedKind[] = [
+  'kubeadmControlPlanes',
+  'kubeadmConfigs',
+  'machineHealthChecks',
+  'machineTemplates',
+];
+
+/** Whether only a management cluster with providers for control planes has it. */
+export function isOfControlPlanes(kind: AuditedKind): boolean {
+  return CONTROL_PLANE_KINDS.includes(kind);
+}
+
 export const AUDITED_KINDS: readonly AuditedKind[] = [
+  ...CONTROL_PLANE_KINDS,
   'configMaps',
   'secrets',
   'validatingWebhookConfigurations',

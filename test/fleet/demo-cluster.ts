@@ -5,8 +5,15 @@ import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/poli
 import type { Provider } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
-import { capiCluster, workerMachine } from '../providers/objects.ts';
-import { PROVIDERS } from '../providers/table.ts';
+import {
+  capiCluster,
+  controlPlaneMachine,
+  healthCheck,
+  kubeadmControlPlane,
+  workerMachine,
+} from '../providers/objects.ts';
+import { EVERYWHERE, PROVIDERS } from '../providers/table.ts';
+import { MACHINE_CONDITIONS, rawCondition, V1BETA2_CONDITIONS } from '../unit/rollout/fixtures.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import type { PolicyRule } from './authorization.ts';
 import type { Clock } from './clock.ts';
@@ -47,6 +54,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     name,
     random,
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
+    controlPlanes: provider === 'eks-anywhere',
     certificateNotAfter,
     // About a year, as kubeadm and EKS issue it; not longer than their CA here has left.
     certificateNotBefore: new Date(certificateNotAfter.getTime() - 360 * 86_400_000),
@@ -119,7 +127,7 @@ export function kubeconfigOfAll(clusters: readonly DemoCluster[]): string {
 
 /** What `certmarshal rbac` grants is what the demo's certmarshal may do. */
 export function grantedRules(policies: readonly ApprovalPolicy[] = [DEFAULT_POLICY]): readonly PolicyRule[] {
-  const manifests = [rbacManifests({}, policies), rbacManifests({ management: true }, policies)];
+  const manifests = [rbacManifests({}, policies), rbacManifests({ management: true, rollouts: true }, policies)];
   return manifests
     .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
     .flatMap((object: { kind: string; rules?: PolicyRule[] }) => object.rules ?? []);
@@ -129,7 +137,36 @@ function jitter(random: Random): Random {
   return seededRandom(Math.floor(random() * 2 ** 31));
 }
 
-/** Adds the Machine of a node, as Cluster API would show it. */
+/** Adds the first machine of a control plane, and what makes and watches it. */
+export function addControlPlane(cluster: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
+  const { name, server } = cluster;
+  const of = { provider: PROVIDERS['Nutanix, 0.26'], name };
+  const creationTimestamp = kubernetesTime(server.api.clock.now());
+  const uid = `control-plane-${name}`;
+  const replicas = { replicas: 1, readyReplicas: 1, upToDateReplicas: 1, availableReplicas: 1 };
+  const made = kubeadmControlPlane(of);
+  server.api.audited('kubeadmControlPlanes').put({
+    ...made,
+    metadata: { ...made.metadata, uid, generation: 1, creationTimestamp },
+    spec: { ...made.spec, replicas: 1, version: 'v1.36.3' },
+    status: { observedGeneration: 1, ...replicas, conditions: V1BETA2_CONDITIONS },
+  });
+  const check = healthCheck(of);
+  server.api.audited('machineHealthChecks').put({
+    ...check,
+    metadata: { ...check.metadata, uid: `check-${name}`, creationTimestamp },
+    status: { expectedMachines: 1, currentHealthy: 1 },
+  });
+  const template = { namespace: made.metadata.namespace, name: EVERYWHERE.firstTemplate.value(name) };
+  server.api.audited('machineTemplates').put({ metadata: { ...template, uid: `template-${name}`, creationTimestamp } });
+  const conditions = MACHINE_CONDITIONS.v1beta2.map((type) => rawCondition(type, 'True'));
+  addMachine(cluster, node, (...machine) => {
+    const plain = controlPlaneMachine(...machine, uid);
+    return { ...plain, status: { ...plain.status, conditions } };
+  });
+}
+
+/** Adds a Node and its Machine, as the kubelet and Cluster API would show them. */
 export function addMachine(
   { name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>,
   node: SimulatedNode,
@@ -145,6 +182,15 @@ export function addMachine(
       metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp: now },
     });
   }
+  // One for each of its networks.
+  const addresses = [
+    ...node.ipAddresses.map((address) => ({ type: 'InternalIP', address })),
+    ...node.dnsNames.map((address) => ({ type: 'Hostname', address })),
+  ];
+  server.api.nodes.put({
+    metadata: { name: node.name, uid: `node-${node.name}`, creationTimestamp: now },
+    status: { addresses, conditions: [{ type: 'Ready', status: 'True' }] },
+  });
   const name = `${cluster}-${node.name}`;
   const made = machineOf(of, { name, address: '' });
   server.api.machines?.put({
@@ -153,11 +199,7 @@ export function addMachine(
     status: {
       ...made.status,
       nodeRef: { name: node.name },
-      // One for each of its networks.
-      addresses: [
-        ...node.ipAddresses.map((address) => ({ type: 'InternalIP', address })),
-        ...node.dnsNames.map((address) => ({ type: 'Hostname', address })),
-      ],
+      addresses,
     },
   });
 }

@@ -46,13 +46,18 @@ describe('npm run demo -- --keep', () => {
       const [one = [], audit = [], look = [], write = []] = commands;
       expect(run(one, kubeconfig)).toMatchObject({
         status: 0,
-        stdout: expect.stringContaining('all healthy') as unknown,
+        stdout: expect.stringMatching(/4 of 4 wait for an approval[^]*Next +certmarshal sweep\n/) as unknown,
       });
       expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
         status: 1,
-        stdout: expect.stringMatching(/✔ berlin[^]*: 3 clusters/) as unknown,
+        stdout: expect.stringMatching(/berlin · EKS Anywhere · 67 certificates[^]*: 3 clusters/) as unknown,
       });
       expect(readFileSync(report, 'utf8')).toContain('madrid');
+      expect(run(['doctor'], kubeconfig)).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining('Everything works.') as unknown,
+      });
+      expect(run([...one, '--management-context', 'berlin'], kubeconfig).stdout).not.toContain('SourceUnread');
       expect(run(look, kubeconfig).stdout).toContain('3 would be approved');
       expect(run(write, kubeconfig).stdout).toMatch(/✔ +3 approved/);
       demo.kill('SIGINT');

@@ -12,9 +12,8 @@ import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
-import { controlPlaneMachine } from '../providers/objects.ts';
 import { fastClock } from './clock.ts';
-import { addMachine, type DemoCluster, kubeconfigOfAll, startDemoCluster } from './demo-cluster.ts';
+import { addControlPlane, addMachine, type DemoCluster, kubeconfigOfAll, startDemoCluster } from './demo-cluster.ts';
 import { openScreen, type Standing } from './demo-screen.ts';
 import { standingAfter } from './demo-standing.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
@@ -25,7 +24,7 @@ import type { SimulatedNode } from './kubelet.ts';
 const SPEED = 15;
 const TICK_MS = 60_000;
 const TICKS = 3;
-const WORKERS = 60;
+const WORKERS = 59;
 const THIEF = 17;
 const VICTIM = 18;
 const CONTROL_PLANE = { name: 'control-plane-1', dnsNames: ['control-plane-1'], ipAddresses: ['192.0.2.201'] };
@@ -74,9 +73,10 @@ const reports = new Map<string, SweepReport>();
 let stopEks: () => void = () => {};
 
 try {
-  addMachine(berlin, CONTROL_PLANE, controlPlaneMachine);
+  addControlPlane(berlin, CONTROL_PLANE);
   for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index));
-  screen.event('berlin', 'plain', `${WORKERS} nodes restart at once; each asks for a serving certificate`);
+  screen.event('berlin', 'plain', `${WORKERS + 1} nodes restart at once; each asks for a serving certificate`);
+  berlin.start(CONTROL_PLANE);
   for (let index = 1; index <= WORKERS; index += 1)
     berlin.start(
       worker(index),
@@ -152,7 +152,7 @@ async function keepOpen(): Promise<void> {
   const certificateNotAfter = new Date(Date.now() + 9.5 * 86_400_000);
   const madrid = await startDemoCluster({ name: 'madrid', provider: 'eks-anywhere', clock, certificateNotAfter });
   clusters.push(madrid);
-  addMachine(madrid, CONTROL_PLANE, controlPlaneMachine);
+  addControlPlane(madrid, CONTROL_PLANE);
   for (let index = WORKERS + 1; index <= WORKERS + 3; index += 1) {
     addMachine(berlin, worker(index));
     berlin.start(worker(index));
@@ -164,7 +164,7 @@ async function keepOpen(): Promise<void> {
       '',
       hang(
         '',
-        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, and rollout, explain --node and kubectl do not work):`,
+        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, and kubectl does not work):`,
       ),
       '',
       `  export KUBECONFIG=${kubeconfig}`,

@@ -1,5 +1,5 @@
 import { type ApiResponse, json } from './api-response.ts';
-import { requireSuperuser, type User } from './authorization.ts';
+import { isAllowed, type PolicyRule, type ResourceAttributes, requireSuperuser, type User } from './authorization.ts';
 import type { Resource } from './resources.ts';
 
 /** Discovery, version, and everything that is not there. */
@@ -35,6 +35,30 @@ export function selfReview({ name, groups }: User): ApiResponse {
     status: { userInfo: { username: name, groups } },
   };
   return json(201, JSON.stringify(review));
+}
+
+/** Path of a SelfSubjectAccessReview, which is not stored either. */
+export const ACCESS_REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+
+/** Whether the user who asks may do something, by the same rules. Every authenticated user may ask. Source: authorization.k8s.io/v1, SelfSubjectAccessReview. */
+export function accessReview(user: User, rules: readonly PolicyRule[], text = ''): ApiResponse {
+  const { spec = {} } = JSON.parse(text) as { readonly spec?: { readonly resourceAttributes?: Attributes } };
+  const { group = '', resource = '', verb = '', ...attributes } = spec.resourceAttributes ?? {};
+  const wanted = { resource: { group, plural: resource, kind: resource }, verb, ...attributes };
+  const review = {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    metadata: {},
+    spec,
+    status: { allowed: isAllowed(user, rules, wanted) },
+  };
+  return json(201, JSON.stringify(review));
+}
+
+/** The `resourceAttributes` of a review. */
+interface Attributes extends Omit<Partial<ResourceAttributes>, 'resource'> {
+  readonly group?: string;
+  readonly resource?: string;
 }
 
 const VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.3', platform: 'linux/amd64' };

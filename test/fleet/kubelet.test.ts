@@ -29,7 +29,13 @@ describe('a simulated cluster', () => {
 
   beforeEach(() => {
     clock = steppedClock(START);
-    api = createSimulatedApi({ clock, random: seededRandom(1), machineVersions: [], rulesOf: () => [] });
+    api = createSimulatedApi({
+      clock,
+      random: seededRandom(1),
+      machineVersions: [],
+      controlPlanes: false,
+      rulesOf: () => [],
+    });
     running = [];
   });
 

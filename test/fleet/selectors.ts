@@ -20,27 +20,31 @@ export function fieldSelector(text: string, fields: readonly string[]): Matches 
 }
 
 /**
- * Reads `labelSelector`: `=`, `==` and `!=`, joined by commas. Sets (`in`, `notin`) and existence are not simulated.
+ * Reads `labelSelector`: `=`, `==` and `!=`, and whether a label is there (`key`, `!key`), joined by commas. Sets (`in`,
+ * `notin`) are not simulated.
  *
  * @throws ApiError 400 for anything else.
  */
 export function labelSelector(text: string): Matches {
   return all(
-    terms(text).map(
-      ({ key, equal, value }) =>
-        (object) =>
-          (object.metadata.labels?.[key] === value) === equal,
-    ),
+    text.split(',').map((term) => {
+      const [, absent, label] = /^\s*(!?)([^=!\s()]+)\s*$/.exec(term) ?? [];
+      if (label !== undefined) return ({ metadata }) => (metadata.labels?.[label] === undefined) === (absent === '!');
+      const { key, equal, value } = termOf(term, text);
+      return ({ metadata }) => (metadata.labels?.[key] === value) === equal;
+    }),
   );
 }
 
 function terms(text: string): { key: string; equal: boolean; value: string }[] {
-  return text.split(',').map((term) => {
-    const [, key, operator, value] = /^\s*([^=!\s]+)\s*(==|=|!=)\s*([^=!]*?)\s*$/.exec(term) ?? [];
-    if (key === undefined || value === undefined)
-      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
-    return { key, equal: operator !== '!=', value };
-  });
+  return text.split(',').map((term) => termOf(term, text));
+}
+
+function termOf(term: string, text: string): { key: string; equal: boolean; value: string } {
+  const [, key, operator, value] = /^\s*([^=!\s]+)\s*(==|=|!=)\s*([^=!]*?)\s*$/.exec(term) ?? [];
+  if (key === undefined || value === undefined)
+    throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+  return { key, equal: operator !== '!=', value };
 }
 
 function all(matches: readonly Matches[]): Matches {

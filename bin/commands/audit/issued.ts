@@ -1,4 +1,4 @@
-import { approverWords } from '../../../lambdas/approval/condition-reasons.ts';
+import { approverName } from '../../../lambdas/approval/condition-reasons.ts';
 import { issuedTotal, issuedWords } from '../../../lambdas/audit/issued-words.ts';
 import type { IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
@@ -21,7 +21,8 @@ export function issuedLines(issued: IssuedSummary | undefined): Lines {
   if (issued === undefined) return undefined;
   const { counts, byApprover } = issued;
   const [only, ...others] = byApprover;
-  const by = others.length === 0 && only?.approvedBy !== undefined ? `, ${approverWords(only.approvedBy)}` : '';
+  const by =
+    others.length === 0 && only?.approvedBy !== undefined ? `, approved by ${approverName(only.approvedBy)}` : '';
   const all = `${strong(counted(issuedTotal(counts), 'kubelet certificate'))}${by}: ${issuedWords(counts)}`;
   return [
     '',
@@ -29,7 +30,7 @@ export function issuedLines(issued: IssuedSummary | undefined): Lines {
     others.length > 0 &&
       table(
         byApprover.map(({ approvedBy, counts: own }) => [
-          `  ${markOf(own)} ${approvedBy === undefined ? 'approver not known' : approverWords(approvedBy)}`,
+          `  ${markOf(own)} ${approvedBy === undefined ? 'approver not known' : `approved by ${approverName(approvedBy)}`}`,
           issuedWords(own),
         ]),
       ),

@@ -1,3 +1,4 @@
+import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { GroupObservation, MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
@@ -54,6 +55,9 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
   const unknown = (what: CertificateClass, lacking: readonly MemberObservation[]): readonly Draft[] => {
     if (lacking.length === 0) return [];
     const names = lacking.map(({ name }) => name).toSorted(compare);
+    const requests = what === 'kubelet-serving' ? lacking.flatMap((member) => pendingOf(member, observations)) : [];
+    const wait = requests.length === 1 ? 'waits' : 'wait';
+    const waiting = requests.length === 0 ? '' : `; ${requests.length} of ${names.length} ${wait} for an approval`;
     return [
       {
         code: 'ExpiryUnknown',
@@ -61,8 +65,9 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
+        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires${waiting}`,
         renewedBy: renewedBy(what, provider),
+        words: { request: requests[0] },
       },
     ];
   };
@@ -72,6 +77,18 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
     ...(provider === 'eks' ? [] : unknown('etcd-server', having('etcd').filter(lacks(['etcd-server'])))),
     ...(looksAtKubelets ? unknown('kubelet-serving', members.filter(hasKubelet).filter(lacks(KUBELETS))) : []),
   ];
+}
+
+/** A pending request of its kubelet for a serving certificate; empty if there is none. */
+function pendingOf(member: MemberObservation, observations: readonly Observation[]): readonly string[] {
+  const requesters = namesOf(member).map((name) => `system:node:${name}`);
+  const pending = observations
+    .filter((observation) => observation.kind === 'requests')
+    .find(
+      ({ signer, state, requester }) =>
+        signer === KUBELET_SERVING_SIGNER && state === 'pending' && requesters.includes(requester),
+    );
+  return pending?.examples.slice(0, 1) ?? [];
 }
 
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];

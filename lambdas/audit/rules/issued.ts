@@ -1,4 +1,4 @@
-import { approverWords } from '../../approval/condition-reasons.ts';
+import { approverName } from '../../approval/condition-reasons.ts';
 import {
   type CertificateObservation,
   NOT_ISSUED,
@@ -105,7 +105,7 @@ function draftOf(
   if (told === undefined) return [];
   const { code, severity, words } = told;
   if (endedMs > (severity === 'critical' ? FORGET_AFTER_MS : 0)) return [];
-  const by = approvedBy === undefined ? '' : `, ${approverWords(approvedBy)}`;
+  const by = approvedBy === undefined ? '' : `, approved by ${approverName(approvedBy)}`;
   return [
     {
       code,

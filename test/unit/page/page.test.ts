@@ -559,7 +559,7 @@ describe('whose certificates are proven', () => {
       [
         [36, 1, 2, 2, 1],
         [
-          ['CertMarshalApproved', 33, 0, 2],
+          ['certmarshal', 33, 0, 2],
           ['KubectlApprove', 2, 0, 0, 2, 1],
           ['', 1, 1],
         ],

@@ -249,12 +249,12 @@ export function healthyExternal(changes: Partial<ObservedRollout> = {}): Observe
 /** What `healthyRollout()` and `healthyWorld()` are of. */
 export const PROVIDER = PROVIDERS['vSphere, 0.26'];
 
-function rawCondition(type: string, status: string, extra: Fields = {}): Fields {
+export function rawCondition(type: string, status: string, extra: Fields = {}): Fields {
   return { type, status, reason: `${type}${status}`, message: '', lastTransitionTime: days(-30), ...extra };
 }
 
 /** `status.conditions`, and in v1beta1 `status.v1beta2.conditions` where the controller is new enough. */
-const V1BETA2_CONDITIONS = CONTROL_PLANE_CONDITIONS.map((type) =>
+export const V1BETA2_CONDITIONS = CONTROL_PLANE_CONDITIONS.map((type) =>
   rawCondition(type, GOOD.has(type) ? 'True' : 'False'),
 );
 
@@ -317,7 +317,7 @@ export function rawControlPlane(version: Version = 'v1beta2', legacy = false, pr
   };
 }
 
-const MACHINE_CONDITIONS = {
+export const MACHINE_CONDITIONS = {
   v1beta2: [
     'Ready',
     'Available',

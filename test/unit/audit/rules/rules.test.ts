@@ -943,6 +943,34 @@ describe('coverage', () => {
     ];
     expect(codes(assess(seen('ip-1')))).toEqual([]);
     expect(found(assess(seen('ip-2')), 'ExpiryUnknown')).toMatchObject([{ places: ['Node ip-2'] }]);
+    const asks = { signer: 'kubernetes.io/kubelet-serving', requester: 'system:node:ip-2', state: 'pending' } as const;
+    const waiting = (changes: object) => ({
+      kind: 'requests' as const,
+      source: 'signing-requests' as const,
+      observedAt: days(0),
+      ...asks,
+      count: 1,
+      lastHour: 1,
+      oldestAt: days(0),
+      newestAt: days(0),
+      examples: ['csr-1'],
+      ...changes,
+    });
+    expect(found(assess([...seen('ip-2'), waiting({})]), 'ExpiryUnknown')).toMatchObject([
+      {
+        message:
+          'it is unknown when the kubelet serving certificate of Node ip-2 expires; 1 of 1 waits for an approval',
+        command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
+      },
+    ]);
+    for (const other of [
+      { requester: 'system:node:ip-3' },
+      { signer: 'kubernetes.io/kube-apiserver-client-kubelet' },
+      { state: 'approved' },
+    ])
+      expect(found(assess([...seen('ip-2'), waiting(other)]), 'ExpiryUnknown')).toMatchObject([
+        { message: expect.stringMatching(/expires$/), command: expect.stringMatching(/^certmarshal audit /) },
+      ]);
   });
 });
 
