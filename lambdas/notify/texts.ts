@@ -218,8 +218,8 @@ export function openedLine(
   { since, due, at }: Pick<AlarmEvent, 'since' | 'due' | 'at'>,
 ): string {
   const isDated = timeOf(due) !== undefined && text.includes(dateOf(due));
-  const when = isDated ? undefined : `since ${dateOf(isTime(since) ? since : at)}`;
-  const head = [label, when].filter((one) => one !== undefined).join(', ');
+  const began = isDated ? undefined : `since ${dateOf(isTime(since) ? since : at)}`;
+  const head = [label, began].filter((one) => one !== undefined).join(', ');
   return `[${severity}] ${labelled(head === '' ? undefined : head, text)}`;
 }
 
