@@ -67,9 +67,14 @@ const RESOURCES: Readonly<Record<string, string>> = {
   Machine: 'machines.cluster.x-k8s.io',
 };
 
+/** The reader replaces KUBECONFIG by a file, as in {@link clusterCommand}. */
+const kubectl = (words: string): string => `kubectl --kubeconfig KUBECONFIG ${words}`;
+/** In the management cluster. */
+const managed = (words: string): string => `kubectl --kubeconfig MANAGEMENT ${words}`;
+
 /** Reads a place again. */
 function look(context: CommandContext): string {
-  const { where = '' } = context;
+  const { where = '', what } = context;
   const endpoint = ENDPOINT.exec(where)?.groups;
   if (endpoint !== undefined) {
     const { host = '', port = '' } = endpoint;
@@ -79,12 +84,15 @@ function look(context: CommandContext): string {
   if (object === undefined) return audit(context);
   const { kind = '', namespace, name = '', key } = object;
   const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
-  const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${resource} ${name}`;
-  if (kind === 'CertificateSigningRequest') return `${get} -o yaml`;
+  const get = `${namespace === undefined ? '' : `-n ${namespace} `}get ${resource} ${name}`;
+  // Secrets of Cluster API are in the management cluster.
+  const ask = Object.hasOwn(RESOURCES, kind) || (kind === 'Secret' && what !== 'tls-secret') ? managed : kubectl;
   // Never the whole Secret: it contains the key.
   if (kind === 'Secret')
-    return `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`;
-  return `${get} -o yaml`;
+    return ask(
+      `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+    );
+  return ask(`${get} -o yaml`);
 }
 
 function secretKey(key: string | undefined): string {
@@ -95,22 +103,22 @@ function secretKey(key: string | undefined): string {
 
 /** Commands that read a source again. */
 const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> = {
-  nodes: () => 'kubectl get nodes -o wide',
-  'signing-requests': () => 'kubectl get certificatesigningrequests',
-  'trust-configmaps': () => 'kubectl -n kube-system get configmap kube-root-ca.crt extension-apiserver-authentication',
-  webhooks: () => 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
-  'api-services': () => 'kubectl get apiservices',
-  'crd-conversions': () => 'kubectl get customresourcedefinitions',
-  'cert-manager': () => 'kubectl get certificates.cert-manager.io -A',
-  'tls-secrets': () => 'kubectl auth can-i list secrets -A',
-  'kubelet-metrics': () => 'kubectl auth can-i get nodes/proxy',
+  nodes: () => kubectl('get nodes -o wide'),
+  'signing-requests': () => kubectl('get certificatesigningrequests'),
+  'trust-configmaps': () => kubectl('-n kube-system get configmap kube-root-ca.crt extension-apiserver-authentication'),
+  webhooks: () => kubectl('get validatingwebhookconfigurations,mutatingwebhookconfigurations'),
+  'api-services': () => kubectl('get apiservices'),
+  'crd-conversions': () => kubectl('get customresourcedefinitions'),
+  'cert-manager': () => kubectl('get certificates.cert-manager.io -A'),
+  'tls-secrets': () => kubectl('auth can-i list secrets -A'),
+  'kubelet-metrics': () => kubectl('auth can-i get nodes/proxy'),
   // Their namespaces and names are often not those that were given.
-  machines: () => 'kubectl get clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io -A',
-  'kubeadm-configs': () => 'kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A',
-  'kubeadm-control-plane': () => 'kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A',
-  'etcdadm-cluster': () => 'kubectl get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A',
-  'eks-anywhere': () => 'kubectl get clusters.anywhere.eks.amazonaws.com -A',
-  'cluster-secrets': () => 'kubectl auth can-i get secrets -A',
+  machines: () => managed('get clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io -A'),
+  'kubeadm-configs': () => managed('get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A'),
+  'kubeadm-control-plane': () => managed('get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A'),
+  'etcdadm-cluster': () => managed('get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A'),
+  'eks-anywhere': () => managed('get clusters.anywhere.eks.amazonaws.com -A'),
+  'cluster-secrets': () => managed('auth can-i get secrets -A'),
   'eks-cluster': (context) => `aws eks describe-cluster --name ${word(nameOf(context), 'CLUSTER')}`,
   'eks-authorities': (context) =>
     `aws eks list-certificate-authorities --cluster-name ${word(nameOf(context), 'CLUSTER')}`,
@@ -127,17 +135,19 @@ const place = (context: CommandContext): string =>
 
 /** The requests of a signer, the newest last. */
 const requests = ({ signer }: CommandContext): string =>
-  `kubectl get certificatesigningrequests --sort-by=.metadata.creationTimestamp${
-    isWord(signer) ? ` --field-selector=spec.signerName=${signer}` : ''
-  }`;
+  kubectl(
+    `get certificatesigningrequests --sort-by=.metadata.creationTimestamp${
+      isWord(signer) ? ` --field-selector=spec.signerName=${signer}` : ''
+    }`,
+  );
 const request = (context: CommandContext): string =>
-  isWord(context.request) ? `kubectl describe certificatesigningrequest ${context.request}` : requests(context);
+  isWord(context.request) ? kubectl(`describe certificatesigningrequest ${context.request}`) : requests(context);
 const kubelet = (context: CommandContext): string =>
   requests({
     ...context,
     signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
   });
-const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
+const node = ({ node: name }: CommandContext): string => kubectl(`describe node ${word(name, 'NODE')}`);
 /**
  * Every name of the certificate that a node serves, with its proof. The object of a kept finding has part of the
  * fingerprint after the node.
@@ -201,14 +211,16 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   NameMismatch: look,
   CertificateUnreadable: place,
   StaleAnnotation: () =>
-    `kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
+    managed(
+      `get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
+    ),
   // Not yet issued.
   ExpiryUnknown: ({ request: pending, ...context }) =>
     pending === undefined ? audit(context) : clusterCommand('sweep', { ...context, name: nameOf(context) }),
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined
-      ? 'kubectl get nodes --sort-by=.metadata.creationTimestamp'
+      ? kubectl('get nodes --sort-by=.metadata.creationTimestamp')
       : `aws eks update-nodegroup-version --cluster-name ${word(nameOf(context), 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
   AuthorityDistributionFailed: authority,
   RenewalErrors: node,

@@ -43,14 +43,19 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt);
   const [finding] = indexed?.findings ?? [];
-  const told = finding === undefined ? undefined : `${finding.object}: ${finding.message}`;
-  const reason = (target === undefined ? problem?.message : undefined) ?? told;
+  const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
     if (value <= FIRST_SECONDS) return undefined;
-    return { id: 'NeverReadFor', value, story: `its requests could never be listed${why}`, since: foundAt, command };
+    return {
+      id: 'NeverReadFor',
+      value,
+      story: `certmarshal could never read its certificate requests${why}`,
+      since: foundAt,
+      command,
+    };
   }
   if (indexed?.readable && target !== undefined) return undefined;
   // EKS says that it is being deleted.
@@ -59,10 +64,17 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     id: 'UnreadableFor',
     // It is unreadable now, however recent the last good read.
     value: Math.max(1, secondsSince(readableAt, now)),
-    story: `its requests cannot be listed${why}`,
+    story: `certmarshal cannot read its certificate requests${why}`,
     since: readableAt,
     command,
   };
+}
+
+/** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */
+function unreadWords({ kind, object, message }: Finding): string {
+  return object.startsWith('list certificatesigningrequests')
+    ? `${kind}: ${message}`
+    : `${kind}: ${object}: ${message}`;
 }
 
 /** Findings that explain best why a sweep is incomplete: nothing at all is written to the cluster. */

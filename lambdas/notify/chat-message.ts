@@ -39,7 +39,7 @@ interface CustomNotification {
 export function chatMessage(event: AlarmEvent, incident: Incident, link: string | undefined): CustomNotification {
   const { alarm, severity, cluster } = event;
   const { key, title, facts, commands, runbook } = incident;
-  return notificationOf(title, [facts], {
+  return notificationOf(title, facts, {
     threadId: key,
     eventType: alarm,
     // The runbook URL comes from fleet.yaml, so it may be a link.

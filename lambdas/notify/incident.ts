@@ -2,7 +2,7 @@ import { nameInId } from '../audit/commands.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import { printableName } from '../printable-name.ts';
 import { runbookPlace } from '../tables/alarms.ts';
-import { dateOf, labelled, unnamedLabel } from './texts.ts';
+import { closedLine, consequenceOf, dateOf, openedLine, unnamedLabel } from './texts.ts';
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmName. Characters. */
 const LONGEST_KEY = 255;
@@ -13,8 +13,8 @@ export interface Incident {
   readonly key: string;
   /** The whole story. */
   readonly title: string;
-  /** Due date, start and cluster. */
-  readonly facts: string;
+  /** A line of what the title does not say: due date, start, id of the cluster, consequence. Or none. */
+  readonly facts: readonly string[];
   /** `First: …`, `Then: …` */
   readonly commands: readonly string[];
   /** `Runbook: …` */
@@ -28,10 +28,11 @@ export interface Incident {
  */
 export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Incident {
   const { alarm, command, next } = event;
+  const title = titleOf(event);
   return {
     key: incidentKey(event),
-    title: `[${signOf(event)}] ${labelled(labelOf(event), overOf(event))}`,
-    facts: factsOf(event).join(' '),
+    title,
+    facts: factsOf(event, title),
     commands: [`First: ${command}`, ...(next === undefined ? [] : [`Then: ${next}`])],
     runbook: `Runbook: ${runbookPlace(alarm, runbooks)}`,
   };
@@ -42,29 +43,33 @@ export function incidentKey({ alarm, cluster, part }: Pick<AlarmEvent, 'alarm' |
   return printableName([alarm, cluster, part].filter((one) => one !== undefined).join(' '), LONGEST_KEY);
 }
 
-function signOf({ state, severity, escalatedTo }: AlarmEvent): string {
-  if (state === 'opened') return severity;
-  return escalatedTo === undefined ? 'recovered' : 'escalated';
+function titleOf(event: AlarmEvent): string {
+  const { state, severity, story } = event;
+  return state === 'closed'
+    ? closedLine(labelOf(event), story, event)
+    : openedLine(severity, labelOf(event), story, event);
 }
 
 function labelOf({ alarm, part, cluster, name }: AlarmEvent): string | undefined {
   return cluster === undefined ? unnamedLabel({ alarm, part }) : (name ?? nameInId(cluster));
 }
 
-function overOf({ state, story, escalatedTo, reason }: AlarmEvent): string {
-  if (state === 'opened') return story;
-  const over = escalatedTo === undefined ? 'resolved' : `now ${escalatedTo}`;
-  return `${over}: ${story}${reason === undefined ? '' : ` (${reason})`}`;
-}
-
-function factsOf(event: AlarmEvent): readonly string[] {
-  const { state, at, due, since, cluster } = event;
-  const times =
+/** Without the times that the title has. */
+function factsOf(event: AlarmEvent, title: string): readonly string[] {
+  const { state, alarm, due, since, cluster } = event;
+  const times: readonly (readonly [word: string, at: string | undefined])[] =
     state === 'closed'
-      ? [`Resolved ${dateOf(at)}.`, ...(since === undefined ? [] : [`Opened ${dateOf(since)}.`])]
+      ? [['Opened', since]]
       : [
-          ...(due === undefined ? [] : [`Due ${dateOf(due)}.`]),
-          since === undefined ? `Opened ${dateOf(at)}.` : `Since ${dateOf(since)}.`,
+          ['Due', due],
+          ['Since', since],
         ];
-  return [...times, ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`])];
+  const facts = [
+    ...times.flatMap(([word, at]) =>
+      at === undefined || title.includes(dateOf(at)) ? [] : [`${word} ${dateOf(at)}.`],
+    ),
+    ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`]),
+    ...(state === 'closed' ? [] : consequenceOf(alarm)),
+  ];
+  return facts.length === 0 ? [] : [facts.join(' ')];
 }

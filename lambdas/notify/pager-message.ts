@@ -47,7 +47,7 @@ export function pagerMessage(
   const opens = state === 'opened';
   return {
     AlarmName: key,
-    AlarmDescription: cut([title, facts, ...commands, runbook].join('\n'), LONGEST.description),
+    AlarmDescription: cut([title, ...facts, ...commands, runbook].join('\n'), LONGEST.description),
     AWSAccountId: account,
     NewStateValue: opens ? 'ALARM' : 'OK',
     // The link is never cut: half a link opens nothing.

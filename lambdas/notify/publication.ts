@@ -102,7 +102,7 @@ function incidentPublication(
   link: string | undefined,
 ): TopicMessage {
   const { severity, state, alarm, cluster } = event;
-  const lines = [title, facts, ...commands, runbook, ...(link === undefined ? [] : [`Report: ${link}`])];
+  const lines = [title, ...facts, ...commands, runbook, ...(link === undefined ? [] : [`Report: ${link}`])];
   return {
     subject: subjectOf(title),
     message: messageOf(lines.join('\n'), JSON.stringify(document)),

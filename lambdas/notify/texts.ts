@@ -7,6 +7,7 @@ import { printable } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import {
   ALARMS,
+  type AlarmEntry,
   type AlarmId,
   type AlarmSeverity,
   alarmRunbook,
@@ -15,7 +16,7 @@ import {
   runbookPlace,
 } from '../tables/alarms.ts';
 import type { Signal } from '../tables/signals.ts';
-import { counted, date, firstOf, span, timeOf } from '../words.ts';
+import { counted, date, firstOf, isoOf, span, timeOf } from '../words.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
 import type { HumanMessage } from './publication.ts';
@@ -64,14 +65,15 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   const { severity, alarm, fleet, now } = scene;
   const labels = labelsOf(culprits.map(({ cluster }) => cluster));
   const labelOf = ({ cluster }: Culprit): string => labels.get(cluster.id) ?? cluster.id;
+  const at = isoOf(now);
   const share = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')}.`];
   const [first] = culprits;
   if (first !== undefined && culprits.length === 1) {
     const { cluster, signal } = first;
     const facts = [...when(first, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
     return composed(
-      `[${severity}] ${labelOf(first)}: ${story(signal.story)}`,
-      [facts.join(' ')],
+      openedLine(severity, labelOf(first), story(signal.story), { ...signal, at }),
+      [facts.join(' '), ...consequenceOf(alarm)],
       commandsOf(first, scene),
       scene,
     );
@@ -85,8 +87,11 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   if (more > 0) lines.push(`- and ${counted(more, 'more cluster')}`);
   const names = firstOf(culprits.map(labelOf));
   return composed(
-    `[${severity}] ${counted(culprits.length, 'cluster')}: ${names}. ${ALARMS[alarm].meaning}`,
-    [[...share, ALARMS[alarm].meaning].join(' '), ...lines],
+    openedLine(severity, counted(culprits.length, 'cluster'), `${names}. ${ALARMS[alarm].meaning}`, {
+      since: earliest(culprits),
+      at,
+    }),
+    [[...share, ALARMS[alarm].meaning, ...consequenceOf(alarm)].join(' '), ...lines],
     { first: first === undefined ? overview(scene) : commandOf(scene, first.cluster) },
     scene,
   );
@@ -94,9 +99,10 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
 
 /** The text where no cluster can be named: that of CloudWatch. Pure. */
 export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: string, scene: Scene): HumanMessage {
-  const { severity } = scene;
+  const { severity, now } = scene;
+  const meaning = ALARMS[named.alarm].meaning.replace(/\.$/, '');
   return composed(
-    `[${severity}] ${labelled(unnamedLabel(named), ALARMS[named.alarm].meaning.replace(/\.$/, ''))}`,
+    openedLine(severity, unnamedLabel(named), meaning, { at: isoOf(now) }),
     [why, `Alarm ${message.name}. ${cloudWatchSays(message)}`].filter((line) => line !== ''),
     { first: commandOf(scene) },
     scene,
@@ -121,16 +127,14 @@ export function unknownText(message: AlarmMessage, link: string | undefined): Hu
  */
 export function recoveredText(recovered: readonly Recovered[], scene: Scene, worse?: AlarmId): HumanMessage {
   const { now, fleet } = scene;
-  const sign = worse === undefined ? 'recovered' : 'escalated';
-  const over = worse === undefined ? 'resolved' : `now ${worse}`;
+  const at = isoOf(now);
   const lasted = ({ openedAt }: Recovered): string => span(now - (timeOf(openedAt) ?? now));
   const left = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')} left.`];
   const [first] = recovered;
-  const reason = ({ because }: Recovered): string => (because === undefined ? '' : ` (${because})`);
   if (first !== undefined && recovered.length === 1) {
-    const facts = [`Resolved after ${lasted(first)}; opened ${dateOf(first.openedAt)}.`, ...left];
+    const facts = [`It lasted ${lasted(first)}; opened ${dateOf(first.openedAt)}.`, ...left];
     return composed(
-      `[${sign}] ${labelled(first.label, over)}: ${story(first.story)}${reason(first)}`,
+      closedLine(first.label, story(first.story), { at, escalatedTo: worse, reason: first.because }),
       [facts.join(' ')],
       undefined,
       scene,
@@ -138,11 +142,15 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene, wor
   }
   const lines = recovered
     .slice(0, MAX_LINES)
-    .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, opened ${lasted(one)} ago`);
+    .map(
+      (one) =>
+        `- ${labelled(one.label, `it was: ${story(one.story)}`)}${reasonWords(one.because)}, opened ${lasted(one)} ago`,
+    );
   const more = recovered.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'more cluster')}`);
   const names = firstOf(recovered.map(({ label = 'one that was not named' }) => label));
-  const line = `[${sign}] ${counted(recovered.length, 'cluster')}: ${over}: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
+  const label = `${counted(recovered.length, 'cluster')} (${names})`;
+  const line = closedLine(label, ALARMS[scene.alarm].meaning, { at, escalatedTo: worse });
   return composed(line, [...left, ...lines], undefined, scene);
 }
 
@@ -194,6 +202,52 @@ export function plainEvent(
     command: printable(commandOf(scene, cluster), LONGEST.command),
     runbook: alarmRunbook(alarm),
   };
+}
+
+/**
+ * The first line of a message, which is all of an SMS: cluster, what is wrong, and the date of its beginning, if the text
+ * does not have that of an expiry.
+ *
+ * @param label undefined where the text itself names the object
+ */
+// oxlint-disable-next-line max-params -- the parts of the line, in their order
+export function openedLine(
+  severity: AlarmSeverity,
+  label: string | undefined,
+  text: string,
+  { since, due, at }: Pick<AlarmEvent, 'since' | 'due' | 'at'>,
+): string {
+  const isDated = timeOf(due) !== undefined && text.includes(dateOf(due));
+  const began = isDated ? undefined : `since ${dateOf(isTime(since) ? since : at)}`;
+  const head = [label, began].filter((one) => one !== undefined).join(', ');
+  return `[${severity}] ${labelled(head === '' ? undefined : head, text)}`;
+}
+
+/** The same where it is over. What was wrong comes last, as something of the past. */
+export function closedLine(
+  label: string | undefined,
+  text: string,
+  { at, escalatedTo, reason }: Pick<AlarmEvent, 'at' | 'escalatedTo' | 'reason'>,
+): string {
+  const sign = escalatedTo === undefined ? 'resolved' : 'escalated';
+  const now = escalatedTo === undefined ? undefined : `now ${escalatedTo}`;
+  const head = [label, now, dateOf(at)].filter((one) => one !== undefined).join(', ');
+  return `[${sign}] ${head}${reasonWords(reason)}. It was: ${text}`;
+}
+
+function reasonWords(reason: string | undefined): string {
+  return reason === undefined ? '' : ` (${reason})`;
+}
+
+/** As a list, for lines. */
+export function consequenceOf(alarm: AlarmId): readonly string[] {
+  const { consequence }: AlarmEntry = ALARMS[alarm];
+  return consequence === undefined ? [] : [consequence];
+}
+
+function earliest(culprits: readonly Culprit[]): string | undefined {
+  const times = culprits.map(({ signal }) => signal.since).filter(isTime);
+  return times.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
 }
 
 /** Names of clusters within one message; ids where two have the same name. */
@@ -294,7 +348,7 @@ function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | 
   return `${at > now ? 'expires' : 'expired'} ${date(at)}`;
 }
 
-export function dateOf(at: string): string {
+export function dateOf(at: string | undefined): string {
   const time = timeOf(at);
   return time === undefined ? 'at an unknown time' : date(time);
 }

@@ -72,10 +72,7 @@ export type PageData = typeof VOCABULARY & {
 };
 
 /** Rewrites a command about a cluster so that the reader of the page can type it. */
-export type Typed = (
-  command: string,
-  about: { readonly id: string; readonly what?: CertificateClass | undefined },
-) => string;
+export type Typed = (command: string, about: { readonly id: string }) => string;
 
 /** How the reader of the page types commands. */
 export interface Reader {
@@ -99,8 +96,8 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const { us, others, missed, refused, unprovable } = slo.counts;
-  const typable = (command: string, what?: CertificateClass) => {
-    const whole = typed(command, { id, what });
+  const typable = (command: string) => {
+    const whole = typed(command, { id });
     return whole.length <= LONGEST_COMMAND ? whole : undefined;
   };
   const ends = audit?.ends ?? [];
@@ -138,7 +135,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
         // An audit prints the whole reason, and each source.
-        command: typable(count > 1 ? clusterCommand('audit', cluster) : commandOf(finding, cluster), finding.what),
+        command: typable(count > 1 ? clusterCommand('audit', cluster) : commandOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),

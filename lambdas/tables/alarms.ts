@@ -24,6 +24,8 @@ interface Entry extends AlarmSetting {
   readonly maintenance?: true;
   /** What it means, in one sentence for the person who is paged. */
   readonly meaning: string;
+  /** What no longer works, in one sentence, where the story of a cluster does not say it. */
+  readonly consequence?: string;
 }
 
 /** On one signal of every cluster (`GROUP BY Cluster`): it names the cluster, and new clusters need no change. */
@@ -45,6 +47,9 @@ interface HubAlarm extends Entry {
 }
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
+
+const UNREAD =
+  'Meanwhile certmarshal sees and approves no requests there; on EKS, EKS still approves what it can verify.';
 
 /**
  * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook:
@@ -155,7 +160,8 @@ export const ALARMS = {
     threshold: 600,
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
-    meaning: 'The requests of a cluster cannot be listed: nothing is approved there, and new requests are not seen.',
+    meaning: 'certmarshal cannot read the certificate requests of a cluster.',
+    consequence: UNREAD,
   },
   ClusterNeverRead: {
     watches: { signal: 'NeverReadFor' },
@@ -166,6 +172,7 @@ export const ALARMS = {
     datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
     meaning: 'A cluster was found that certmarshal cannot enter.',
+    consequence: UNREAD,
   },
   ClusterIncomplete: {
     watches: { signal: 'IncompleteFor' },
@@ -212,6 +219,8 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     meaning: 'A kubelet did not renew its certificate in time.',
+    consequence:
+      'When it expires, kubectl logs, exec and metrics of the node fail; with a client certificate the node goes NotReady.',
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },

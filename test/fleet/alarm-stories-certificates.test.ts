@@ -36,13 +36,13 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   // twentieth. CloudWatch wants two minutes of that.
   expect(story.rang()).toEqual({ 'certificate-warning': 59, warning: 59, 'certificate-critical': 74, critical: 74 });
   const said = 'berlin: the kube-apiserver certificate at SERVER expires in';
-  const over = 'berlin: resolved: the kube-apiserver certificate at SERVER expires in';
+  const over = 'berlin. It was: the kube-apiserver certificate at SERVER expires in';
   // What is away for a quarter of an hour is over, as a look every fifth minute sees it.
   expect(story.told()).toEqual([
     `59 [warning] ${said} 19 minutes`,
     `74 [critical] ${said} 4 minutes`,
-    `91 [recovered] ${over} 19 minutes`,
-    `101 [recovered] ${over} 4 minutes`,
+    `91 [resolved] ${over} 19 minutes`,
+    `101 [resolved] ${over} 4 minutes`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateWarning: berlin',
@@ -62,12 +62,12 @@ it('tells that a certificate has ended, and what that means', async () => {
   await story.until(() => story.isOver(), 45);
   const ended = 'the kube-apiserver certificate at SERVER expired 35 minutes ago';
   const unreadable =
-    'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or its CA, has expired';
+    'certmarshal cannot read its certificate requests: certificate: the certificate of the endpoint, or its CA, has expired';
   expect(story.told()).toEqual([
     `3 [critical] berlin: ${ended}`,
     `11 [critical] berlin: ${unreadable}`,
-    `31 [recovered] berlin: resolved: ${unreadable}`,
-    `36 [recovered] berlin: resolved: ${ended}`,
+    `31 [resolved] berlin. It was: ${unreadable}`,
+    `36 [resolved] berlin. It was: ${ended}`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateCritical: berlin',
@@ -97,7 +97,7 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
     'the kubelet serving certificate of berlin-1 expires in 8 minutes; the kubelet should have renewed it before 90 % of its lifetime';
   // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 94, warning: 94 });
-  expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [recovered] berlin: resolved: ${said}`]);
+  expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [resolved] berlin. It was: ${said}`]);
   expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
   await restarted.stop();
   await signer.stop();

@@ -25,8 +25,7 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
   askFor(berlin.server.api, attacker.name, HOSTILE_CLAIMS.neighbourAddress(attacker, neighbour));
 }
 
-const UNREADABLE =
-  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
+const UNREADABLE = 'certmarshal cannot read its certificate requests: unreachable: the connection broke (ECONNRESET)';
 const HOSTILE =
   'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); not approved';
 
@@ -43,7 +42,7 @@ describe('a cluster that cannot be reached', () => {
     // It has to stay well for a quarter of an hour.
     expect(story.told()).toEqual([
       `11 [critical] berlin: ${UNREADABLE}`,
-      `31 [recovered] berlin: resolved: ${UNREADABLE}`,
+      `31 [resolved] berlin. It was: ${UNREADABLE}`,
     ]);
     expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);
   });
@@ -73,7 +72,7 @@ describe('an attempt to be another node', () => {
     // Judged last in the fifth minute. CloudWatch looks at two minutes more than it needs.
     expect(story.ended()).toEqual({ 'impersonation-attempt': 32, critical: 32 });
     expect(story.rang()).toEqual({ 'impersonation-attempt': 1, critical: 1 });
-    expect(story.told()).toEqual([`1 [critical] berlin: ${HOSTILE}`, `46 [recovered] berlin: resolved: ${HOSTILE}`]);
+    expect(story.told()).toEqual([`1 [critical] berlin: ${HOSTILE}`, `46 [resolved] berlin. It was: ${HOSTILE}`]);
     expect(story.events()).toEqual(['opened ImpersonationAttempt: berlin', 'closed ImpersonationAttempt: berlin']);
   });
 });
@@ -116,7 +115,7 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   expect(story.rang()).toEqual({ 'requests-waiting': 19, warning: 19 });
   expect(story.told()).toEqual([
     `19 [warning] berlin: ${said}, and 99 more`,
-    `41 [recovered] berlin: resolved: ${said}, and 5 more`,
+    `41 [resolved] berlin. It was: ${said}, and 5 more`,
   ]);
   // Five requesters, and all the others.
   const each = (line: string) => Array.from({ length: 6 }, () => line);

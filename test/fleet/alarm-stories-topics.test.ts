@@ -7,8 +7,7 @@ const start = async (): Promise<Story<TwoClusters>> =>
   startStory({ clusters: twoClusters, fleetFile: (clusters) => twoClustersFile(clusters, {}) });
 
 const KEY = 'ClusterUnreadable berlin';
-const UNREADABLE =
-  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
+const UNREADABLE = 'certmarshal cannot read its certificate requests: unreachable: the connection broke (ECONNRESET)';
 
 describe('one incident, opened and closed', () => {
   it('has the same key and the same words on the pager, while CloudWatch tells the fallback topic', async () => {
@@ -19,7 +18,7 @@ describe('one incident, opened and closed', () => {
     await story.until(() => story.isOver(), 40);
     expect(story.paged()).toEqual([
       `11 ALARM ${KEY}: [critical] berlin: ${UNREADABLE}`,
-      `31 OK ${KEY}: [recovered] berlin: resolved: ${UNREADABLE}`,
+      `31 OK ${KEY}: [resolved] berlin. It was: ${UNREADABLE}`,
     ]);
     expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 19']);
     expect(story.events()).toHaveLength(2);
@@ -41,7 +40,7 @@ describe('one incident, opened and closed', () => {
     story.deadly.add(topic);
     plugIn();
     await story.until(() => story.isOver() && story.paged().at(-1)?.includes(`OK ${KEY}`) === true, 60);
-    expect(story.told().at(-1)).toContain('[recovered] berlin: resolved');
+    expect(story.told().at(-1)).toContain('[resolved] berlin');
     await story.minutes(10);
     expect(story.paged().at(-1)).toContain(`OK ${KEY}`);
     expect(story.threads().length).toBeGreaterThanOrEqual(2);

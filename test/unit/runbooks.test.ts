@@ -577,6 +577,38 @@ describe('runbooks', () => {
     },
   );
 
+  it('have no id of a cluster that someone could paste, and say where doctor runs', () => {
+    const ids = pages.flatMap((page) => [...textOf(page).matchAll(/^ID=(.*)$/gm)].map(([, id]) => id));
+    expect(ids.length).toBeGreaterThan(5);
+    expect(new Set(ids)).toEqual(new Set(['the-id-in-the-message']));
+    const elsewhere = ofAlarms.filter(
+      (page) =>
+        blocksIn(page).some((block) => block.includes('certmarshal doctor --fleet fleet.yaml --cluster')) &&
+        !/directory of your `fleet\.yaml`, with credentials and Region\s+of the hub account/.test(textOf(page)),
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('say which kinds of failures make a cluster unreadable, as its message has them', () => {
+    const [, decide = ''] = textOf('alarms/cluster-unreadable.md').split('## Decide');
+    for (const kind of [
+      'unauthorized',
+      'forbidden',
+      'unreachable',
+      'timeout',
+      'certificate',
+    ] satisfies KubernetesErrorKind[])
+      expect(decide).toContain(`\`${kind}\``);
+  });
+
+  it('say at once how a kubelet is made to ask', () => {
+    for (const page of ['alarms/kubelet-overdue.md', 'kubelet-renewal-overdue.md']) {
+      expect(textOf(page)).toContain('`sudo systemctl restart kubelet`');
+      expect(textOf(page)).toContain('kubectl get nodes -o wide | grep -w "$ADDRESS"');
+      expect(textOf(page)).toContain('certmarshal explain --node "$NODE"');
+    }
+  });
+
   it('give certmarshal only options that it has', () => {
     const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));
     expect(calls.length).toBeGreaterThan(codes.length);

@@ -61,9 +61,6 @@ export function auditRepeat(options: Given): AuditRepeat {
   };
 }
 
-/** Kinds in the management cluster. */
-const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com/;
-
 /** Our commands with placeholder options for a cluster: {@link clusterCommand}, and `doctor` of a fleet. */
 const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfig KUBECONFIG|fleet fleet\.yaml) /;
 
@@ -77,36 +74,34 @@ export function typedCommands(
   { program, ...options }: Given & { readonly program: string },
 ): Typed {
   const repeats = new Map(clusters.map(({ id, context }) => [id, auditRepeat({ ...options, context })]));
-  return (command, { id, what }) => {
+  return (command, { id }) => {
     const given = repeats.get(id);
-    return given === undefined ? command : asTyped({ command, what }, program, given);
+    return given === undefined ? command : asTyped(command, program, given);
   };
 }
 
 /** The next command of a finding, as the user has to type it. The audit itself was just done: then it is the runbook. */
 export function nextOfFinding(
-  { command, what, runbook }: Pick<ExpiryFinding, 'command' | 'what' | 'runbook'>,
+  { command, runbook }: Pick<ExpiryFinding, 'command' | 'runbook'>,
   program: string,
   given: AuditRepeat,
 ): string {
   const isThisAudit = command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ');
-  return isThisAudit ? pasteable(readRunbook(runbook), program) : asTyped({ command, what }, program, given);
+  return isThisAudit ? pasteable(readRunbook(runbook), program) : asTyped(command, program, given);
 }
 
 /** A command as the user must type it: with this program's name, for the audited cluster. */
-export function asTyped(
-  { command, what }: Pick<ExpiryFinding, 'command' | 'what'>,
-  program: string,
-  given: AuditRepeat,
-) {
+export function asTyped(command: string, program: string, given: AuditRepeat): string {
   const { verb, what: words } = ABOUT_A_CLUSTER.exec(command)?.groups ?? {};
   if (verb !== undefined) {
     const { repeat, repeatAudit, repeatExplain } = given;
     return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'sweep' ? repeatExplain : repeat}`;
   }
-  if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
-  // Secrets of Cluster API are in the management cluster; those of workloads are in the cluster.
-  const isManaged = MANAGED.test(command) || (command.includes(' get secret ') && what !== 'tls-secret');
-  return command.replace('kubectl', `kubectl${isManaged ? management : workload}`);
+  return command
+    .replace(/^certmarshal /, `${program} `)
+    .replace(
+      /^kubectl --kubeconfig (KUBECONFIG|MANAGEMENT)/,
+      (_all, file) => `kubectl${file === 'MANAGEMENT' ? management : workload}`,
+    );
 }

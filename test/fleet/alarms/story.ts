@@ -484,5 +484,7 @@ function toldEvent({ detailType, detail }: BusEvent): string {
 }
 
 function stable(line: string): string {
-  return line.replaceAll(/127\.0\.0\.1:\d+/g, 'SERVER').replaceAll(/, on \d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '');
+  return line
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'SERVER')
+    .replaceAll(/, (?:on |since )?\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '');
 }

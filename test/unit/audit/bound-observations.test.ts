@@ -127,7 +127,7 @@ describe('an assessment of more than a snapshot keeps', () => {
       message: expect.stringContaining(
         '3 of 50003 observations do not fit in a snapshot, and are unknown while their source cannot be read: 3 of cert-manager, all of workloads; delete unused ones',
       ),
-      command: 'kubectl get certificates.cert-manager.io -A',
+      command: 'kubectl --kubeconfig KUBECONFIG get certificates.cert-manager.io -A',
     });
     const lost = unread('tls', { where: control.where, what: control.what, member: 'cp-1' });
     const second = assess([lost, ...flood, read('tls'), read('cert-manager')], first, NOW + 15 * MINUTE);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS, commandOf } from '../../../lambdas/audit/commands.ts';
+import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 
 /** What a shell would understand, or a program as an option. Who makes an object of a cluster, or answers at an address, chooses its name. */
@@ -51,20 +53,45 @@ describe.each(Object.entries(PLACES))(
 
 // On bare metal `machines` are those of bmc.tinkerbell.org, and EKS Anywhere has a `clusters` beside that of Cluster API.
 it.each([
-  ['Machine eksa-system/cp-1', 'kubectl -n eksa-system get machines.cluster.x-k8s.io cp-1 -o yaml'],
+  [
+    'Machine eksa-system/cp-1',
+    'kubectl --kubeconfig MANAGEMENT -n eksa-system get machines.cluster.x-k8s.io cp-1 -o yaml',
+  ],
   [
     'KubeadmConfig eksa-system/cp-1',
-    'kubectl -n eksa-system get kubeadmconfigs.bootstrap.cluster.x-k8s.io cp-1 -o yaml',
+    'kubectl --kubeconfig MANAGEMENT -n eksa-system get kubeadmconfigs.bootstrap.cluster.x-k8s.io cp-1 -o yaml',
   ],
   [
     'Cluster default/berlin status (machine cp-1)',
-    'kubectl -n default get clusters.anywhere.eks.amazonaws.com berlin -o yaml',
+    'kubectl --kubeconfig MANAGEMENT -n default get clusters.anywhere.eks.amazonaws.com berlin -o yaml',
   ],
-  ['ConfigMap kube-system/x ca.crt', 'kubectl -n kube-system get configmap x -o yaml'],
+  ['ConfigMap kube-system/x ca.crt', 'kubectl --kubeconfig KUBECONFIG -n kube-system get configmap x -o yaml'],
 ])('of %s names its kind so that no other can be meant', (where, command) => {
   expect(
     COMMANDS.CertificateExpired({ cluster: 'berlin', provider: 'eks-anywhere', what: 'kube-apiserver', where }),
   ).toBe(command);
+});
+
+it('asks for a Secret of Cluster API where that keeps it, and for another one in the cluster', () => {
+  const context = { cluster: 'berlin', provider: 'eks-anywhere', where: 'Secret a/b tls.crt' } as const;
+  const command = (what: CertificateClass) => COMMANDS.CertificateExpired({ ...context, what });
+  expect(command('etcd-ca')).toMatch(/^kubectl --kubeconfig MANAGEMENT -n a get secret b /);
+  expect(command('tls-secret')).toMatch(/^kubectl --kubeconfig KUBECONFIG -n a get secret b /);
+});
+
+it('names the kubeconfig of every command of kubectl: the current context may be that of another cluster', () => {
+  const places = ['10.0.1.31:2379', 'Secret a/b tls.crt', 'ConfigMap a/b', 'Machine a/b', 'Node b', undefined];
+  const commands = places.flatMap((where) =>
+    [undefined, ...SOURCE_IDS].flatMap((source) =>
+      Object.values(COMMANDS).map((make) => make({ cluster: 'berlin', provider: 'eks-anywhere', where, source })),
+    ),
+  );
+  const ofKubectl = commands.filter((command) => command.startsWith('kubectl '));
+  expect(ofKubectl.length).toBeGreaterThan(100);
+  expect(ofKubectl.filter((command) => !/^kubectl --kubeconfig (?:KUBECONFIG|MANAGEMENT) /.test(command))).toEqual([]);
+  // What is only in the management cluster.
+  const elsewhere = ofKubectl.filter((command) => /cluster\.x-k8s\.io|anywhere\.eks/.test(command));
+  expect(elsewhere.filter((command) => !command.includes(' MANAGEMENT '))).toEqual([]);
 });
 
 it('of a finding whose code a later version made is a new audit', () => {

@@ -47,6 +47,14 @@ describe('certmarshal runbook', () => {
     expect(stdout).not.toMatch(/\]\([\w./-]+\.md/);
   });
 
+  it('prints sentences: no parentheses in parentheses, no page that is called runbooks', async () => {
+    const names = [...keysOf(FINDING_CODES), ...ALARM_IDS, 'recovery', 'renew-in-place', 'replace-node', 'rollouts'];
+    const texts = await Promise.all(names.map(async (name) => (await printed(name)).stdout));
+    const nested = texts.flatMap((text) => text.match(/\([^()\n]*\((?:docs\/|`certmarshal )[^)]*\)+/g) ?? []);
+    expect(nested).toEqual([]);
+    expect(texts.join('')).not.toMatch(/certmarshal runbook runbooks|How rollouts work \(/);
+  });
+
   it('prints the finding and the alarm of one name, one after the other', async () => {
     const { stdout } = await printed('issued-names-another');
     expect(stdout.match(/^# IssuedNamesAnother: /gm)).toHaveLength(2);

@@ -110,7 +110,7 @@ describe('createNotifyHandler', () => {
     };
   }
   const toldIn = (state: MemoryObjects) => parseNotificationState(state.objects.get('told.json')?.value, NOW + DAY);
-  const OPEN = [expect.stringMatching(/^critical \[critical\] paris: /)];
+  const OPEN = [expect.stringMatching(/^critical \[critical\] paris, since /)];
 
   it('tells of a cluster, on the topic of the severity, and tells EventBridge', async () => {
     const state = stateOf(false);
@@ -140,7 +140,7 @@ describe('createNotifyHandler', () => {
     one.sent.push(...later.sent);
     one.events.push(...later.events);
     expect(one.sent).toHaveLength(2);
-    expect(one.sent[1]?.subject).toMatch(/^\[recovered] paris: /);
+    expect(one.sent[1]?.subject).toMatch(/^\[resolved] paris, /);
     expect(one.events[1]).toMatchObject({ detailType: 'certmarshal alarm closed' });
     expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
   });
@@ -409,10 +409,10 @@ describe('createNotifyHandler', () => {
       const all = one.chatted.map((message) => (message as { content: { title: string } }).content.title);
       // Twelve ends and three beginnings come last, but for the end of which the beginning was refused.
       const [count, sent] = refused === '' ? [12, 10] : [11, 9];
-      expect(all.filter((title) => title.startsWith('[recovered]'))).toEqual([]);
+      expect(all.filter((title) => title.startsWith('[resolved]'))).toEqual([]);
       expect([all.length, all.at(-1)]).toEqual([sent, `${count} more incidents at once: ClusterUnreadable`]);
       const text = JSON.stringify(one.chatted.at(-1));
-      expect(text.match(/\[recovered]/g)).toHaveLength(count);
+      expect(text.match(/\[resolved]/g)).toHaveLength(count);
       expect(text.match(/\[critical]/g)).toHaveLength(3);
       one.pass(5);
       await one.handle({ look: true });
@@ -460,10 +460,10 @@ describe('createNotifyHandler', () => {
     await one.handle({ look: true });
     await one.handle({ look: true });
     expect(one.subjects()).toEqual([
-      'critical [critical] paris: user-kubeconfig has ended',
-      expect.stringMatching(/^critical \[critical] paris: .*decoy/),
-      'critical [critical] paris: etcd CA: etcd-ca has ended',
-      'critical [critical] paris: control-plane-1: claims all',
+      'critical [critical] paris, since 2026-11-20 10:00 UTC: user-kubeconfig has ended',
+      expect.stringMatching(/^critical \[critical] paris, .*decoy/),
+      'critical [critical] paris, since 2026-11-20 10:00 UTC: etcd CA: etcd-ca has ended',
+      'critical [critical] paris, since 2026-11-21 10:00 UTC: control-plane-1: claims all',
     ]);
     expect(one.events.map(({ detail }) => 'part' in detail && detail.part)).toEqual([
       'user-kubeconfig',

@@ -382,7 +382,11 @@ describe('the signals of a cluster', () => {
 
   it('tell how long a cluster was not swept and not audited, or that it never was', () => {
     const stories = (one: Case) => clusterOf(one).signals.map(({ story }) => story);
-    expect(stories({})).toEqual(['it was never swept', 'its requests could never be listed', 'it was never audited']);
+    expect(stories({})).toEqual([
+      'it was never swept',
+      'certmarshal could never read its certificate requests',
+      'it was never audited',
+    ]);
     const unsweptFor = (seconds: number) => stories({ indexed: { triedAt: at(-seconds * 1_000), ...auditedAgo(DAY) } });
     expect(unsweptFor(7_199)).toEqual([
       'it has not been swept for 120 minutes',
@@ -558,11 +562,17 @@ describe('the signals of a cluster', () => {
 
   it('say why requests cannot be listed', () => {
     const findings = [
-      { kind: 'forbidden', object: 'list requests', message: 'answered 403', remedy: 'r', since: at() },
+      {
+        kind: 'forbidden',
+        object: 'list certificatesigningrequests on https://berlin',
+        message: 'answered 403',
+        remedy: 'r',
+        since: at(),
+      },
     ];
     const [signal] = clusterOf({ indexed: { readable: false, readableAt: at(-DAY), findings } }).signals;
     expect(signal).toMatchObject({
-      story: 'its requests cannot be listed: list requests: answered 403',
+      story: 'certmarshal cannot read its certificate requests: forbidden: answered 403',
       since: at(-DAY),
       command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
     });
@@ -570,9 +580,13 @@ describe('the signals of a cluster', () => {
       registered: { problem: TROUBLE },
       indexed: { readable: false, readableAt: at(-DAY), findings },
     });
-    expect(found.signals[0]?.story).toBe('its requests cannot be listed: list requests: answered 403');
+    expect(found.signals[0]?.story).toBe('certmarshal cannot read its certificate requests: forbidden: answered 403');
+    const [secret] = clusterOf({
+      indexed: { readable: false, readableAt: at(-DAY), findings: [problem('secret', 'secret berlin')] },
+    }).signals;
+    expect(secret?.story).toMatch(/requests: secret: secret berlin: /);
     const lost = clusterOf({ registered: { target: undefined, problem: TROUBLE } });
-    expect(lost.signals[0]?.story).toBe('its requests could never be listed: no');
+    expect(lost.signals[0]?.story).toBe('certmarshal could never read its certificate requests: no');
   });
 });
 

@@ -69,7 +69,9 @@ describe('what a cluster says is in a subject and an SMS', () => {
     const [notification] = planned({ named: NAMED, message: alarm, health }).messages;
     if (notification === undefined) throw new Error('nobody is told');
     const { subject, message: body } = publicationOf(notification);
-    expect(subject).toMatch(/^\[critical\] berlin: [ -~]{1,80}$/);
-    expect(JSON.parse(body)).toMatchObject({ sms: expect.stringMatching(/^\[critical\] berlin: [ -~]{1,121}$/) });
+    expect(subject).toMatch(/^\[critical\] berlin, since [\d: -]+ UTC: [ -~]{1,52}$/);
+    expect(JSON.parse(body)).toMatchObject({
+      sms: expect.stringMatching(/^\[critical\] berlin, since [\d: -]+ UTC: [ -~]{1,93}$/),
+    });
   });
 });

@@ -229,10 +229,10 @@ describe('what a service gets', () => {
     ['ip-10-0-1-24.eu-west-1.compute.internal', 'ip-10-0-1-24.eu-west-1.compute.internal'],
     ['evil.com..internal', 'evil[.]com.[.]internal'],
     ['evil.com-.internal', 'evil[.]com-[.]internal'],
-    [`${'x'.repeat(120)} evil.com.internal`, `${'x'.repeat(120)} …`],
+    [`${'x'.repeat(95)} evil.com.internal`, `${'x'.repeat(95)} …`],
   ])('shows as text what would be a mention or a link: %s', (story, shownStory) => {
     const { content } = documentOf(chatPublication({ ...BASE, story }, CONTEXT));
-    expect(content.title).toBe(`[critical] berlin: ${shownStory}`);
+    expect(content.title).toBe(`[critical] berlin, since 2026-11-21 10:00 UTC: ${shownStory}`);
   });
 
   it('tells many incidents and a digest as text too', () => {

@@ -70,6 +70,7 @@ const kubelet = (left: number) =>
   certificate({
     what: 'kubelet-serving',
     where: '10.0.1.47:10250',
+    member: 'worker-3',
     notBefore: days(left - 365),
     notAfter: days(left),
   });
@@ -131,8 +132,8 @@ export function fiveStories(): readonly Incidents[] {
           readableAt: at(-11 * MINUTE),
           findings: [
             {
-              kind: 'network',
-              object: 'list certificatesigningrequests',
+              kind: 'unreachable',
+              object: 'list certificatesigningrequests on https://ABCD.gr7.eu-central-1.eks.amazonaws.com',
               message: 'the connection broke (ECONNRESET)',
               remedy: 'Check the route.',
               since: at(-11 * MINUTE),

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { openedText, recoveredText, type Scene, unnamedText } from '../../../lambdas/notify/texts.ts';
+import {
+  closedLine,
+  openedLine,
+  openedText,
+  recoveredText,
+  type Scene,
+  unnamedText,
+} from '../../../lambdas/notify/texts.ts';
 import type { Signal } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, ETCD, message } from './values.ts';
@@ -76,18 +83,48 @@ describe('the first line', () => {
     const said = message('ClusterNeverRead', 'ALARM');
     const scene: Scene = { ...SCENE, severity: 'warning', alarm: 'ClusterNeverRead' };
     expect(unnamedText({ alarm: 'ClusterNeverRead' }, said, '', scene).subject).toBe(
-      '[warning] A cluster was found that certmarshal cannot enter',
+      '[warning] since 2026-11-21 10:00 UTC: A cluster was found that certmarshal cannot enter',
+    );
+  });
+
+  it('has the date of the beginning, if it has none of an expiry', () => {
+    const line = (text: string, times: Partial<Signal>) =>
+      openedLine('critical', 'dublin', text, { ...times, at: at() });
+    expect(line('it burns', { since: at(-DAY) })).toBe('[critical] dublin, since 2026-11-20 10:00 UTC: it burns');
+    expect(line('it burns', { since: 'x' })).toBe('[critical] dublin, since 2026-11-21 10:00 UTC: it burns');
+    expect(line('it expires on 2026-11-22 10:00 UTC', { since: at(-DAY), due: at(DAY) })).toBe(
+      '[critical] dublin: it expires on 2026-11-22 10:00 UTC',
+    );
+    const culprits = [2, 3].map((days) => ({
+      cluster: cluster(`c${days}`),
+      signal: { ...ETCD, since: at(-days * DAY) },
+    }));
+    expect(openedText(culprits, SCENE).subject).toMatch(
+      /^\[critical\] 2 clusters, since 2026-11-18 10:00 UTC: c2, c3\. /,
+    );
+  });
+
+  it('says of what is over only why, where it is not healthy, or what fires now', () => {
+    expect(closedLine('dublin', 'it burns', { at: at(), reason: 'it is no longer in the fleet' })).toBe(
+      '[resolved] dublin, 2026-11-21 10:00 UTC (it is no longer in the fleet). It was: it burns',
+    );
+    expect(closedLine('dublin', 'it burns', { at: at(), escalatedTo: 'CertificateCritical' })).toBe(
+      '[escalated] dublin, now CertificateCritical, 2026-11-21 10:00 UTC. It was: it burns',
     );
   });
 
   it.each([
-    ['dublin', '[recovered] dublin: resolved: its requests cannot be listed'],
-    ['certmarshal (sweep)', '[recovered] certmarshal (sweep): resolved: its requests cannot be listed'],
-    [undefined, '[recovered] resolved: its requests cannot be listed'],
+    ['dublin', '[resolved] dublin, 2026-11-21 10:00 UTC. It was: its requests cannot be listed'],
+    [
+      'certmarshal (sweep)',
+      '[resolved] certmarshal (sweep), 2026-11-21 10:00 UTC. It was: its requests cannot be listed',
+    ],
+    [undefined, '[resolved] 2026-11-21 10:00 UTC. It was: its requests cannot be listed'],
   ])('does not read like the alarm when it is over: %s', (label, line) => {
     const one = { key: 'dublin', label, openedAt: at(-MINUTE), story: 'its requests cannot be listed' };
     expect(linesOf(recoveredText([one], SCENE))[0]).toBe(line);
     const two = linesOf(recoveredText([one, { ...one, label: 'oslo' }], SCENE));
-    expect(two[0]).toMatch(/^\[recovered\] 2 clusters: resolved: /);
+    expect(two[0]).toMatch(/^\[resolved\] 2 clusters \(.+, oslo\), 2026-11-21 10:00 UTC\. It was: /);
+    expect(two.at(-1)).toBe('- oslo: it was: its requests cannot be listed, opened 1 minute ago');
   });
 });

@@ -110,7 +110,7 @@ it('tells each certificate with the name of another, also while people know of o
     now: NOW,
   });
   expect(messages.map(({ human }) => human.subject)).toEqual([
-    '[critical] berlin: the certificate of w2 covers more than its node',
+    '[critical] berlin, since 2026-11-20 10:00 UTC: the certificate of w2 covers more than its node',
   ]);
   expect(messages[0]?.events).toMatchObject([{ state: 'opened', part: 'kubelet-serving_w2_0123abcd' }]);
   expect(keysOf('IssuedNamesAnother', 'IssuedNamesAnother', [wrong('w1')], 3)).toEqual([

@@ -1084,10 +1084,13 @@ describe('commands', () => {
     ['10.0.1.31:6443', 'certmarshal probe 10.0.1.31:6443'],
     ['[fd00::1]:6443', "certmarshal probe '[fd00::1]:6443'"],
     ['[fd00::1]:6443; reboot', 'certmarshal audit --kubeconfig KUBECONFIG --cluster c'],
-    ['ConfigMap kube-system/kube-root-ca.crt ca.crt', 'kubectl -n kube-system get configmap kube-root-ca.crt -o yaml'],
+    [
+      'ConfigMap kube-system/kube-root-ca.crt ca.crt',
+      'kubectl --kubeconfig KUBECONFIG -n kube-system get configmap kube-root-ca.crt -o yaml',
+    ],
     [
       'Secret ns/x tls.crt',
-      String.raw`kubectl -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+      String.raw`kubectl --kubeconfig MANAGEMENT -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
     ],
   ])('looks at %s', (where, command) => {
     expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
