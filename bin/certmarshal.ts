@@ -1,10 +1,13 @@
+import { pasteable } from '../lambdas/command.ts';
+
 #!/usr/bin/env node
+
 import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
-import { isSupported, pasteable, programName, startedIn } from './program.ts';
+import { isSupported, programName, startedIn } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
 import { closing } from './terminal/closing.ts';
 

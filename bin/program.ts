@@ -38,5 +38,3 @@ function numbersOf(version: string): readonly [major: number, minor: number] {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return [major, minor];
 }
-
-export { pasteable } from '../lambdas/command.ts';

@@ -1,4 +1,5 @@
 import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
+import { pasteable } from '../../lambdas/command.ts';
 import {
   ALLOW_EXEC_OPTION,
   NAMESPACE_OPTION,
@@ -14,7 +15,6 @@ import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { pasteable } from '../program.ts';
 import type { TargetOptions } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { doctorLines } from './doctor-view.ts';

@@ -1,10 +1,10 @@
 import { approverName } from '../../lambdas/approval/condition-reasons.ts';
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
+import { pasteable } from '../../lambdas/command.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
 import { kebab } from '../../lambdas/words.ts';
-import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { faint, strong, warn } from '../terminal/paint.ts';

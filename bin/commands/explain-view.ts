@@ -1,11 +1,11 @@
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
+import { pasteable } from '../../lambdas/command.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { SigningCondition, SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
-import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readRunbook, runbookName } from '../../lambdas/command.ts';
+import { pasteable, readRunbook, runbookName } from '../../lambdas/command.ts';
 import { didYouMean } from '../../lambdas/did-you-mean.ts';
 import { FINDING_CODES } from '../../lambdas/tables/finding-codes.ts';
 import { keysOf } from '../../lambdas/tables/keys.ts';
@@ -10,7 +10,6 @@ import { compare } from '../../lambdas/words.ts';
 import { EXIT_HELP, type Register } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print } from '../io.ts';
-import { pasteable } from '../program.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { strong } from '../terminal/paint.ts';
 

@@ -1,9 +1,9 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
 import { type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
+import { pasteable } from '../../lambdas/command.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
-import { pasteable } from '../program.ts';
 import type { NamedServer } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from '../terminal/paint.ts';

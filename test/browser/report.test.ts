@@ -328,7 +328,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     const rows = page.getByRole('table', { name: 'Kubelet certificates' }).locator('tbody tr');
     expect((await rows.allInnerTexts()).map((text) => text.split(/\s+/))).toEqual([
       ['all', '36', '1', '2', '2', '1'],
-      ['CertMarshalApproved', '33', '0', '2', '0', '0'],
+      ['certmarshal', '33', '0', '2', '0', '0'],
       ['KubectlApprove', '2', '0', '0', '2', '1'],
       ['not', 'known', '1', '1', '0', '0', '0'],
     ]);

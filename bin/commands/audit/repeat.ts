@@ -1,8 +1,7 @@
-import { readRunbook } from '../../../lambdas/command.ts';
+import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import type { FleetContext } from '../../all-contexts.ts';
-import { pasteable } from '../../program.ts';
 import { namesManagement, repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 

@@ -1,10 +1,10 @@
 import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-groups.ts';
+import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
-import { pasteable } from '../../program.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
@@ -141,7 +141,7 @@ function readLine(
   const [, paint] = MARKS[worst?.severity ?? 'well'];
   const { cluster, provider } = report.snapshot;
   const name = isTakenFor(sources) ? `${cluster} · taken for ${PROVIDER_NAMES[provider]}` : nameOf(report);
-  return `${strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`;
+  return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, now))}`;
 }
 
 /** The reason without the list that failed first: the server as a whole does not answer. */
@@ -155,12 +155,22 @@ function remembered(groups: readonly CertificateGroup[], now: number): string {
   return oldest === undefined ? '' : `; what is shown was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
-function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
+function story(
+  worst: ExpiryFinding | undefined,
+  findings: readonly ExpiryFinding[],
+  [first]: readonly CertificateGroup[],
+  now: number,
+): string {
+  const soonest =
+    first === undefined
+      ? undefined
+      : `${first.title} expires first, in ${span(Date.parse(first.first.notAfter) - now)} (${day(first.first.notAfter)})`;
+  // What did not answer says nothing about what expires.
+  if (worst?.code === 'Unreachable' && first !== undefined && Date.parse(first.first.notAfter) > now)
+    return `${silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')))}; of what is known, ${soonest}`;
   // A message has its remedy after a semicolon.
   if (worst !== undefined) return worst.message.split('; ', 1).join();
-  if (first === undefined) return 'none was seen';
-  const { notAfter } = first.first;
-  return `all healthy; ${first.title} expires first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
+  return soonest === undefined ? 'none was seen' : `all healthy; ${soonest}`;
 }
 
 /** One bar per class: the elapsed lifetime of its first certificate to expire. */
@@ -279,7 +289,13 @@ function notReadBlocks(findings: readonly ExpiryFinding[], rendering: AuditRende
   );
   return [
     sources.length > 0 && findingsBlock(`${counted(sources.length, 'source')} not read`, sources, rendering),
-    places.length > 0 && findingsBlock(silent(placesOf(places)), places, rendering),
+    places.length > 0 && [
+      findingsBlock(silent(placesOf(places)), places, rendering),
+      !rendering.repeatAudit.includes(' --no-handshakes') && [
+        '',
+        hang('  ', faint('If your network does not reach the machines: --no-handshakes')),
+      ],
+    ],
   ];
 }
 

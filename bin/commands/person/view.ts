@@ -1,12 +1,12 @@
 import type { Outcome } from '../../../lambdas/approval/act.ts';
 import type { DecidedByPerson, Refusal } from '../../../lambdas/approval/person.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import { pasteable } from '../../../lambdas/command.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { ApprovalCondition } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { KeyboardJournal } from '../../keyboard-journal.ts';
-import { pasteable } from '../../program.ts';
 import { quote } from '../../target.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { bad, faint, good, strong } from '../../terminal/paint.ts';

@@ -1,9 +1,8 @@
-import { readRunbook } from '../../../lambdas/command.ts';
+import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf } from '../../../lambdas/words.ts';
-import { pasteable } from '../../program.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { faint, strong } from '../../terminal/paint.ts';

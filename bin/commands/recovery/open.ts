@@ -1,3 +1,4 @@
+import { pasteable } from '../../../lambdas/command.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
@@ -9,7 +10,6 @@ import { counted, date } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
-import { pasteable } from '../../program.ts';
 import { type NamedServer, quote, serverWords } from '../../target.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, good, warn } from '../../terminal/paint.ts';

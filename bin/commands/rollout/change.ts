@@ -1,10 +1,10 @@
+import { pasteable } from '../../../lambdas/command.ts';
 import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { endsSettled } from '../../../lambdas/rollout/settled.ts';
 import type { RolloutAct, RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { print, printJson } from '../../io.ts';
-import { pasteable } from '../../program.ts';
 import type { NamedServer } from '../../target.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { faint } from '../../terminal/paint.ts';

@@ -1,9 +1,9 @@
+import { pasteable } from '../../../lambdas/command.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { HoldReason } from '../../../lambdas/contracts/rollout-summary.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
-import { pasteable } from '../../program.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { faint, strong } from '../../terminal/paint.ts';
 import { problemLines } from '../../terminal/phrases.ts';

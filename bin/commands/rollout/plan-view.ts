@@ -1,9 +1,9 @@
+import { pasteable } from '../../../lambdas/command.ts';
 import { ROLLOUT_ANNOTATION } from '../../../lambdas/resources/annotations.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { counted } from '../../../lambdas/words.ts';
-import { pasteable } from '../../program.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { block, hang, type Lines, table } from '../../terminal/draw.ts';

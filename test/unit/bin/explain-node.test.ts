@@ -107,7 +107,7 @@ describe('certmarshal explain --node', () => {
       '  names     ✔ worker-8 ← Machine eksa-system/md-0-8',
       '            ✔ 10.0.0.8 ← Machine eksa-system/md-0-8',
       '  issued    2025-08-14, 200 d ago, by CN=kubernetes, key P-256',
-      '  approved  AutoApproved (csr-0)',
+      '  approved  by AutoApproved (csr-0)',
       '  expires   2026-06-10, in 100 d',
       '',
       '  Proven: Every name in it belongs to its node.',
@@ -124,7 +124,7 @@ describe('certmarshal explain --node', () => {
     expect(stdout).toContain(
       'names     ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)\n            ✔ worker-8',
     );
-    expect(stdout).toContain('approved  KubectlApprove (csr-1)');
+    expect(stdout).toContain('approved  by KubectlApprove (csr-1)');
     expect(stdout).toContain('→ certmarshal runbook issued-names-another');
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isSupported, pasteable, programName, startedIn } from '../../../bin/program.ts';
+import { isSupported, programName, startedIn } from '../../../bin/program.ts';
+import { pasteable } from '../../../lambdas/command.ts';
 
 describe('how the program was started', () => {
   it.each([

@@ -175,6 +175,8 @@ describe('the table of an audit', () => {
         '      new · kubectl certmarshal runbook unreachable',
         '      → kubectl certmarshal probe 10.0.1.32:2379',
         '',
+        '  If your network does not reach the machines: --no-handshakes',
+        '',
         '  2 not visible: neither seen from here nor inferred',
         '  · etcd peer, control plane clients',
         '',
@@ -193,6 +195,18 @@ describe('the table of an audit', () => {
     const text = render({ report });
     expect(text).toContain('  Next  kubectl certmarshal runbook certificate-expiring\n');
     expect(text.match(/runbook certificate-expiring/g)).toHaveLength(2);
+  });
+
+  it('says what expires first, although places did not answer', () => {
+    const report = reportOf([], [{ ...UNREACHABLE, placeCount: 66 }]);
+    expect(render({ report, groups: [WELL] }).split('\n')[0]).toMatch(
+      /: 66 places did not answer; of what is known, cluster CA expires first, in 8\.7 y \(2035-08-14\)$/,
+    );
+    // An expired certificate is never told as one that expires.
+    const expired = { ...WELL, first: { ...WELL.first, notAfter: new Date(NOW - 1).toISOString() } };
+    expect(render({ report, groups: [expired] }).split('\n')[0]).toMatch(/: no answer in 5 s$/);
+    const given = auditRepeat({ kubeconfig: 'k', handshakes: false });
+    expect(render({ report, groups: [WELL] }, given)).not.toContain('If your network');
   });
 
   it('counts sources and places that were not read apart', () => {

@@ -935,14 +935,12 @@ describe('coverage', () => {
     expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
   });
 
-  it('what is known of a Machine is known of its Node, whatever that is called', () => {
-    const seen = (node: string) => [
-      member({ source: 'nodes', role: 'control-plane', name: `Node ${node}`, node }),
-      member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'ip-1' }),
-      certificate({ member: 'cp-1' }),
-    ];
-    expect(codes(assess(seen('ip-1')))).toEqual([]);
-    expect(found(assess(seen('ip-2')), 'ExpiryUnknown')).toMatchObject([{ places: ['Node ip-2'] }]);
+  it('says of an unknown kubelet certificate that its request waits, and leads to sweep', () => {
+    const seen = ['ip-1', 'ip-2'].map((node) =>
+      member({ source: 'nodes', role: 'worker', name: `Node ${node}`, node }),
+    );
+    const shown = certificate({ what: 'kubelet-serving', member: 'ip-1', where: '10.0.0.1:10250' });
+    const unknown = (request: Observation) => found(assess([...seen, shown, request]), 'ExpiryUnknown');
     const asks = { signer: 'kubernetes.io/kubelet-serving', requester: 'system:node:ip-2', state: 'pending' } as const;
     const waiting = (changes: object) => ({
       kind: 'requests' as const,
@@ -956,7 +954,7 @@ describe('coverage', () => {
       examples: ['csr-1'],
       ...changes,
     });
-    expect(found(assess([...seen('ip-2'), waiting({})]), 'ExpiryUnknown')).toMatchObject([
+    expect(unknown(waiting({}))).toMatchObject([
       {
         message:
           'it is unknown when the kubelet serving certificate of Node ip-2 expires; 1 of 1 waits for an approval',
@@ -968,9 +966,19 @@ describe('coverage', () => {
       { signer: 'kubernetes.io/kube-apiserver-client-kubelet' },
       { state: 'approved' },
     ])
-      expect(found(assess([...seen('ip-2'), waiting(other)]), 'ExpiryUnknown')).toMatchObject([
+      expect(unknown(waiting(other))).toMatchObject([
         { message: expect.stringMatching(/expires$/), command: expect.stringMatching(/^certmarshal audit /) },
       ]);
+  });
+
+  it('what is known of a Machine is known of its Node, whatever that is called', () => {
+    const seen = (node: string) => [
+      member({ source: 'nodes', role: 'control-plane', name: `Node ${node}`, node }),
+      member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'ip-1' }),
+      certificate({ member: 'cp-1' }),
+    ];
+    expect(codes(assess(seen('ip-1')))).toEqual([]);
+    expect(found(assess(seen('ip-2')), 'ExpiryUnknown')).toMatchObject([{ places: ['Node ip-2'] }]);
   });
 });
 
