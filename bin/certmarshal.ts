@@ -1,8 +1,7 @@
-import { pasteable } from '../lambdas/command.ts';
-
 #!/usr/bin/env node
 
 import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
+import { pasteable } from '../lambdas/command.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';

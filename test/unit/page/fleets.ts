@@ -237,7 +237,7 @@ export function findingOf(cluster: string, rest: Partial<KeptFinding> = {}): Kep
     cluster,
     object: 'etcd client of 10.0.1.31:6443',
     what: 'apiserver-etcd-client',
-    message: 'the etcd client certificate at 10.0.1.31:6443 expires in 12 days',
+    message: 'the etcd client certificate expires in 12 days',
     since: ago(120),
     due: inDays(12.4),
     renewedBy: 'an etcd rollout, then a rollout of the control plane machines',
@@ -267,7 +267,7 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
     severity: 'warning',
     what: 'kube-apiserver',
     object: 'kube-apiserver 10.0.1.31:6443',
-    message: 'the kube-apiserver certificate at 10.0.1.20:6443 expires in 41 days',
+    message: 'the kube-apiserver certificate expires in 41 days',
     due: inDays(41.2),
     renewedBy: 'a rollout of the control plane machines',
   });
@@ -359,8 +359,8 @@ export function unreadableCluster(seed: number): Required<Omit<Known, 'maintenan
       findingCount: 1,
       findings: [
         {
-          kind: 'tls',
-          object: 'GET /apis/certificates.k8s.io/v1/certificatesigningrequests of 10.0.7.2:6443',
+          kind: 'certificate',
+          object: 'list certificatesigningrequests on https://10.0.7.2:6443',
           message: 'the certificate of the endpoint, or its CA, has expired',
           remedy: 'Renew the certificate of the API server: certmarshal runbook certificate-expired.',
           since: ago(1_560),
@@ -374,7 +374,7 @@ export function unreadableCluster(seed: number): Required<Omit<Known, 'maintenan
             code: 'CertificateExpired',
             object: 'kube-apiserver 10.0.7.2:6443',
             what: 'kube-apiserver',
-            message: 'the kube-apiserver certificate at 10.0.7.2:6443 expired 25 hours ago',
+            message: 'the kube-apiserver certificate expired 25 hours ago',
             due: inDays(-1.08),
             runbook: 'docs/runbooks/certificate-expired.md',
           }),
