@@ -55,7 +55,10 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
   const unknown = (what: CertificateClass, lacking: readonly MemberObservation[]): readonly Draft[] => {
     if (lacking.length === 0) return [];
     const names = lacking.map(({ name }) => name).toSorted(compare);
-    const requests = what === 'kubelet-serving' ? lacking.flatMap((member) => pendingOf(member, observations)) : [];
+    const pending = what === 'kubelet-serving' ? pendingRequests(observations) : new Map<string, string>();
+    const requests = lacking.flatMap(
+      (member) => namesOf(member).flatMap((name) => pending.get(`system:node:${name}`) ?? [])[0] ?? [],
+    );
     const wait = requests.length === 1 ? 'waits' : 'wait';
     const waiting = requests.length === 0 ? '' : `; ${requests.length} of ${names.length} ${wait} for an approval`;
     return [
@@ -79,16 +82,14 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
   ];
 }
 
-/** A pending request of its kubelet for a serving certificate; empty if there is none. */
-function pendingOf(member: MemberObservation, observations: readonly Observation[]): readonly string[] {
-  const requesters = namesOf(member).map((name) => `system:node:${name}`);
-  const pending = observations
-    .filter((observation) => observation.kind === 'requests')
-    .find(
-      ({ signer, state, requester }) =>
-        signer === KUBELET_SERVING_SIGNER && state === 'pending' && requesters.includes(requester),
-    );
-  return pending?.examples.slice(0, 1) ?? [];
+/** A pending request for a kubelet serving certificate of each requester. */
+function pendingRequests(observations: readonly Observation[]): ReadonlyMap<string, string> {
+  return new Map(
+    observations
+      .filter((observation) => observation.kind === 'requests')
+      .filter(({ signer, state }) => signer === KUBELET_SERVING_SIGNER && state === 'pending')
+      .flatMap(({ requester, examples: [example] }) => (example === undefined ? [] : [[requester, example] as const])),
+  );
 }
 
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];
