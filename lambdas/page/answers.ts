@@ -4,6 +4,7 @@ import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
+import type { Typed } from './cluster-details.ts';
 import { troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
@@ -17,7 +18,7 @@ const NAMED = 2;
 const STORIES = 3;
 
 /** Whether the fleet is healthy: one sentence, the worst stories, and one number for each question. */
-export function answers(health: FleetHealth, known: Known, ends: readonly CertificateEnd[]): Html {
+export function answers(health: FleetHealth, known: Known, ends: readonly CertificateEnd[], typed: Typed): Html {
   if (known.unread.length > 0) return unreadState(health, known);
   const { clusters } = health;
   const { basis } = known;
@@ -30,7 +31,7 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
     .flatMap((cluster) =>
       troublesOf(cluster)
         .slice(0, 1)
-        .map((trouble) => story(cluster, trouble, basis)),
+        .map((trouble) => story(cluster, trouble, basis, typed)),
     );
   const tiles = {
     hub: () => [
@@ -131,9 +132,11 @@ function toneOf({ counts, clusters }: FleetHealth, basis: Basis): Tone {
   return counts.new > 0 || clusters.length === counts.gone ? 'new' : 'well';
 }
 
-function story(cluster: ClusterHealth, trouble: string, basis: Basis): Html {
-  const { id, name, state } = cluster;
-  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}</li>`;
+/** With the command, where the reader can paste it: a hub does not know the kubeconfig. */
+function story(cluster: ClusterHealth, trouble: string, basis: Basis, typed: Typed): Html {
+  const { id, name, state, signals } = cluster;
+  const command = basis === 'hub' ? undefined : signals[0]?.command;
+  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${cut(typed(command, { id }), 600)}</code>`}</li>`;
 }
 
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {

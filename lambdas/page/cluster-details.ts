@@ -22,7 +22,7 @@ import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
-import type { Basis } from './known.ts';
+import type { Basis, Known } from './known.ts';
 import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 import { cut } from './words.ts';
@@ -75,9 +75,7 @@ export type PageData = typeof VOCABULARY & {
 export type Typed = (command: string, about: { readonly id: string }) => string;
 
 /** How the reader of the page types commands. */
-export interface Reader {
-  /** How certmarshal is started. */
-  readonly program: string;
+export interface Reader extends Pick<Known, 'basis' | 'program'> {
   readonly typed: Typed;
 }
 
@@ -92,7 +90,7 @@ const LONGEST_COMMAND = 600;
  *
  * @param now milliseconds since the epoch
  */
-export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, typed }: Reader) {
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, basis, typed }: Reader) {
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const { us, others, missed, refused, unprovable } = slo.counts;
@@ -102,6 +100,9 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   };
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
+  // What nothing trusts is read only so.
+  const tolerant = audit?.findings.some(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+  const again = clusterCommand(tolerant === true ? 'audit --tolerate-expired authority' : 'audit', cluster);
   return {
     id,
     provider,
@@ -117,7 +118,8 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         since,
         due: dueOf(due, audit),
         command: typable(command),
-        runbook: RUNBOOKS.get(signal),
+        // Without a hub there are no alarms; the finding has its own runbook.
+        runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal),
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
@@ -135,7 +137,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
         // An audit prints the whole reason, and each source.
-        command: typable(count > 1 ? clusterCommand('audit', cluster) : commandOf(finding, cluster)),
+        command: typable(count > 1 ? again : commandOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),

@@ -59,7 +59,7 @@ export function renderPage(
   const { clusters } = health;
   const known: Known = { basis, unread, program };
   const { typed = (command: string) => pasteable(command, program), again, runbooks } = options;
-  const frame = { health, version, known, again, runbooks, ends: certificateEnds(clusters, now) };
+  const frame = { health, version, known, typed, again, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
   const rows = rowsWithin(clusters, known, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
@@ -67,7 +67,7 @@ export function renderPage(
     const cluster = clusters[index];
     return cluster === undefined
       ? 'null'
-      : markupOf(embeddedJson(clusterDetails(cluster, depth, now, { program, typed })));
+      : markupOf(embeddedJson(clusterDetails(cluster, depth, now, { program, basis, typed })));
   });
   return documentOf(frame, { rows, fitted });
 }
@@ -77,6 +77,7 @@ const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
 interface Frame extends Pick<PageOptions, 'version' | 'again' | 'runbooks'> {
   readonly health: FleetHealth;
   readonly known: Known;
+  readonly typed: Typed;
   readonly ends: ReturnType<typeof certificateEnds>;
 }
 
@@ -98,12 +99,12 @@ function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: numbe
 }
 
 function documentOf(frame: Frame, { rows, fitted }: Body): string {
-  const { health, version, known, again, ends } = frame;
+  const { health, version, known, typed, again, ends } = frame;
   return markupOf(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
 <header><h1>Fleet report <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
-<main>${answers(health, known, ends)}
+<main>${answers(health, known, ends, typed)}
 ${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clusters)}
 <div class="${known.basis === 'sweep' ? 'one' : 'two'}">${known.basis !== 'sweep' && expiring(frame)}
 ${unknown(health, known)}</div>

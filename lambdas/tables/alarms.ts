@@ -220,7 +220,7 @@ export const ALARMS = {
     datapoints: { atLeast: 2, of: 3 },
     meaning: 'A kubelet did not renew its certificate in time.',
     consequence:
-      'When it expires, kubectl logs, exec and metrics of the node fail; with a client certificate the node goes NotReady.',
+      'When a serving certificate expires, kubectl logs, exec and metrics of its node fail; when a client certificate expires, its node goes NotReady.',
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },

@@ -92,11 +92,8 @@ async function auditContext(
       onSnapshot(report.snapshot);
       const now = io.clock();
       const view = viewOf(report, now);
-      return {
-        status,
-        lines: storyLine(view, now),
-        document: auditJson(view, { ...options, ...auditRepeat({ ...options, context }) }),
-      };
+      const repeated = { ...options, ...auditRepeat({ ...options, context }), now };
+      return { status, lines: storyLine(view, repeated), document: auditJson(view, repeated) };
     },
     signal,
   );

@@ -3,7 +3,7 @@ import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
-import { NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
+import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
@@ -45,6 +45,8 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
   const first = findings.find(({ severity }) => severity !== 'info');
   const { program, repeat } = rendering;
+  const found = findingsBlock(counted(others.length, 'finding'), others, rendering);
+  const unread = notReadBlocks(notRead, rendering);
   const next = isUnreadable(sources)
     ? unreadableNext(findings, rendering)
     : first === undefined
@@ -54,8 +56,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   return [
     timelineLines(view, rendering.now, rendering.server),
     issuedLines(view.issued),
-    findingsBlock(counted(others.length, 'finding'), others, rendering),
-    notReadBlocks(notRead, rendering),
+    first !== undefined && NOT_READ.has(first.code) ? [unread, found] : [found, unread],
     notVisibleBlock(notVisible),
     offBlock(sources.off),
     next !== undefined && ['', nextLine(next)],
@@ -65,7 +66,10 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
 }
 
 /** An expired certificate of its API server explains it; else doctor checks each step of the connection. */
-function unreadableNext(findings: readonly ExpiryFinding[], { program, repeat }: AuditRendering): string {
+function unreadableNext(
+  findings: readonly ExpiryFinding[],
+  { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
+): string {
   const isExpired = findings.some(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
   return isExpired ? `${program} runbook certificate-expired` : `${program} doctor${repeat}`;
 }
@@ -76,15 +80,19 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
   return [headline(view, sources, now), serverLine(server), takenForLine(view, sources), timeline(view, now)];
 }
 
-/** The summary of one cluster for a fleet, without the remedy. */
-export function storyLine(view: AuditView, now: number): Lines {
+/** The summary of one cluster for a fleet, with the next command of a critical one. */
+export function storyLine(view: AuditView, rendering: AuditRepeat & Pick<AuditRendering, 'program' | 'now'>): Lines {
+  const { program, now } = rendering;
   const { findings, observations } = view.report.snapshot;
   const worst = findings.find(({ severity }) => severity !== 'info');
   const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
   const sources = auditedSources(observations);
-  return isUnreadable(sources)
-    ? unreadableLine(view, sources, now)
-    : hang(paint(`${symbol} `), readLine(view, sources, worst, now));
+  if (isUnreadable(sources))
+    return [unreadableLine(view, sources, now), `    → ${unreadableNext(findings, rendering)}`];
+  return [
+    hang(paint(`${symbol} `), readLine(view, sources, worst, now)),
+    worst?.severity === 'critical' && `    → ${nextOfFinding(worst, program, rendering)}`,
+  ];
 }
 
 /** These sources can be read although nothing else of the cluster can. */
@@ -165,13 +173,18 @@ function story(
     first === undefined
       ? undefined
       : `${first.title} expires first, in ${span(Date.parse(first.first.notAfter) - now)} (${day(first.first.notAfter)})`;
-  // What did not answer says nothing about what expires.
-  if (worst?.code === 'Unreachable' && first !== undefined && Date.parse(first.first.notAfter) > now)
-    return `${silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')))}; of what is known, ${soonest}`;
   // A message has its remedy after a semicolon.
-  if (worst !== undefined) return worst.message.split('; ', 1).join();
+  const said = worst?.message.split('; ', 1).join();
+  // What was not seen says nothing about what expires.
+  if (worst !== undefined && UNSEEN.has(worst.code) && first !== undefined && Date.parse(first.first.notAfter) > now) {
+    const silence = silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')));
+    return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soonest}`;
+  }
+  if (said !== undefined) return said;
   return soonest === undefined ? 'none was seen' : `all healthy; ${soonest}`;
 }
+
+const UNSEEN: ReadonlySet<FindingCode> = new Set(['Unreachable', 'ExpiryUnknown']);
 
 /** One bar per class: the elapsed lifetime of its first certificate to expire. */
 function timeline({ groups }: AuditView, now: number): Lines {

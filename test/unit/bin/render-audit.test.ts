@@ -209,6 +209,28 @@ describe('the table of an audit', () => {
     expect(render({ report, groups: [WELL] }, given)).not.toContain('If your network');
   });
 
+  it('begins with what was not read where that is the headline', () => {
+    const unread = findingOf({
+      code: 'SourceUnread',
+      severity: 'warning',
+      object: 'source machines',
+      message: 'wrong',
+    });
+    const unknown = findingOf({
+      code: 'ExpiryUnknown',
+      severity: 'warning',
+      object: 'x',
+      message: 'it is unknown; so',
+    });
+    const order = (findings: readonly ReturnType<typeof findingOf>[]) =>
+      render({ report: reportOf([], findings) }).match(/1 finding|1 source not read/g);
+    expect(order([unread, unknown])).toEqual(['1 source not read', '1 finding']);
+    expect(order([unknown, unread])).toEqual(['1 finding', '1 source not read']);
+    expect(render({ report: reportOf([], [unknown]), groups: [WELL] }).split('\n')[0]).toMatch(
+      /: it is unknown; of what is known, cluster CA expires first, in 8\.7 y/,
+    );
+  });
+
   it('counts sources and places that were not read apart', () => {
     const unread = findingOf({ code: 'SourceUnread', severity: 'warning', object: 'source nodes', message: 'refused' });
     const silent = { ...UNREACHABLE, placeCount: 3 };

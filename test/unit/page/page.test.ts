@@ -49,7 +49,7 @@ const dataOf = (
   })[];
 } => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
 /** Of a hub's page. */
-const READER = { program: 'certmarshal', typed: (command: string) => command };
+const READER = { program: 'certmarshal', basis: 'hub' as const, typed: (command: string) => command };
 const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const tags = (html: string) => [...html.matchAll(/<[a-z!/][^>]*>/g)].map(([tag]) => tag);
 
@@ -336,6 +336,12 @@ describe('what it tells', () => {
     const told = JSON.stringify(dataOf(page));
     expect(told).toContain('Renew the certificate of the API server: npx certmarshal runbook certificate-expired.');
     expect(told).toContain('"command":"npx certmarshal runbook certificate-expired"');
+    // Above the fold, too; a hub knows no kubeconfig, and has alarms with runbooks of their own.
+    expect(page).toMatch(/<ul class="stories">.*<br><code>npx certmarshal [^<]+<\/code><\/li>/s);
+    expect(told).not.toContain('"runbook":"certificate-critical"');
+    const hub = renderPage(healthOf([unreadableCluster(0)]), { version: '1' });
+    expect(hub).not.toMatch(/<ul class="stories">.*<code>/s);
+    expect(JSON.stringify(dataOf(hub))).toContain('"runbook":"certificate-critical"');
     expect(told).not.toMatch(/(?<!npx )certmarshal (?:runbook|audit|sweep|probe|doctor)/);
   });
 
@@ -374,7 +380,7 @@ describe('what it tells', () => {
         count: 5,
         object: 'source nodes, source webhooks, source machines and 2 more',
         message: 'the source nodes could not be read',
-        command: expect.stringMatching(/^certmarshal audit /),
+        command: expect.stringMatching(/^certmarshal audit --tolerate-expired authority --kubeconfig /),
       },
     ]);
     expect(moreFindings).toBeUndefined();
