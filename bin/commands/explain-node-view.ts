@@ -46,7 +46,9 @@ export function nodeExplanationLines(explanation: NodeExplanation, rendering: Re
       '',
     ]),
     judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
-    seen !== undefined && nextLines(judged?.verdict, rendering),
+    seen === undefined
+      ? hang('  → ', `${rendering.program} sweep shows whether a request of it waits, and why`)
+      : nextLines(judged?.verdict, rendering),
   ];
 }
 

@@ -70,8 +70,13 @@ function unreadableNext(
   findings: readonly ExpiryFinding[],
   { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
 ): string {
-  const isExpired = findings.some(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
-  return isExpired ? `${program} runbook certificate-expired` : `${program} doctor${repeat}`;
+  return expiredServer(findings) === undefined
+    ? `${program} doctor${repeat}`
+    : `${program} runbook certificate-expired`;
+}
+
+function expiredServer(findings: readonly ExpiryFinding[]): ExpiryFinding | undefined {
+  return findings.find(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */
@@ -114,7 +119,8 @@ function headline(view: AuditView, sources: AuditedSources, now: number): Lines 
 }
 
 function unreadableLine({ report, groups }: AuditView, { unread }: AuditedSources, now: number): Lines {
-  return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${answerOf(unread[0])}${remembered(groups, now)}`));
+  const why = expiredServer(report.snapshot.findings)?.message ?? answerOf(unread[0]);
+  return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}${remembered(groups, now)}`));
 }
 
 function nameOf({ snapshot: { cluster, provider } }: AuditView['report']): string {
