@@ -4,7 +4,7 @@ import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
-import type { Typed } from './cluster-details.ts';
+import { type Typed, typable } from './cluster-details.ts';
 import { troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
@@ -135,8 +135,9 @@ function toneOf({ counts, clusters }: FleetHealth, basis: Basis): Tone {
 /** With the command, where the reader can paste it: a hub does not know the kubeconfig. */
 function story(cluster: ClusterHealth, trouble: string, basis: Basis, typed: Typed): Html {
   const { id, name, state, signals } = cluster;
-  const command = basis === 'hub' ? undefined : signals[0]?.command;
-  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${cut(typed(command, { id }), 600)}</code>`}</li>`;
+  const [signal] = basis === 'hub' ? [] : signals;
+  const command = signal && typable(typed, id, signal.command);
+  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${command}</code>`}</li>`;
 }
 
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {

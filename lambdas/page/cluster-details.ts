@@ -84,6 +84,12 @@ const MAX_OBJECTS = 5;
 /** Longest command in characters. Half of a command is another one, so longer ones are dropped. */
 const LONGEST_COMMAND = 600;
 
+/** A command as the reader types it: whole, or not at all. */
+export function typable(typed: Typed, id: string, command: string): string | undefined {
+  const whole = typed(command, { id });
+  return whole.length <= LONGEST_COMMAND ? whole : undefined;
+}
+
 /**
  * What the page shows of an opened cluster, as plain data. Keys are short where a thousand healthy clusters have them;
  * empty values are absent. Times of certificates are minutes from `now`.
@@ -94,10 +100,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const { us, others, missed, refused, unprovable } = slo.counts;
-  const typable = (command: string) => {
-    const whole = typed(command, { id });
-    return whole.length <= LONGEST_COMMAND ? whole : undefined;
-  };
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
   // What nothing trusts is read only so.
@@ -117,7 +119,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         story: cut(pasteable(story, program), 300),
         since,
         due: dueOf(due, audit),
-        command: typable(command),
+        command: typable(typed, id, command),
         // Without a hub there are no alarms; the finding has its own runbook.
         runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal),
       })),
@@ -137,7 +139,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
         // An audit prints the whole reason, and each source.
-        command: typable(count > 1 ? again : commandOf(finding, cluster)),
+        command: typable(typed, id, count > 1 ? again : commandOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),

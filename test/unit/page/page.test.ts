@@ -432,6 +432,12 @@ describe('what it tells', () => {
     expect(commands(typed).length).toBeGreaterThan(2);
     for (const command of commands(typed)) expect(command).toMatch(/ # berlin-prod$/);
     expect(new Set(commands((command) => command.padEnd(601)))).toEqual(new Set([undefined]));
+    const storiesWith = (typing: typeof typed) => {
+      const page = renderPage(threeClusters(), { version: '1', basis: 'audits', typed: typing });
+      return /<ul class="stories">(.*?)<\/ul>/s.exec(page)?.[1];
+    };
+    expect(storiesWith(typed)).toContain(' # berlin-prod</code>');
+    expect(storiesWith((command) => command.padEnd(601))).not.toContain('<code>');
   });
 
   it.each([
