@@ -66,9 +66,14 @@ export async function runbookCommand(page: string | undefined, program: string, 
     shown.length === 0
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
-  io.stdout.write(texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program)));
+  const text = texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program));
+  io.stdout.write(VARIABLE.test(text) ? text.replace(/^# .*\n/, (title) => `${title}\n${EXAMPLES}`) : text);
   return EXIT.done;
 }
+
+/** A line of a block that sets a variable. */
+const VARIABLE = /^(?:export )?[A-Z]+=/m;
+const EXAMPLES = 'The values in the commands (NAME=…) are examples: put in your own.\n';
 
 const ROLLOUTS = 'rollouts.md';
 

@@ -24,6 +24,12 @@ describe('certmarshal runbook', () => {
     expect(stdout).toMatch(/^# CertificateCritical: /);
   });
 
+  it('says below the title that values in commands are examples', async () => {
+    const told = '\n\nThe values in the commands (NAME=…) are examples: put in your own.\n\n**What it means.**';
+    expect((await printed('impersonation-attempt')).stdout).toContain(told);
+    expect((await printed('runbooks')).stdout).not.toContain('are examples');
+  });
+
   it.each(ALARM_IDS)('has the page that a message of %s names', async (id) => {
     const name = runbookPlace(id, undefined).replace('certmarshal runbook ', '');
     expect((await printed(name)).stdout).toMatch(/^# /);
