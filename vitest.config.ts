@@ -8,6 +8,9 @@ import { PATIENCE_MS } from './test/patience.ts';
 // Most programs that tests start are the command line from its source: Node.js compiles each module once for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
 
+// With `npx vitest` the command line would call itself `npx certmarshal` in tests too.
+process.env['npm_lifecycle_event'] = 'test';
+
 // The CDK validates each template anew, for seconds; `npm run synth` and cfn-lint do that, in test/rehearsal/templates.test.ts.
 process.env['CDK_VALIDATION'] ??= 'false';
 

@@ -141,7 +141,7 @@ export interface ReadContext extends Pick<ContextResult, 'lines'> {
 
 /**
  * Runs `work` for every cluster, a few at a time. A cluster does not affect the others. Prints JSON as soon as it is
- * known; lines are for {@link printContexts}.
+ * known; lines are for {@link printContexts}, and printed here only before an unexpected error.
  *
  * @param work may throw UsageError and KubernetesError, which become the result of that cluster
  * @returns the worst exit status
@@ -178,6 +178,10 @@ export async function eachCluster(
   };
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, next));
+  } catch (error) {
+    progress.clear();
+    printContexts(read, [], io);
+    throw error;
   } finally {
     progress.done();
   }

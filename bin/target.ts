@@ -140,7 +140,7 @@ export async function openCluster(
     awsProfile: connection.awsProfile,
     server: {
       ...opened.server,
-      otherwise: [named, name].includes(ownName) || namesManagement(options) ? undefined : ownName,
+      otherwise: [named, name].includes(ownName) || isNameOfManagement(options) ? undefined : ownName,
     },
     workload,
     management,
@@ -305,6 +305,11 @@ export function kubeconfigFiles(
 /** Whether the command line names a management cluster. */
 export function namesManagement({ managementKubeconfig, managementContext }: TargetOptions): boolean {
   return managementKubeconfig !== undefined || managementContext !== undefined;
+}
+
+/** Whether --cluster is the name of a chosen cluster in its management cluster, which a kubeconfig may not have. */
+function isNameOfManagement({ context, managementKubeconfig, managementContext }: TargetOptions): boolean {
+  return managementKubeconfig !== undefined || (managementContext !== undefined && context !== undefined);
 }
 
 /**

@@ -85,8 +85,9 @@ function look(context: CommandContext): string {
   const { kind = '', namespace, name = '', key } = object;
   const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
   const get = `${namespace === undefined ? '' : `-n ${namespace} `}get ${resource} ${name}`;
-  // Secrets of Cluster API are in the management cluster.
-  const ask = Object.hasOwn(RESOURCES, kind) || (kind === 'Secret' && what !== 'tls-secret') ? managed : kubectl;
+  // Secrets of Cluster API are in the management cluster; a tls-secret and what is behind its leaf are not.
+  const isOfManagement = kind === 'Secret' && what !== 'tls-secret' && what !== 'ca-bundle';
+  const ask = Object.hasOwn(RESOURCES, kind) || isOfManagement ? managed : kubectl;
   // Never the whole Secret: it contains the key.
   if (kind === 'Secret')
     return ask(
@@ -99,6 +100,12 @@ function secretKey(key: string | undefined): string {
   return key !== undefined && /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.crt$/.test(key)
     ? key.replaceAll('.', String.raw`\.`)
     : String.raw`tls\.crt`;
+}
+
+/** The Region is that of the id of a discovered cluster. */
+function eks(context: CommandContext, words: string, more = ''): string {
+  const [, region] = /^\d{12}\/([a-z0-9-]{1,32})\//.exec(context.cluster) ?? [];
+  return `aws eks ${words} ${word(nameOf(context), 'CLUSTER')}${more}${region === undefined ? '' : ` --region ${region}`}`;
 }
 
 /** Commands that read a source again. */
@@ -119,10 +126,9 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
   'etcdadm-cluster': () => managed('get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A'),
   'eks-anywhere': () => managed('get clusters.anywhere.eks.amazonaws.com -A'),
   'cluster-secrets': () => managed('auth can-i get secrets -A'),
-  'eks-cluster': (context) => `aws eks describe-cluster --name ${word(nameOf(context), 'CLUSTER')}`,
-  'eks-authorities': (context) =>
-    `aws eks list-certificate-authorities --cluster-name ${word(nameOf(context), 'CLUSTER')}`,
-  'eks-nodegroups': (context) => `aws eks list-nodegroups --cluster-name ${word(nameOf(context), 'CLUSTER')}`,
+  'eks-cluster': (context) => eks(context, 'describe-cluster --name'),
+  'eks-authorities': (context) => eks(context, 'list-certificate-authorities --cluster-name'),
+  'eks-nodegroups': (context) => eks(context, 'list-nodegroups --cluster-name'),
   tls: (context) => audit(context),
   clock: () => 'date -u',
 };
@@ -155,7 +161,7 @@ const node = ({ node: name }: CommandContext): string => kubectl(`describe node 
 const issued = ({ node: object, ...context }: CommandContext): string =>
   clusterCommand(`explain --node ${word(object?.split(' ', 1)[0], 'NODE')}`, { ...context, name: nameOf(context) });
 const authority = ({ authority: id, ...context }: CommandContext): string =>
-  `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
+  eks(context, 'describe-certificate-authority --cluster-name', ` --certificate-authority-id ${word(id, 'ID')}`);
 
 /** A finding that was stored without its command. */
 type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
@@ -191,7 +197,7 @@ export function commandOf(
   });
 }
 
-/** The next command for each code. All are read-only, except one with `update`. */
+/** The next command for each code. All are read-only: they may go to another cluster than the reader thinks. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   // A probe says only the same again, and clients cannot read the cluster.
   CertificateExpired: (context) =>
@@ -221,7 +227,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined
       ? kubectl('get nodes --sort-by=.metadata.creationTimestamp')
-      : `aws eks update-nodegroup-version --cluster-name ${word(nameOf(context), 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
+      : eks(context, 'describe-nodegroup --cluster-name', ` --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`),
   AuthorityDistributionFailed: authority,
   RenewalErrors: node,
   RotationUnusual: node,

@@ -23,8 +23,8 @@ import type { HumanMessage } from './publication.ts';
 
 /** Most clusters with a line of their own. */
 const MAX_LINES = 10;
-/** Characters. SNS accepts fewer than 100 for a subject. */
-const LONGEST = { subject: 99, name: 120, story: 300, command: 400, text: 8_000 } as const;
+/** Characters. SNS accepts fewer than 100 for a subject. `dated`: a name with a date behind it. */
+const LONGEST = { subject: 99, name: 120, dated: 30, story: 300, command: 400, text: 8_000 } as const;
 
 /** A cluster that makes an alarm fire, and why. */
 export interface Culprit {
@@ -219,6 +219,9 @@ export function openedLine(
 ): string {
   const isDated = timeOf(due) !== undefined && text.includes(dateOf(due));
   const began = isDated ? undefined : `since ${dateOf(isTime(since) ? since : at)}`;
+  // Behind a long name and a date, a subject would have no room for the text.
+  if (began !== undefined && label !== undefined && label.length > LONGEST.dated)
+    return `[${severity}] ${labelled(label, text)} (${began})`;
   const head = [label, began].filter((one) => one !== undefined).join(', ');
   return `[${severity}] ${labelled(head === '' ? undefined : head, text)}`;
 }

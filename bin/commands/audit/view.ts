@@ -48,7 +48,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const found = findingsBlock(counted(others.length, 'finding'), others, rendering);
   const unread = notReadBlocks(notRead, rendering);
   const next = isUnreadable(sources)
-    ? unreadableNext(findings, rendering)
+    ? unreadableNext(view, sources, rendering)
     : first === undefined
       ? // An audit judges no requests.
         `${program} sweep${repeat}`
@@ -67,16 +67,19 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
 
 /** An expired certificate of its API server explains it; else doctor checks each step of the connection. */
 function unreadableNext(
-  findings: readonly ExpiryFinding[],
+  view: AuditView,
+  sources: AuditedSources,
   { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
 ): string {
-  return expiredServer(findings) === undefined
+  return expiredServer(view, sources) === undefined
     ? `${program} doctor${repeat}`
     : `${program} runbook certificate-expired`;
 }
 
-function expiredServer(findings: readonly ExpiryFinding[]): ExpiryFinding | undefined {
-  return findings.find(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+/** The finding that explains why the cluster is unreadable; one of several servers may have expired long before. */
+function expiredServer({ report }: AuditView, { unread }: AuditedSources): ExpiryFinding | undefined {
+  if (unread.find(isOfServer)?.problem !== 'certificate') return undefined;
+  return report.snapshot.findings.find(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */
@@ -93,7 +96,7 @@ export function storyLine(view: AuditView, rendering: AuditRepeat & Pick<AuditRe
   const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
   const sources = auditedSources(observations);
   if (isUnreadable(sources))
-    return [unreadableLine(view, sources, now), `    → ${unreadableNext(findings, rendering)}`];
+    return [unreadableLine(view, sources, now), `    → ${unreadableNext(view, sources, rendering)}`];
   return [
     hang(paint(`${symbol} `), readLine(view, sources, worst, now)),
     worst?.severity === 'critical' && `    → ${nextOfFinding(worst, program, rendering)}`,
@@ -110,7 +113,11 @@ const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
 ]);
 
 function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>): boolean {
-  return unread.some(({ source }) => !FROM_OUTSIDE.has(source)) && read.every(({ source }) => FROM_OUTSIDE.has(source));
+  return unread.some(isOfServer) && !read.some(isOfServer);
+}
+
+function isOfServer({ source }: { readonly source: SourceId }): boolean {
+  return !FROM_OUTSIDE.has(source);
 }
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
@@ -118,8 +125,9 @@ function headline(view: AuditView, sources: AuditedSources, now: number): Lines 
   return isUnreadable(sources) ? unreadableLine(view, sources, now) : hang('', readLine(view, sources, worst, now));
 }
 
-function unreadableLine({ report, groups }: AuditView, { unread }: AuditedSources, now: number): Lines {
-  const why = expiredServer(report.snapshot.findings)?.message ?? answerOf(unread[0]);
+function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
+  const { report, groups } = view;
+  const why = expiredServer(view, sources)?.message ?? answerOf(sources.unread.find(isOfServer));
   return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}${remembered(groups, now)}`));
 }
 
@@ -172,9 +180,10 @@ function remembered(groups: readonly CertificateGroup[], now: number): string {
 function story(
   worst: ExpiryFinding | undefined,
   findings: readonly ExpiryFinding[],
-  [first]: readonly CertificateGroup[],
+  groups: readonly CertificateGroup[],
   now: number,
 ): string {
+  const [first] = groups.toSorted((a, b) => Date.parse(a.first.notAfter) - Date.parse(b.first.notAfter));
   const soonest =
     first === undefined
       ? undefined

@@ -84,7 +84,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const expiredServer = expiredServerOf(options);
   const isManaged = namesManagement(options);
   // The current context of a kubeconfig of both clusters may be another one.
-  const isOwnNamed = kubeconfig !== undefined || (managementKubeconfig === undefined && context !== undefined);
+  const isOwnNamed = managementKubeconfig === undefined ? context !== undefined : kubeconfig !== undefined;
   // The cluster itself is not read: it has no data of a rollout. Its kubeconfig has its name and CAs.
   const own =
     isManaged && !isOwnNamed && options.cluster !== undefined ? undefined : await load(ownKubeconfig(options), options);

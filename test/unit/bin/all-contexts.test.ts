@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clustersOf, printContexts } from '../../../bin/all-contexts.ts';
+import { clustersOf, eachCluster, printContexts } from '../../../bin/all-contexts.ts';
 import { recordedIo } from './io.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
@@ -81,6 +82,18 @@ describe('the lines of several clusters', () => {
     expect(io.stdout.text()).toBe(
       '! gone\n! oslo\n    the same API server: 1 more context, viewer\n! madrid\n! berlin\n',
     );
+  });
+
+  it('are printed before an unexpected error ends the program', async () => {
+    const io = recordedIo();
+    const clusters = ['berlin', 'oslo'].map((id) => ({ context: id, id, server: undefined, also: [] }));
+    const work = async ({ id }: { readonly id: string }) => {
+      if (id === 'berlin') return { status: 1, lines: '✖ berlin expired', document: {} };
+      await setImmediate();
+      throw new TypeError('a bug');
+    };
+    await expect(eachCluster(clusters, work, 'table', new AbortController().signal, io)).rejects.toThrow('a bug');
+    expect(io.stdout.text()).toBe('✖ berlin expired\n');
   });
 });
 

@@ -207,6 +207,10 @@ describe('the table of an audit', () => {
     expect(render({ report, groups: [expired] }).split('\n')[0]).toMatch(/: no answer in 5 s$/);
     const given = auditRepeat({ kubeconfig: 'k', handshakes: false });
     expect(render({ report, groups: [WELL] }, given)).not.toContain('If your network');
+    // Groups are sorted by severity: a weak key comes before an earlier expiry.
+    const weak = { ...WELL, severity: 'warning' } as const;
+    const soon = groupOf({ severity: 'info', title: 'etcd server' });
+    expect(render({ report, groups: [weak, soon] }).split('\n')[0]).toMatch(/ known, etcd server expires first, in /);
   });
 
   it('says of a cluster whose API server has expired when that was, and the next command', () => {
@@ -220,9 +224,10 @@ describe('the table of an audit', () => {
       message: 'list nodes on https://10.0.1.1:6443: the certificate of the endpoint, or its CA, has expired',
       remedy: '',
     } as const;
-    const reportWith = (findings: readonly ReturnType<typeof findingOf>[]) => {
+    const outside = { ...refused, source: 'tls', problem: 'unreachable', message: 'no answer' } as const;
+    const reportWith = (findings: readonly ReturnType<typeof findingOf>[], list: Observation = refused) => {
       const report = reportOf([], findings);
-      return { ...report, snapshot: { ...report.snapshot, observations: [refused] } };
+      return { ...report, snapshot: { ...report.snapshot, observations: [outside, list] } };
     };
     const rendering = { program: 'certmarshal', now: NOW, ...auditRepeat({ kubeconfig: 'k', context: 'oslo' }) };
     const view = { report: reportWith([expired]), groups: [], issued: undefined };
@@ -232,6 +237,16 @@ describe('the table of an audit', () => {
     const unknown = { ...view, report: reportWith([]) };
     expect(draw(storyLine(unknown, rendering), { colours: false })).toMatch(
       /has expired\n {4}→ certmarshal doctor --kubeconfig k --context oslo$/,
+    );
+    // One of its servers expired, which is not the reason.
+    const token = {
+      ...refused,
+      problem: 'unauthorized',
+      message: 'list nodes on https://x: the token is refused',
+    } as const;
+    const other = { ...view, report: reportWith([expired], token) };
+    expect(draw(storyLine(other, rendering), { colours: false })).toBe(
+      '✖ berlin · EKS Anywhere · not readable: https://x: the token is refused\n    → certmarshal doctor --kubeconfig k --context oslo',
     );
   });
 

@@ -96,6 +96,18 @@ rollouts:
     expect(await target.authorities?.()).toBe(authorities.get('berlin'));
   });
 
+  it('has no name and CA of the current context of a kubeconfig of several clusters', async () => {
+    const several = ['oslo', 'mgmt'].map((name, port) => ({
+      cluster: name,
+      server: `https://127.0.0.1:${port + 1}`,
+      caPem: authorities.get(name === 'oslo' ? 'berlin' : name),
+    }));
+    await writeFile(file('oslo-first'), kubeconfigOfSeveral(several));
+    const { target } = await opened({ kubeconfig: file('oslo-first'), managementContext: 'mgmt', cluster: 'berlin' });
+    expect(target).toMatchObject({ name: 'berlin', managesItself: false, server: { address: '127.0.0.1:2' } });
+    expect(await target.authorities?.()).toBeUndefined();
+  });
+
   it.each<[string, Record<string, string>, string | undefined]>([
     ['those of its kubeconfig', { managementKubeconfig: 'mgmt', kubeconfig: 'berlin' }, 'berlin'],
     ['those of its kubeconfig, where it manages itself', { kubeconfig: 'mgmt' }, 'mgmt'],

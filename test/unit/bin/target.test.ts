@@ -83,15 +83,17 @@ describe('the cluster of the command line', () => {
     const file = join(kubeconfig, '..', 'both');
     const clusters = [{ cluster: 'berlin' }, { cluster: 'mgmt', server: 'https://127.0.0.1:2' }];
     await writeFile(file, kubeconfigOfSeveral(clusters));
-    for (const options of [
-      { kubeconfig: file, managementContext: 'mgmt' },
-      { kubeconfig, managementKubeconfig: file, managementContext: 'mgmt' },
-    ]) {
+    for (const [options, otherwise] of [
+      // The current context may be another cluster than the named one.
+      [{ kubeconfig: file, managementContext: 'mgmt' }, 'berlin'],
+      [{ kubeconfig: file, context: 'berlin', managementContext: 'mgmt' }, undefined],
+      [{ kubeconfig, managementKubeconfig: file, managementContext: 'mgmt' }, undefined],
+    ] as const) {
       const target = await openTarget({ ...options, cluster: 'dublin' }, FLEET);
       target.close();
       expect(target.workload.server).toBe('https://127.0.0.1:1');
       expect(target.management?.server).toBe('https://127.0.0.1:2');
-      expect(target.server.otherwise).toBeUndefined();
+      expect(target.server.otherwise).toBe(otherwise);
     }
     await expect(openTarget({ kubeconfig: file, managementContext: 'munich' }, FLEET)).rejects.toThrow(
       /there is no context "munich".*Name one of: berlin, mgmt/s,

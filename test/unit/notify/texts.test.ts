@@ -95,6 +95,11 @@ describe('the first line', () => {
     expect(line('it expires on 2026-11-22 10:00 UTC', { since: at(-DAY), due: at(DAY) })).toBe(
       '[critical] dublin: it expires on 2026-11-22 10:00 UTC',
     );
+    // A subject has 99 characters.
+    const long = 'a-cluster-in-the-second-region-of-the-company';
+    expect(openedLine('critical', long, 'it burns', { at: at() })).toBe(
+      `[critical] ${long}: it burns (since 2026-11-21 10:00 UTC)`,
+    );
     const culprits = [2, 3].map((days) => ({
       cluster: cluster(`c${days}`),
       signal: { ...ETCD, since: at(-days * DAY) },

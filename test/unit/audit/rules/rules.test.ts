@@ -766,7 +766,7 @@ describe('EKS authorities', () => {
     const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
     expect(finding).toMatchObject({
       due: days(500),
-      command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue',
+      command: 'aws eks describe-nodegroup --cluster-name dublin --nodegroup-name blue',
     });
   });
 
@@ -1086,6 +1086,42 @@ describe('commands', () => {
       );
       expect(word.length > 2 && command.includes(word)).toBe(false);
     }
+  });
+
+  it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
+    const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
+    const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];
+    const whats = [undefined, 'kube-apiserver', 'tls-secret'] as const;
+    for (const where of wheres)
+      for (const source of [undefined, ...SOURCE_IDS])
+        for (const what of whats) {
+          const command = COMMANDS[code]({ cluster: 'c', provider: 'eks', where, source, what, ...words });
+          expect(command).toMatch(
+            /^(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep) |kubectl --kubeconfig \w+ (?:-n \S+ )?(?:auth can-i|describe|get) |aws eks (?:describe|list)-|date -u)/,
+          );
+          expect(command).not.toContain(' --yes');
+        }
+  });
+
+  it('names the Region of a discovered cluster', () => {
+    const command = (cluster: string) => COMMANDS.SourceUnread({ cluster, provider: 'eks', source: 'eks-cluster' });
+    expect(command('111122223333/eu-west-1/dublin')).toBe('aws eks describe-cluster --name dublin --region eu-west-1');
+    expect(command('mgmt/eu-west-1/dublin')).toBe('aws eks describe-cluster --name dublin');
+    expect(command('111122223333/$(reboot)/dublin')).toBe('aws eks describe-cluster --name dublin');
+  });
+
+  it.each([
+    ['tls-secret', 'KUBECONFIG'],
+    ['ca-bundle', 'KUBECONFIG'],
+    ['cluster-ca', 'MANAGEMENT'],
+  ] as const)('looks for a Secret with a %s in the cluster of %s', (what, cluster) => {
+    const command = COMMANDS.CertificateExpired({
+      cluster: 'c',
+      provider: 'eks-anywhere',
+      what,
+      where: 'Secret a/b tls.crt',
+    });
+    expect(command).toContain(`kubectl --kubeconfig ${cluster} `);
   });
 
   it.each([
