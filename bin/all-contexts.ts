@@ -168,7 +168,11 @@ export async function eachCluster(
       if (cluster === undefined) return;
       running.add(cluster.id);
       say();
-      const result = await resultOf(cluster, work);
+      const result = await resultOf(cluster, work).catch((error: unknown) => {
+        // What is under way is finished and printed first.
+        waiting.length = 0;
+        throw error;
+      });
       running.delete(cluster.id);
       status = Math.max(status, result.status);
       progress.clear();
@@ -177,11 +181,13 @@ export async function eachCluster(
     }
   };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, next));
-  } catch (error) {
-    progress.clear();
-    printContexts(read, [], io);
-    throw error;
+    const ended = await Promise.allSettled(Array.from({ length: AT_ONCE }, next));
+    const failed = ended.find(({ status: how }) => how === 'rejected');
+    if (failed?.status === 'rejected') {
+      progress.clear();
+      printContexts(read, [], io);
+      throw failed.reason;
+    }
   } finally {
     progress.done();
   }

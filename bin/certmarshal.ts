@@ -105,7 +105,7 @@ const COMMANDS: Readonly<Record<string, Row>> = {
   },
   recovery: {
     takes: '',
-    does: 'Brings back a control plane whose certificates expired while it was switched off.',
+    does: 'Brings back a cluster whose control plane certificates have expired.',
     load: () => import('./commands/recovery/recovery.ts'),
   },
 };

@@ -61,6 +61,8 @@ export interface NamedServer {
   readonly address: string;
   /** The kubeconfig's name of the cluster, if it differs from the command line's for no known reason. */
   readonly otherwise?: string;
+  /** Where an EKS cluster is, with the AWS profile in its kubeconfig. */
+  readonly eks?: { readonly region?: string | undefined; readonly profile?: string | undefined };
 }
 
 /** The cluster that the command line names, with open connections. */
@@ -141,6 +143,7 @@ export async function openCluster(
     server: {
       ...opened.server,
       otherwise: [named, name].includes(ownName) || isNameOfManagement(options) ? undefined : ownName,
+      eks: provider === 'eks' ? { region: eksRegionOf(host), profile: connection.awsProfile } : undefined,
     },
     workload,
     management,
@@ -308,8 +311,11 @@ export function namesManagement({ managementKubeconfig, managementContext }: Tar
 }
 
 /** Whether --cluster is the name of a chosen cluster in its management cluster, which a kubeconfig may not have. */
-function isNameOfManagement({ context, managementKubeconfig, managementContext }: TargetOptions): boolean {
-  return managementKubeconfig !== undefined || (managementContext !== undefined && context !== undefined);
+function isNameOfManagement(options: TargetOptions): boolean {
+  const { kubeconfig, context, managementKubeconfig } = options;
+  // The current context of one kubeconfig for both may be any cluster.
+  const chosen = managementKubeconfig === undefined ? context : (kubeconfig ?? context);
+  return namesManagement(options) && chosen !== undefined;
 }
 
 /**

@@ -74,7 +74,7 @@ const managed = (words: string): string => `kubectl --kubeconfig MANAGEMENT ${wo
 
 /** Reads a place again. */
 function look(context: CommandContext): string {
-  const { where = '', what } = context;
+  const { where = '', what, source } = context;
   const endpoint = ENDPOINT.exec(where)?.groups;
   if (endpoint !== undefined) {
     const { host = '', port = '' } = endpoint;
@@ -85,8 +85,9 @@ function look(context: CommandContext): string {
   const { kind = '', namespace, name = '', key } = object;
   const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
   const get = `${namespace === undefined ? '' : `-n ${namespace} `}get ${resource} ${name}`;
-  // Secrets of Cluster API are in the management cluster; a tls-secret and what is behind its leaf are not.
-  const isOfManagement = kind === 'Secret' && what !== 'tls-secret' && what !== 'ca-bundle';
+  // Secrets of Cluster API are in the management cluster, those of tls-secrets in the cluster itself.
+  const isOfWorkload = source === undefined ? what === 'tls-secret' || what === 'ca-bundle' : source === 'tls-secrets';
+  const isOfManagement = kind === 'Secret' && !isOfWorkload;
   const ask = Object.hasOwn(RESOURCES, kind) || isOfManagement ? managed : kubectl;
   // Never the whole Secret: it contains the key.
   if (kind === 'Secret')
@@ -202,7 +203,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   // A probe says only the same again, and clients cannot read the cluster.
   CertificateExpired: (context) =>
     context.what === 'kube-apiserver' && ENDPOINT.test(context.where ?? '')
-      ? readRunbook('certificate-expired')
+      ? readRunbook(context.provider === 'eks' ? 'certificate-expired' : 'recovery')
       : look(context),
   CertificateExpiring: renewal,
   CertificateNotYetValid: look,

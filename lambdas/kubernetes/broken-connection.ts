@@ -68,11 +68,12 @@ function oldCertificate({ object, now }: TrustContext, error: OldCertificateErro
   });
 }
 
+export const EXPIRED_ENDPOINT = 'the certificate of the endpoint, or its CA, has expired';
 const UNTIL_THEN =
   'Until then, if only that certificate has expired, certmarshal connects with --tolerate-expired authority, or where recovery in fleet.yaml names the cluster.';
 /** An impostor with the key of an old backup would have its Machines prove names in a cluster that is genuine. */
 const NEVER_TOLERATED =
-  'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig: certmarshal runbook recovery.';
+  'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig.';
 
 function explain(code: string, { serverName, bundle, expiredServer, now }: TrustContext): Explanation {
   switch (code) {
@@ -85,8 +86,8 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
           }
         : {
             kind: 'certificate',
-            problem: 'the certificate of the endpoint, or its CA, has expired',
-            remedy: `certmarshal runbook certificate-expired says how to renew the certificate of the API server. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
+            problem: EXPIRED_ENDPOINT,
+            remedy: `certmarshal runbook recovery says how to renew the certificate of the API server. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:
       return {

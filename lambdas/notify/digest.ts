@@ -16,6 +16,8 @@ import { bounded, labelsOf, subjectOf } from './texts.ts';
 
 /** Most lines of a section. */
 const MAX_LINES = 8;
+/** Characters: more than any command has. */
+const MAX_COMMAND = 400;
 /** Characters, without the link. */
 const MAX_TEXT = 6_000;
 const MAX_LINE = 240;
@@ -183,7 +185,7 @@ function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   const [worst] = signals;
   if (worst === undefined) return labelOf(id);
   const more = signals.length > 1 ? `, and ${signals.length - 1} more` : '';
-  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, 80)}`;
+  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, MAX_COMMAND)}`;
 }
 
 /** Open alarms about certmarshal itself. */

@@ -263,7 +263,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await visibleRows(page).locator('th button').first().click();
     const text = await page.locator('tr.detail').innerText();
     // Only as commands: what to do, the finding, and the remedy of the sweep.
-    expect(text.split('npx certmarshal runbook certificate-expired')).toHaveLength(4);
+    expect(text.split('npx certmarshal runbook recovery')).toHaveLength(4);
     expect(text).not.toMatch(/Runbook: npx certmarshal runbook certificate-/);
     expect(text).toMatch(/first seen .* · expired .* ago/);
     expect(text).toMatch(/Read\s+tls \(in part\)/);

@@ -128,7 +128,7 @@ function adviseNext(): void {
     [
       'oslo',
       'the certificate of its API server has expired. Nothing else in it can be read, so certmarshal does not call it healthy.',
-      'Renew the control plane certificates by hand: npx certmarshal runbook certificate-expired',
+      'Renew the control plane certificates by hand: npx certmarshal runbook recovery',
     ],
   ] as const)
     say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));

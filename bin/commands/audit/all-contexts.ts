@@ -92,7 +92,7 @@ async function auditContext(
       onSnapshot(report.snapshot);
       const now = io.clock();
       const view = viewOf(report, now);
-      const repeated = { ...options, ...auditRepeat({ ...options, context }), now };
+      const repeated = { ...options, ...auditRepeat({ ...options, context }, target.server.eks), now };
       return { status, lines: storyLine(view, repeated), document: auditJson(view, repeated) };
     },
     signal,

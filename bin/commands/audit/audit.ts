@@ -84,7 +84,7 @@ Exit status:
         requireOneCluster(options);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
-        const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
+        const given = { ...options, program: name, runbooks, ...auditRepeat(options, target.server.eks) };
         const signal = interruption('what was read so far is shown');
         return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
       }),

@@ -1,8 +1,9 @@
+import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import type { FleetContext } from '../../all-contexts.ts';
-import { namesManagement, repeatedFlags, repeatOptions } from '../../target.ts';
+import { type NamedServer, namesManagement, repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
 /** The given options as text, for commands to paste. */
@@ -13,6 +14,8 @@ export interface AuditRepeat {
   readonly repeatExplain: string;
   /** For `certmarshal audit`: all options. */
   readonly repeatAudit: string;
+  /** For the EKS commands of aws: its Region and profile. */
+  readonly aws: string;
   /** For kubectl. */
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
@@ -22,7 +25,8 @@ interface Given extends AuditTargetOptions {
   readonly snapshots?: string | undefined;
 }
 
-export function auditRepeat(options: Given): AuditRepeat {
+/** @param eks where an EKS cluster is */
+export function auditRepeat(options: Given, { region, profile }: NonNullable<NamedServer['eks']> = {}): AuditRepeat {
   // Only commands that judge requests accept service CIDRs.
   const { policy, serviceCidr, ...target } = options;
   const repeat = repeatOptions(target);
@@ -47,6 +51,10 @@ export function auditRepeat(options: Given): AuditRepeat {
       ...ports,
       ['--snapshots', options.snapshots],
     ])}`,
+    aws: repeatedFlags([
+      ['--region', region],
+      ['--profile', profile],
+    ]),
     kubectl: {
       workload,
       management: namesManagement(options)
@@ -72,7 +80,12 @@ export function typedCommands(
   clusters: readonly FleetContext[],
   { program, ...options }: Given & { readonly program: string },
 ): Typed {
-  const repeats = new Map(clusters.map(({ id, context }) => [id, auditRepeat({ ...options, context })]));
+  const repeats = new Map(
+    clusters.map(({ id, context, server = '' }) => [
+      id,
+      auditRepeat({ ...options, context }, { region: regionOfEksEndpoint(server) }),
+    ]),
+  );
   return (command, { id }) => {
     const given = repeats.get(id);
     return given === undefined ? command : asTyped(command, program, given);
@@ -96,6 +109,9 @@ export function asTyped(command: string, program: string, given: AuditRepeat): s
     const { repeat, repeatAudit, repeatExplain } = given;
     return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'sweep' ? repeatExplain : repeat}`;
   }
+  // The default Region may have a cluster of that name too.
+  if (command.startsWith('aws eks ') && given.aws !== '')
+    return `${command.replace(/ --region [a-z0-9-]+$/, '')}${given.aws}`;
   const { workload, management } = given.kubectl;
   return command
     .replace(/^certmarshal /, `${program} `)

@@ -2,6 +2,7 @@ import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
+import { EXPIRED_ENDPOINT } from '../../../lambdas/kubernetes/broken-connection.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
@@ -65,21 +66,26 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   ];
 }
 
-/** An expired certificate of its API server explains it; else doctor checks each step of the connection. */
+/** What explains an expired certificate of its API server; else doctor checks each step of the connection. */
 function unreadableNext(
   view: AuditView,
-  sources: AuditedSources,
-  { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
+  { unread }: AuditedSources,
+  rendering: AuditRepeat & Pick<AuditRendering, 'program'>,
 ): string {
-  return expiredServer(view, sources) === undefined
+  const { program, repeat } = rendering;
+  const expired = expiredServer(view);
+  return expired === undefined || !isOfExpiry(unread.find(isOfServer))
     ? `${program} doctor${repeat}`
-    : `${program} runbook certificate-expired`;
+    : nextOfFinding(expired, program, rendering);
 }
 
-/** The finding that explains why the cluster is unreadable; one of several servers may have expired long before. */
-function expiredServer({ report }: AuditView, { unread }: AuditedSources): ExpiryFinding | undefined {
-  if (unread.find(isOfServer)?.problem !== 'certificate') return undefined;
+function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
   return report.snapshot.findings.find(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+}
+
+/** One of several servers may have expired long before, and not be the reason. */
+function isOfExpiry(unread: UnreadObservation | undefined): boolean {
+  return unread?.problem === 'certificate' && unread.message.endsWith(EXPIRED_ENDPOINT);
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */
@@ -127,7 +133,10 @@ function headline(view: AuditView, sources: AuditedSources, now: number): Lines 
 
 function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
   const { report, groups } = view;
-  const why = expiredServer(view, sources)?.message ?? answerOf(sources.unread.find(isOfServer));
+  const unread = sources.unread.find(isOfServer);
+  const expired = expiredServer(view)?.message;
+  // The finding says it with a date.
+  const why = joined([(expired === undefined || !isOfExpiry(unread)) && answerOf(unread), expired], '; ');
   return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}${remembered(groups, now)}`));
 }
 
@@ -183,21 +192,36 @@ function story(
   groups: readonly CertificateGroup[],
   now: number,
 ): string {
-  const [first] = groups.toSorted((a, b) => Date.parse(a.first.notAfter) - Date.parse(b.first.notAfter));
+  const [first] = groups
+    .filter(({ first: { notAfter } }) => Date.parse(notAfter) > now)
+    .toSorted((a, b) => Date.parse(a.first.notAfter) - Date.parse(b.first.notAfter));
   const soonest =
     first === undefined
       ? undefined
       : `${first.title} expires first, in ${span(Date.parse(first.first.notAfter) - now)} (${day(first.first.notAfter)})`;
-  // A message has its remedy after a semicolon.
-  const said = worst?.message.split('; ', 1).join();
+  const said = worst && summaryOf(worst);
   // What was not seen says nothing about what expires.
-  if (worst !== undefined && UNSEEN.has(worst.code) && first !== undefined && Date.parse(first.first.notAfter) > now) {
+  if (worst !== undefined && UNSEEN.has(worst.code)) {
+    // A healthy certificate may expire earlier and be renewed automatically.
+    const known = findings.find(({ severity, code }) => severity !== 'info' && EXPIRY.has(code));
+    const soon = known === undefined ? soonest : summaryOf(known);
     const silence = silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')));
-    return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soonest}`;
+    if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soon}`;
   }
   if (said !== undefined) return said;
   return soonest === undefined ? 'none was seen' : `all healthy; ${soonest}`;
 }
+
+/** A message has its remedy after a semicolon. */
+function summaryOf({ message }: ExpiryFinding): string {
+  return message.split('; ', 1).join();
+}
+
+const EXPIRY: ReadonlySet<FindingCode> = new Set([
+  'CertificateExpired',
+  'CertificateExpiring',
+  'KubeletRenewalOverdue',
+]);
 
 const UNSEEN: ReadonlySet<FindingCode> = new Set(['Unreachable', 'ExpiryUnknown']);
 

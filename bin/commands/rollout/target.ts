@@ -1,6 +1,7 @@
 import { matchesGlob } from '../../../lambdas/approval/selection.ts';
 import { nameInId } from '../../../lambdas/audit/commands.ts';
 import { word } from '../../../lambdas/command.ts';
+import { FILE_LIMITS, type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
 import {
@@ -24,10 +25,12 @@ import {
   load,
   managementSource,
   type NamedServer,
+  nameOf,
   namesManagement,
   namespaceOf,
   openServer,
   providerOf,
+  readKubeconfigFiles,
   repeatedFlags,
   repeatOptions,
   type TargetOptions,
@@ -80,16 +83,11 @@ export interface OpenRolloutTarget extends RolloutTarget {
  * @throws UsageError for an unusable option or kubeconfig
  */
 async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): Promise<OpenRolloutTarget> {
-  const { kubeconfig, context, managementKubeconfig } = options;
   const expiredServer = expiredServerOf(options);
   const isManaged = namesManagement(options);
-  // The current context of a kubeconfig of both clusters may be another one.
-  const isOwnNamed = managementKubeconfig === undefined ? context !== undefined : kubeconfig !== undefined;
-  // The cluster itself is not read: it has no data of a rollout. Its kubeconfig has its name and CAs.
-  const own =
-    isManaged && !isOwnNamed && options.cluster !== undefined ? undefined : await load(ownKubeconfig(options), options);
   const { files, ...source } = isManaged ? managementSource(options, process.env) : { files: [] };
   const manager = isManaged ? await load(files, source) : undefined;
+  const own = await loadOwn(options, manager);
   const connection = manager ?? own;
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
   if (providerOf(options.provider, (own ?? connection).server) === 'eks')
@@ -118,6 +116,31 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
     server,
     close,
   };
+}
+
+/**
+ * The cluster itself is not read: it has no data of a rollout. Its kubeconfig has its name and CAs.
+ *
+ * @returns undefined where the current context is another cluster than the named one
+ * @throws UsageError
+ */
+async function loadOwn(
+  options: RolloutTargetOptions,
+  manager: LoadedKubeconfig | undefined,
+): Promise<LoadedKubeconfig | undefined> {
+  const { kubeconfig, context, managementKubeconfig, cluster } = options;
+  const isGiven = kubeconfig !== undefined || context !== undefined;
+  if (managementKubeconfig !== undefined && cluster !== undefined && !isGiven) return undefined;
+  const files = ownKubeconfig(options);
+  const own = await load(files, options);
+  if (manager === undefined || cluster === undefined || context !== undefined) return own;
+  if (nameOf(own) === cluster || listContexts(await readKubeconfigFiles(files), FILE_LIMITS).length === 1) return own;
+  // It may be the management cluster, or --cluster another name for it.
+  if (addressOf(own.server) === addressOf(manager.server))
+    throw new UsageError(
+      `The current context is the management cluster, which the kubeconfig calls ${printable(nameOf(own), 120)}: name the context of ${printable(cluster, 120)} with --context.`,
+    );
+  return undefined;
 }
 
 /** @throws UsageError */

@@ -36,7 +36,7 @@ export function* findingsOf(
       .concat(timeOf(since) ?? []);
     return isoOf(Math.min(now, ...times));
   };
-  const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: name, provider });
+  const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: id, name, provider });
   const found = new Map<string, Draft>();
   yield* eachInSteps(drafts, (given) => {
     const draft = { ...given, object: printableName(given.object, LIMITS.object) };

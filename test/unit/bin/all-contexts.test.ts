@@ -84,13 +84,13 @@ describe('the lines of several clusters', () => {
     );
   });
 
-  it('are printed before an unexpected error ends the program', async () => {
+  it('are finished and printed before an unexpected error ends the program', async () => {
     const io = recordedIo();
     const clusters = ['berlin', 'oslo'].map((id) => ({ context: id, id, server: undefined, also: [] }));
     const work = async ({ id }: { readonly id: string }) => {
-      if (id === 'berlin') return { status: 1, lines: '✖ berlin expired', document: {} };
+      if (id === 'oslo') throw new TypeError('a bug');
       await setImmediate();
-      throw new TypeError('a bug');
+      return { status: 1, lines: '✖ berlin expired', document: {} };
     };
     await expect(eachCluster(clusters, work, 'table', new AbortController().signal, io)).rejects.toThrow('a bug');
     expect(io.stdout.text()).toBe('✖ berlin expired\n');

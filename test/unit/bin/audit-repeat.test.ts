@@ -103,6 +103,19 @@ describe('a command as the user has to type it', () => {
     expect(typed('kubectl get nodes', { id: 'of an earlier audit' })).toBe('kubectl get nodes');
   });
 
+  it('names the Region and profile of an EKS cluster', () => {
+    const dublin = auditRepeat({}, { region: 'eu-west-1', profile: 'shop prod' });
+    for (const command of ['aws eks describe-cluster --name x', 'aws eks describe-cluster --name x --region eu-west-1'])
+      expect(asTyped(command, 'certmarshal', dublin)).toBe(
+        "aws eks describe-cluster --name x --region eu-west-1 --profile 'shop prod'",
+      );
+    const server = 'https://0A1B2C3D.gr7.eu-west-1.eks.amazonaws.com';
+    const typed = typedCommands([{ id: 'x', context: 'x', server, also: [] }], { program: 'certmarshal' });
+    expect(typed('aws eks describe-cluster --name x', { id: 'x' })).toBe(
+      'aws eks describe-cluster --name x --region eu-west-1',
+    );
+  });
+
   it('leaves kubectl alone where nothing was said', () => {
     expect(asTyped('kubectl --kubeconfig KUBECONFIG get nodes', 'certmarshal', auditRepeat({}))).toBe(
       'kubectl get nodes',

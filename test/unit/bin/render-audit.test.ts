@@ -211,11 +211,18 @@ describe('the table of an audit', () => {
     const weak = { ...WELL, severity: 'warning' } as const;
     const soon = groupOf({ severity: 'info', title: 'etcd server' });
     expect(render({ report, groups: [weak, soon] }).split('\n')[0]).toMatch(/ known, etcd server expires first, in /);
+    // What needs a person comes before an earlier expiry that does not.
+    const expiring = findingOf({ severity: 'warning', message: 'the etcd CA expires in 22 days; renew it' });
+    const both = reportOf([], [{ ...UNREACHABLE, placeCount: 66 }, expiring]);
+    expect(render({ report: both, groups: [weak, soon] }).split('\n')[0]).toMatch(
+      / known, the etcd CA expires in 22 days$/,
+    );
   });
 
   it('says of a cluster whose API server has expired when that was, and the next command', () => {
     const message = 'the kube-apiserver certificate at 10.0.1.1:6443 expired 26 hours ago';
-    const expired = findingOf({ code: 'CertificateExpired', what: 'kube-apiserver', message });
+    const command = 'certmarshal runbook recovery';
+    const expired = findingOf({ code: 'CertificateExpired', what: 'kube-apiserver', message, command });
     const refused = {
       kind: 'unread',
       source: 'nodes',
@@ -224,7 +231,7 @@ describe('the table of an audit', () => {
       message: 'list nodes on https://10.0.1.1:6443: the certificate of the endpoint, or its CA, has expired',
       remedy: '',
     } as const;
-    const outside = { ...refused, source: 'tls', problem: 'unreachable', message: 'no answer' } as const;
+    const outside = { ...refused, source: 'clock', problem: 'unreachable', message: 'no answer' } as const;
     const reportWith = (findings: readonly ReturnType<typeof findingOf>[], list: Observation = refused) => {
       const report = reportOf([], findings);
       return { ...report, snapshot: { ...report.snapshot, observations: [outside, list] } };
@@ -232,22 +239,22 @@ describe('the table of an audit', () => {
     const rendering = { program: 'certmarshal', now: NOW, ...auditRepeat({ kubeconfig: 'k', context: 'oslo' }) };
     const view = { report: reportWith([expired]), groups: [], issued: undefined };
     expect(draw(storyLine(view, rendering), { colours: false })).toBe(
-      `✖ berlin · EKS Anywhere · not readable: ${message}\n    → certmarshal runbook certificate-expired`,
+      `✖ berlin · EKS Anywhere · not readable: ${message}\n    → certmarshal runbook recovery`,
     );
     const unknown = { ...view, report: reportWith([]) };
     expect(draw(storyLine(unknown, rendering), { colours: false })).toMatch(
       /has expired\n {4}→ certmarshal doctor --kubeconfig k --context oslo$/,
     );
-    // One of its servers expired, which is not the reason.
-    const token = {
-      ...refused,
-      problem: 'unauthorized',
-      message: 'list nodes on https://x: the token is refused',
-    } as const;
-    const other = { ...view, report: reportWith([expired], token) };
-    expect(draw(storyLine(other, rendering), { colours: false })).toBe(
-      '✖ berlin · EKS Anywhere · not readable: https://x: the token is refused\n    → certmarshal doctor --kubeconfig k --context oslo',
-    );
+    // One of its servers expired too, which is not the reason.
+    for (const [problem, said] of [
+      ['unauthorized', 'the token is refused'],
+      ['certificate', 'the certificate of the endpoint is not trusted (SELF_SIGNED_CERT_IN_CHAIN)'],
+    ] as const) {
+      const other = { ...refused, problem, message: `list nodes on https://x: ${said}` };
+      expect(draw(storyLine({ ...view, report: reportWith([expired], other) }, rendering), { colours: false })).toBe(
+        `✖ berlin · EKS Anywhere · not readable: https://x: ${said}; ${message}\n    → certmarshal doctor --kubeconfig k --context oslo`,
+      );
+    }
   });
 
   it('begins with what was not read where that is the headline', () => {

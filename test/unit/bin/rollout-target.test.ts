@@ -106,6 +106,18 @@ rollouts:
     const { target } = await opened({ kubeconfig: file('oslo-first'), managementContext: 'mgmt', cluster: 'berlin' });
     expect(target).toMatchObject({ name: 'berlin', managesItself: false, server: { address: '127.0.0.1:2' } });
     expect(await target.authorities?.()).toBeUndefined();
+    // It may be dublin that is meant, or another name of oslo.
+    await expect(
+      opened({ kubeconfig: file('oslo-first'), managementContext: 'oslo', cluster: 'dublin' }),
+    ).rejects.toThrow('calls oslo: name the context of dublin with --context.');
+    // kubeadm calls every cluster kubernetes.
+    await writeFile(
+      file('kubeadm'),
+      kubeconfigOf({ cluster: 'kubernetes', caPem: authorities.get('mgmt'), context: 'admin' }),
+    );
+    const own = await opened({ kubeconfig: file('kubeadm'), managementContext: 'admin', cluster: 'mgmt' });
+    expect(own.target).toMatchObject({ name: 'mgmt', managesItself: true });
+    expect(await own.target.authorities?.()).toBe(authorities.get('mgmt'));
   });
 
   it.each<[string, Record<string, string>, string | undefined]>([

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openAuditTarget } from '../../../bin/commands/audit/target.ts';
 import { loadFleet } from '../../../bin/fleet.ts';
 import { instancesOf } from '../../../bin/instances.ts';
@@ -83,11 +83,14 @@ describe('the cluster of the command line', () => {
     const file = join(kubeconfig, '..', 'both');
     const clusters = [{ cluster: 'berlin' }, { cluster: 'mgmt', server: 'https://127.0.0.1:2' }];
     await writeFile(file, kubeconfigOfSeveral(clusters));
+    vi.stubEnv('KUBECONFIG', file);
+    onTestFinished(() => void vi.unstubAllEnvs());
     for (const [options, otherwise] of [
       // The current context may be another cluster than the named one.
       [{ kubeconfig: file, managementContext: 'mgmt' }, 'berlin'],
       [{ kubeconfig: file, context: 'berlin', managementContext: 'mgmt' }, undefined],
       [{ kubeconfig, managementKubeconfig: file, managementContext: 'mgmt' }, undefined],
+      [{ managementKubeconfig: file, managementContext: 'mgmt' }, 'berlin'],
     ] as const) {
       const target = await openTarget({ ...options, cluster: 'dublin' }, FLEET);
       target.close();

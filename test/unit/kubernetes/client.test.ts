@@ -541,12 +541,10 @@ describe('trust', () => {
     const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, -3) });
     const error = await failure(connect(server.connection).client.request(LIST));
     expect([error.kind, error.code]).toEqual(['certificate', 'CERT_HAS_EXPIRED']);
-    expect(error.remedy).toMatch(
-      /^certmarshal runbook certificate-expired says how to renew .* --tolerate-expired authority, /,
-    );
+    expect(error.remedy).toMatch(/^certmarshal runbook recovery says how to renew .* --tolerate-expired authority, /);
     const proving = connect({ ...server.connection, expiredServer: 'never' });
     expect((await failure(proving.client.request(LIST))).remedy).toMatch(
-      /^certmarshal runbook certificate-expired says how to renew .* Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names/,
+      /^certmarshal runbook recovery says how to renew .* Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names/,
     );
   });
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterHealth } from '../../../lambdas/health/fleet-health.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
 import { markNotified, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
-import { printable } from '../../../lambdas/printable.ts';
 import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, rolloutSummary } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
@@ -53,7 +52,7 @@ describe('digestOf', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         'Critical (1)',
-        `berlin-prod: etcd client certificate expires in 12 days, nothing planned renews it. First: ${printable(ETCD.command, 80)}`,
+        `berlin-prod: etcd client certificate expires in 12 days, nothing planned renews it. First: ${ETCD.command}`,
         'Due within 30 days (1)',
         '2026-12-03 10:00 UTC berlin-prod: it ends in 12 days',
         'dark: requests cannot be listed, for 60 minutes',

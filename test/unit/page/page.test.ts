@@ -334,8 +334,8 @@ describe('what it tells', () => {
     });
     expect(page).toContain('<code>npx certmarshal sweep --all-contexts</code>');
     const told = JSON.stringify(dataOf(page));
-    expect(told).toContain('Renew the certificate of the API server: npx certmarshal runbook certificate-expired.');
-    expect(told).toContain('"command":"npx certmarshal runbook certificate-expired"');
+    expect(told).toContain('Renew the certificate of the API server: npx certmarshal runbook recovery.');
+    expect(told).toContain('"command":"npx certmarshal runbook recovery"');
     // Above the fold, too; a hub knows no kubeconfig, and has alarms with runbooks of their own.
     expect(page).toMatch(/<ul class="stories">.*<br><code>npx certmarshal [^<]+<\/code><\/li>/s);
     expect(told).not.toContain('"runbook":"certificate-critical"');

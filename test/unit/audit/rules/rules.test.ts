@@ -12,7 +12,7 @@ import type {
   RenewalObservation,
 } from '../../../../lambdas/contracts/observation.ts';
 import { finished } from '../../../../lambdas/steps.ts';
-import { SOURCE_IDS } from '../../../../lambdas/tables/audit-sources.ts';
+import { SOURCE_IDS, type SourceId } from '../../../../lambdas/tables/audit-sources.ts';
 import {
   CERTIFICATE_CLASSES,
   type CertificateClass,
@@ -1088,6 +1088,9 @@ describe('commands', () => {
     }
   });
 
+  /** Whole: neither `;` nor `|` but in these two. */
+  const READS =
+    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|date -u(?:; timedatectl timesync-status)?)$/;
   it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
     const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
     const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];
@@ -1096,9 +1099,7 @@ describe('commands', () => {
       for (const source of [undefined, ...SOURCE_IDS])
         for (const what of whats) {
           const command = COMMANDS[code]({ cluster: 'c', provider: 'eks', where, source, what, ...words });
-          expect(command).toMatch(
-            /^(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep) |kubectl --kubeconfig \w+ (?:-n \S+ )?(?:auth can-i|describe|get) |aws eks (?:describe|list)-|date -u)/,
-          );
+          expect(command).toMatch(READS);
           expect(command).not.toContain(' --yes');
         }
   });
@@ -1108,17 +1109,26 @@ describe('commands', () => {
     expect(command('111122223333/eu-west-1/dublin')).toBe('aws eks describe-cluster --name dublin --region eu-west-1');
     expect(command('mgmt/eu-west-1/dublin')).toBe('aws eks describe-cluster --name dublin');
     expect(command('111122223333/$(reboot)/dublin')).toBe('aws eks describe-cluster --name dublin');
+    // In a finding too, whose command has the name.
+    const prod = { id: '111122223333/eu-west-1/prod', name: 'prod', provider: 'eks' } as const;
+    const { findings } = assess([unread('eks-cluster')], undefined, NOW, prod);
+    expect(findings.map((finding) => finding.command)).toContain(
+      'aws eks describe-cluster --name prod --region eu-west-1',
+    );
   });
 
   it.each([
     ['tls-secret', 'KUBECONFIG'],
     ['ca-bundle', 'KUBECONFIG'],
     ['cluster-ca', 'MANAGEMENT'],
-  ] as const)('looks for a Secret with a %s in the cluster of %s', (what, cluster) => {
+    ['ca-bundle', 'MANAGEMENT', 'cluster-secrets'],
+    ['ca-bundle', 'KUBECONFIG', 'tls-secrets'],
+  ] as const)('looks for a Secret with a %s in the cluster of %s', (what, cluster, source?: SourceId) => {
     const command = COMMANDS.CertificateExpired({
       cluster: 'c',
       provider: 'eks-anywhere',
       what,
+      source,
       where: 'Secret a/b tls.crt',
     });
     expect(command).toContain(`kubectl --kubeconfig ${cluster} `);
@@ -1157,7 +1167,9 @@ describe('commands', () => {
   ] as const)('plans a rollout for what one renews, before its end only: %s of %s', (what, provider, expected) => {
     const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
     expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
-    const once = what === 'kube-apiserver' ? 'certmarshal runbook certificate-expired' : PROBE;
+    // AWS renews its own.
+    const renewal = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
+    const once = what === 'kube-apiserver' ? renewal : PROBE;
     expect(COMMANDS.CertificateExpired(context)).toBe(once);
   });
 
@@ -1170,7 +1182,7 @@ describe('commands', () => {
       /^certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster \w+$/,
     );
     const [expired] = found(assess([certificate({ notBefore: days(-366), notAfter: days(-1) })]), 'CertificateExpired');
-    expect(expired?.command).toBe('certmarshal runbook certificate-expired');
+    expect(expired?.command).toBe('certmarshal runbook recovery');
   });
 });
 
