@@ -1,4 +1,5 @@
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
+import { formatDuration } from '../lambdas/config/duration.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { REGIONS } from '../lambdas/config/regions.ts';
 import { type RuleProblem, repeats } from '../lambdas/config/written.ts';
@@ -8,6 +9,7 @@ import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
 import { DAY_MS } from '../lambdas/time.ts';
+import { firstOf } from '../lambdas/words.ts';
 
 /**
  * Warnings about settings that are probably unintended, with their places in the file.
@@ -20,6 +22,8 @@ export function deployWarnings(fleet: Fleet, now: number): readonly RuleProblem[
     ...unselected(fleet),
     ...unusedPolicies(fleet),
     ...unusedLanes(fleet),
+    ...outsideEveryVpc(fleet),
+    ...rareAudits(fleet),
     ...sharedSecrets(fleet),
     ...unknownRegions(fleet),
     ...entriesElsewhere(fleet),
@@ -132,6 +136,36 @@ function unusedLanes({ lanes, clusters, managementClusters, discovery }: Fleet):
   return lanes.flatMap(({ name, vpcId }, index) =>
     used.has(name) ? [] : [{ path: ['lanes', index], message: `no cluster names lane ${name}${others(vpcId)}` }],
   );
+}
+
+/** One warning for all of them, at the first. */
+function outsideEveryVpc({ managementClusters, clusters }: Fleet): readonly RuleProblem[] {
+  const [first, ...others] = [
+    ...managementClusters.map((entry, index) => ({ ...entry, path: ['managementClusters', index] })),
+    ...clusters.flatMap((entry, index) =>
+      entry.provider === 'eks-anywhere' ? { ...entry, path: ['clusters', index] } : [],
+    ),
+  ].filter(({ lane }) => lane === DEFAULT_LANE);
+  if (first === undefined) return [];
+  const names = firstOf([first, ...others].map(({ name }) => name));
+  return [
+    {
+      path: first.path,
+      message: `without a lane, audits of ${names} do not connect to the machines: how long the certificates of etcd and kubelets last is known only from Cluster API and from requests; name a lane whose VPC reaches the machines`,
+    },
+  ];
+}
+
+function rareAudits({ audit: { everyMinutes }, monitoring: { alarms } }: Fleet): readonly RuleProblem[] {
+  const { threshold, severity } = alarmSetting('AuditStale', alarms);
+  return severity !== 'off' && everyMinutes * 60 >= threshold
+    ? [
+        {
+          path: ['audit', 'every'],
+          message: `the alarm AuditStale fires ${formatDuration(threshold)} after an audit, which is before the next one; write a longer threshold for it under monitoring.alarms`,
+        },
+      ]
+    : [];
 }
 
 /** A kubeconfig is for one cluster. Clusters may share that of their management cluster. */

@@ -1,12 +1,19 @@
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
-import { deployWarnings, namedClusters } from '../../lib/deploy-checks.ts';
+import { deployWarnings } from '../../lib/deploy-checks.ts';
 import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, printJson } from '../io.ts';
+import { joined } from '../terminal/words.ts';
 import { readTextFile } from '../text-file.ts';
+
+const MEANINGS: Readonly<Record<ApprovalPolicy['mode'], string>> = {
+  observe: 'writes nothing',
+  enforce: 'approves proven requests',
+};
 
 const DEFAULT_FILE = 'fleet.yaml';
 
@@ -47,9 +54,15 @@ export async function validateCommand(file: string, output: 'table' | 'json', io
   if (output === 'json') printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
   else if (!parsed.ok) io.stderr.write(`${formatProblems(problems)}\n`);
   else {
-    const { discovery, policies } = parsed.fleet;
+    const { clusters, managementClusters, discovery, policies } = parsed.fleet;
+    const listed = joined([
+      clusters.length > 0 && counted(clusters.length, 'cluster'),
+      managementClusters.length > 0 && counted(managementClusters.length, 'management cluster'),
+      discovery.length > 0 && counted(discovery.length, 'discovery entry', 'discovery entries'),
+    ]);
+    const modes = policies.map(({ name, mode }) => `${name} (${mode}, ${MEANINGS[mode]})`).join(', ');
     io.stdout.write(
-      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${counted(namedClusters(parsed.fleet).length, 'cluster')} named, ${counted(discovery.length, 'discovery entry', 'discovery entries')}, policies: ${policies.map((policy) => `${policy.name} (${policy.mode})`).join(', ')}.\n`,
+      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${listed === '' ? 'no clusters' : listed}; policies: ${modes}.\n`,
     );
   }
   if (output === 'table' && warnings.length > 0) io.stderr.write(`${formatProblems(warnings, 'warning')}\n`);

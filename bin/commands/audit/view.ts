@@ -45,7 +45,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const notRead = findings.filter(({ code }) => NOT_READ.has(code));
   const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
   const first = findings.find(({ severity }) => severity !== 'info');
-  const { program, repeat } = rendering;
+  const { program, repeat, repeatAudit } = rendering;
   const found = findingsBlock(counted(others.length, 'finding'), others, rendering);
   const unread = notReadBlocks(notRead, rendering);
   const next = isUnreadable(sources)
@@ -53,7 +53,9 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
     : first === undefined
       ? // An audit judges no requests.
         `${program} sweep${repeat}`
-      : nextOfFinding(first, program, rendering);
+      : first.code === 'Unreachable' && isWithoutRoute(view) && !repeatAudit.includes(' --no-handshakes')
+        ? `${program} audit${repeatAudit} --no-handshakes`
+        : nextOfFinding(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
     issuedLines(view.issued),
@@ -64,6 +66,13 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
     '',
     hang('', cost(view, sources), faint),
   ];
+}
+
+/** More places are silent than answered: then it is the network, not a place. */
+function isWithoutRoute({ report: { snapshot } }: AuditView): boolean {
+  const silentPlaces = placesOf(snapshot.findings.filter(({ code }) => code === 'Unreachable'));
+  const answers = snapshot.observations.filter(({ kind, source }) => kind === 'certificate' && source === 'tls');
+  return silentPlaces > Math.max(1, answers.length);
 }
 
 /** What explains an expired certificate of its API server; else doctor checks each step of the connection. */

@@ -285,7 +285,7 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   // Do not suggest a rollout that is not due.
   if (!isDue(schedule)) return `nothing to do; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
-  return observed.unread.length > 0 || person.kind === 'hold'
-    ? `${run('plan')}, after you have fixed what is above`
-    : run('plan');
+  if (person.kind === 'hold')
+    return `${run('plan')}, after you have fixed what is above; without a rollout: ${program} runbook renew-in-place`;
+  return observed.unread.length > 0 ? `${run('plan')}, after you have fixed what is above` : run('plan');
 }

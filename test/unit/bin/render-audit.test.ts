@@ -207,6 +207,13 @@ describe('the table of an audit', () => {
     expect(render({ report, groups: [expired] }).split('\n')[0]).toMatch(/: no answer in 5 s$/);
     const given = auditRepeat({ kubeconfig: 'k', handshakes: false });
     expect(render({ report, groups: [WELL] }, given)).not.toContain('If your network');
+    expect(render({ report, groups: [WELL] })).toContain(
+      '\n  Next  kubectl certmarshal audit --kubeconfig k --no-handshakes\n',
+    );
+    expect(render({ report, groups: [WELL] }, given)).toContain('  Next  kubectl certmarshal probe 10.0.1.32:2379\n');
+    expect(render({ report: reportOf([certificateOf()], [UNREACHABLE]), groups: [WELL] })).toContain(
+      '  Next  kubectl certmarshal probe 10.0.1.32:2379\n',
+    );
     // Groups are sorted by severity: a weak key comes before an earlier expiry.
     const weak = { ...WELL, severity: 'warning' } as const;
     const soon = groupOf({ severity: 'info', title: 'etcd server' });

@@ -22,7 +22,7 @@ describe('certmarshal validate', () => {
     );
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
-      stdout: `${file} is valid: 0 clusters named, 1 discovery entry, policies: default (enforce).\n`,
+      stdout: `${file} is valid: 1 discovery entry; policies: default (enforce, approves proven requests).\n`,
       stderr: '',
     });
   });
@@ -44,15 +44,16 @@ describe('certmarshal validate', () => {
   });
 
   it('warns in the order of the lines, at the values', async () => {
-    const lane = '{ name: a, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }';
+    const lane = (name: string) =>
+      `{ name: ${name}, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`;
     const secret = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:a-Ab12Cd';
     const cluster = (name: string) =>
-      `  - name: ${name}\n    provider: eks-anywhere\n    kubeconfigSecret: ${secret}\n`;
+      `  - name: ${name}\n    provider: eks-anywhere\n    kubeconfigSecret: ${secret}\n    lane: a\n`;
     const { file, stderr } = await validated(
-      `version: 1\nlanes:\n  - ${lane}\nclusters:\n${cluster('berlin')}${cluster('paris')}`,
+      `version: 1\nlanes:\n  - ${lane('a')}\n  - ${lane('b')}\nclusters:\n${cluster('berlin')}${cluster('paris')}`,
     );
     expect(stderr).toBe(
-      `${file}:3:5: warning: lanes[0]: no cluster names lane a\n${file}:10:23: warning: clusters[1].kubeconfigSecret: paris has the kubeconfig secret of berlin, and a kubeconfig is for one cluster; write its own\n`,
+      `${file}:4:5: warning: lanes[1]: no cluster names lane b\n${file}:12:23: warning: clusters[1].kubeconfigSecret: paris has the kubeconfig secret of berlin, and a kubeconfig is for one cluster; write its own\n`,
     );
   });
 

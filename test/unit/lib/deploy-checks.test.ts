@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { placeOf } from '../../../lambdas/config/written.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployWarnings } from '../../../lib/deploy-checks.ts';
@@ -13,7 +13,7 @@ const edge = {
   provider: 'eks-anywhere',
   kubeconfigSecret: 'arn',
   namespace: 'eksa-system',
-  lane: 'default',
+  lane: 'dc',
 } as const;
 const lane = {
   name: 'onprem',
@@ -24,6 +24,8 @@ const lane = {
 const monitored = (changed: Partial<Fleet['monitoring']>): Partial<Fleet> => ({
   monitoring: { ...DEFAULT_MONITORING, ...changed },
 });
+const outside = (path: string, names: string) =>
+  `${path}: without a lane, audits of ${names} do not connect to the machines: how long the certificates of etcd and kubelets last is known only from Cluster API and from requests; name a lane whose VPC reaches the machines`;
 const policy = (changed: Partial<Fleet['policies'][number]>) => ({ ...DEFAULT_POLICY, ...changed });
 
 describe('a fleet that shall be deployed', () => {
@@ -67,10 +69,38 @@ describe('a fleet that shall be deployed', () => {
     ['a lane that is found by its VPC', { lanes: [lane] }, []],
     [
       'a lane that only the VPC of EKS clusters uses, beside a cluster that is swept from outside',
-      { clusters: [edge], lanes: [lane] },
+      { clusters: [{ ...edge, lane: 'default' }], lanes: [lane] },
       [
         'lanes[0]: no cluster names lane onprem; only EKS clusters in vpc-0a1b2c3d with a restricted endpoint are swept from it',
+        outside('clusters[0]', 'edge'),
       ],
+    ],
+    [
+      'several clusters whose machines no audit reaches, once',
+      {
+        managementClusters: [{ ...managementCluster(), lane: 'default' }],
+        clusters: [
+          { ...edge, lane: 'default' },
+          { ...edge, id: 'eks', name: 'eks', provider: 'eks', lane: 'default', kubeconfigSecret: 'other' },
+        ],
+      },
+      [outside('managementClusters[0]', 'mgmt, edge')],
+    ],
+    [
+      'audits that are rarer than the alarm allows',
+      { audit: { ...DEFAULT_AUDIT, everyMinutes: 120 } },
+      [
+        'audit.every: the alarm AuditStale fires 2h after an audit, which is before the next one; write a longer threshold for it under monitoring.alarms',
+      ],
+    ],
+    ['nothing, where they are not', { audit: { ...DEFAULT_AUDIT, everyMinutes: 119 } }, []],
+    [
+      'nothing, where that alarm is off',
+      {
+        audit: { ...DEFAULT_AUDIT, everyMinutes: 120 },
+        ...monitored({ alarms: { AuditStale: { threshold: 7_200, severity: 'off' } } }),
+      },
+      [],
     ],
     ['nothing, where that cluster names it', { clusters: [{ ...edge, lane: 'onprem' }], lanes: [lane] }, []],
     [

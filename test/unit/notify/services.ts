@@ -75,16 +75,16 @@ const kubelet = (left: number) =>
     notAfter: days(left),
   });
 
-/** An alarm of a cluster rings; a while later the fleet is as `after`, and stays so. */
-function told(alarm: AlarmId, before: FleetHealth, after: FleetHealth): readonly AlarmEvent[] {
+/** An alarm of a cluster rings; a while later, in minutes, the fleet is as `after`, and stays so. */
+function told(alarm: AlarmId, before: FleetHealth, after: FleetHealth, later = 60): readonly AlarmEvent[] {
   const opening = planned({
     named: { alarm },
     message: message(alarm, 'ALARM', { first: `aws logs tail /aws/lambda/certmarshal-sweep --since 15m` }),
     health: before,
   });
   const state = markNotified(NOTHING_NOTIFIED, opening.change);
-  const away = lookedAt(state, after, 60);
-  const over = lookedAt(away.state, after, 80);
+  const away = lookedAt(state, after, later);
+  const over = lookedAt(away.state, after, later + 20);
   return [opening, away.plan, over.plan].flatMap(({ messages }) => messages.flatMap(({ events }) => events));
 }
 
@@ -154,7 +154,12 @@ export function fiveStories(): readonly Incidents[] {
     },
     {
       title: 'A warning becomes critical',
-      events: told('KubeletOverdue', fleetOf(BERLIN_PROD, {}, [kubelet(20)]), fleetOf(BERLIN_PROD, {}, [kubelet(2)])),
+      events: told(
+        'KubeletOverdue',
+        fleetOf(BERLIN_PROD, {}, [kubelet(36)]),
+        fleetOf(BERLIN_PROD, {}, [kubelet(9)]),
+        (27 * DAY) / MINUTE,
+      ),
     },
     {
       title: 'Certmarshal itself fails',
