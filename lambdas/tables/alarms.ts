@@ -220,7 +220,7 @@ export const ALARMS = {
     datapoints: { atLeast: 2, of: 3 },
     meaning: 'A kubelet did not renew its certificate in time.',
     consequence:
-      'When a serving certificate expires, kubectl logs, exec and metrics of its node fail; when a client certificate expires, its node goes NotReady.',
+      'When it expires, kubectl logs, exec and metrics of its node fail (serving certificate), or its node goes NotReady (client certificate).',
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },

@@ -26,7 +26,7 @@ test.each([
 
 test.each([
   [['v1'], 'v1'],
-  [['v2', 'v1', 'v1beta1', 'v1beta2'], 'v2, v1, v1beta1 and 1 more'],
+  [['v2', 'v1', 'v1beta1', 'v1beta2'], 'v2, v1, v1beta1, v1beta2'],
   [['\u001b[2J', 7], '\\u{1b}[2J'],
 ] as const)('served in %j alone, the objects are there and cannot be read', async (served, shown) => {
   expect(await explained(versions(...served))).toMatchObject({
