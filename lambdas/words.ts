@@ -45,13 +45,14 @@ export function counted(count: number, thing: string, things = `${thing}s`): str
 }
 
 /**
- * The first three, or all four, and how many more there are.
+ * The first three, or all four if the last is short, and how many more there are.
  *
  * @param count of all, where `names` are only the first ones
  */
 export function firstOf(names: readonly string[], shown = 3, count = names.length): string {
-  // The last one takes no more room than `and 1 more`.
-  const end = names.length === count && count === shown + 1 ? count : shown;
+  const last = count === shown + 1 ? names[shown] : undefined;
+  // Hardly longer than `and 1 more`.
+  const end = last !== undefined && last.length <= 20 ? count : shown;
   const more = count - end;
   return `${names.slice(0, end).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

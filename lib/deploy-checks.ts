@@ -151,7 +151,7 @@ function outsideEveryVpc({ managementClusters, clusters }: Fleet): readonly Rule
   return [
     {
       path: first.path,
-      message: `without a lane, audits of ${names} do not connect to the machines: how long the certificates of etcd and kubelets last is known only from Cluster API and from requests; name a lane whose VPC reaches the machines`,
+      message: `without a lane, audits of ${names} do not connect to the machines: when certificates of etcd and kubelets expire is known only from other sources; name a lane whose VPC reaches the machines`,
     },
   ];
 }
@@ -162,7 +162,7 @@ function rareAudits({ audit: { everyMinutes }, monitoring: { alarms } }: Fleet):
     ? [
         {
           path: ['audit', 'every'],
-          message: `the alarm AuditStale fires ${formatDuration(threshold)} after an audit, which is before the next one; write a longer threshold for it under monitoring.alarms`,
+          message: `the alarm AuditStale fires ${formatDuration(threshold)} after an audit, not later than the next one; write a longer threshold for it under monitoring.alarms`,
         },
       ]
     : [];

@@ -198,12 +198,17 @@ export function commandOf(
   });
 }
 
+/** AWS renews the certificates of its API servers. */
+export function expiredServerRunbook(provider: Provider): string {
+  return readRunbook(provider === 'eks' ? 'certificate-expired' : 'recovery');
+}
+
 /** The next command for each code. All are read-only: they may go to another cluster than the reader thinks. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   // A probe says only the same again, and clients cannot read the cluster.
   CertificateExpired: (context) =>
     context.what === 'kube-apiserver' && ENDPOINT.test(context.where ?? '')
-      ? readRunbook(context.provider === 'eks' ? 'certificate-expired' : 'recovery')
+      ? expiredServerRunbook(context.provider)
       : look(context),
   CertificateExpiring: renewal,
   CertificateNotYetValid: look,

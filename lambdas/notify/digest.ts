@@ -20,7 +20,8 @@ const MAX_LINES = 8;
 const MAX_COMMAND = 400;
 /** Characters, without the link. */
 const MAX_TEXT = 6_000;
-const MAX_LINE = 240;
+/** With a command. */
+const MAX_LINE = 640;
 /** Most ids in an event. */
 const MAX_IDS = 100;
 /** Of the event. EventBridge accepts 256 KiB. Bytes. */

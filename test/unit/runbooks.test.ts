@@ -81,7 +81,8 @@ function alarmRow(id: AlarmId): string {
 function levelOf(entry: AlarmEntry): string {
   const { threshold, setting } = entry;
   if (typeof setting === 'object') return `${percent(threshold)} of ${setting.shareOf}`;
-  if (setting === 'seconds') return formatDuration(threshold);
+  if (setting === 'seconds')
+    return `${formatDuration(threshold)}${'firesAt' in entry ? entry.firesAt.slice(entry.firesAt.indexOf(', or ')) : ''}`;
   if (setting === 'burn') return `${threshold} × the allowed burn`;
   return setting === 'none' && 'firesAt' in entry ? entry.firesAt : `${threshold}`;
 }

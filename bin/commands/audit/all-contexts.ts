@@ -16,7 +16,7 @@ import {
   withContext,
 } from '../../all-contexts.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
-import { providerOf } from '../../target.ts';
+import { type NamedServer, providerOf } from '../../target.ts';
 import { againCommand, checkedOutput, idsByUrgency, writeReport } from '../report/report.ts';
 import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
@@ -54,13 +54,15 @@ export async function auditAllContexts(
   const clusters = await fleetContexts(options, io.env);
   const audited = new Map<string, Audited>();
   const problems = new Map<string, Problem>();
+  const eks = new Map<string, NamedServer['eks']>();
   const work = (cluster: FleetContext) =>
-    auditContext(cluster, options, fleet, signal, io, (snapshot, problem) => {
+    auditContext(cluster, options, fleet, signal, io, (snapshot, problem, server) => {
       audited.set(cluster.id, auditedOf(snapshot));
+      eks.set(cluster.id, server?.eks);
       if (problem !== undefined) problems.set(cluster.id, problem);
     });
   const { status, read } = await eachCluster(clusters, work, output, signal, io);
-  return Math.max(status, await pageOf(audited, { ...options, report, clusters, problems, read }, fleet, io));
+  return Math.max(status, await pageOf(audited, { ...options, report, clusters, problems, eks, read }, fleet, io));
 }
 
 // oxlint-disable-next-line max-params -- internal
@@ -70,7 +72,7 @@ async function auditContext(
   fleet: Fleet,
   signal: AbortSignal,
   io: AuditIo,
-  onSnapshot: (snapshot: Snapshot, problem?: Problem) => void,
+  onSnapshot: (snapshot: Snapshot, problem?: Problem, server?: NamedServer) => void,
 ): Promise<ContextResult> {
   const { id, context } = cluster;
   const { thresholds } = fleet.audit;
@@ -89,7 +91,7 @@ async function auditContext(
     skip,
     async (target) => {
       const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
-      onSnapshot(report.snapshot);
+      onSnapshot(report.snapshot, undefined, target.server);
       const now = io.clock();
       const view = viewOf(report, now);
       const repeated = { ...options, ...auditRepeat({ ...options, context }, target.server.eks), now };
@@ -131,12 +133,13 @@ async function pageOf(
     readonly report: string;
     readonly clusters: readonly FleetContext[];
     readonly problems: ReadonlyMap<string, Problem>;
+    readonly eks: ReadonlyMap<string, NamedServer['eks']>;
     readonly read: readonly ReadContext[];
   },
   { monitoring }: Fleet,
   io: AuditIo,
 ): Promise<number> {
-  const { report, output, snapshots, clusters, problems, read, program } = options;
+  const { report, output, snapshots, clusters, problems, eks, read, program } = options;
   const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
   const state = stateOfAudits(all, io.clock(), problems);
   printContexts(read, idsByUrgency(state, 'audits', monitoring, io.clock()), io);
@@ -153,7 +156,7 @@ async function pageOf(
     version: packageJson.version,
     program,
     basis: 'audits',
-    typed: typedCommands(clusters, options),
+    typed: typedCommands(clusters, options, eks),
     again: snapshots === undefined ? undefined : againCommand(options, program),
   } as const;
   return writeReport(state, given, monitoring, shown);

@@ -75,15 +75,17 @@ const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfi
  * The commands of a page of all contexts of a kubeconfig.
  *
  * @param options as given
+ * @param eks of clusters that were opened
  */
 export function typedCommands(
   clusters: readonly FleetContext[],
   { program, ...options }: Given & { readonly program: string },
+  eks: ReadonlyMap<string, NamedServer['eks']> = new Map(),
 ): Typed {
   const repeats = new Map(
     clusters.map(({ id, context, server = '' }) => [
       id,
-      auditRepeat({ ...options, context }, { region: regionOfEksEndpoint(server) }),
+      auditRepeat({ ...options, context }, eks.get(id) ?? { region: regionOfEksEndpoint(server) }),
     ]),
   );
   return (command, { id }) => {

@@ -1,3 +1,4 @@
+import { expiredServerRunbook } from '../../../lambdas/audit/commands.ts';
 import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
@@ -5,7 +6,7 @@ import type { OffObservation, UnreadObservation } from '../../../lambdas/contrac
 import { EXPIRED_ENDPOINT } from '../../../lambdas/kubernetes/broken-connection.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
-import { counted, firstOf, kebab } from '../../../lambdas/words.ts';
+import { compare, counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
@@ -75,17 +76,15 @@ function isWithoutRoute({ report: { snapshot } }: AuditView): boolean {
   return silentPlaces > Math.max(1, answers.length);
 }
 
-/** What explains an expired certificate of its API server; else doctor checks each step of the connection. */
+/** How to renew an expired certificate of its API server; else doctor checks each step of the connection. */
 function unreadableNext(
   view: AuditView,
   { unread }: AuditedSources,
-  rendering: AuditRepeat & Pick<AuditRendering, 'program'>,
+  { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
 ): string {
-  const { program, repeat } = rendering;
-  const expired = expiredServer(view);
-  return expired === undefined || !isOfExpiry(unread.find(isOfServer))
+  return expiredServer(view) === undefined || !isOfExpiry(unread.find(isOfServer))
     ? `${program} doctor${repeat}`
-    : nextOfFinding(expired, program, rendering);
+    : pasteable(expiredServerRunbook(view.report.snapshot.provider), program);
 }
 
 function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
@@ -212,13 +211,21 @@ function story(
   // What was not seen says nothing about what expires.
   if (worst !== undefined && UNSEEN.has(worst.code)) {
     // A healthy certificate may expire earlier and be renewed automatically.
-    const known = findings.find(({ severity, code }) => severity !== 'info' && EXPIRY.has(code));
+    const known = soonestOf(findings);
     const soon = known === undefined ? soonest : summaryOf(known);
     const silence = silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')));
     if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soon}`;
   }
   if (said !== undefined) return said;
   return soonest === undefined ? 'none was seen' : `all healthy; ${soonest}`;
+}
+
+/** Of the worst severity, the earliest: findings are sorted by layer before date. */
+function soonestOf(findings: readonly ExpiryFinding[]): ExpiryFinding | undefined {
+  const expiring = findings.filter(({ severity, code }) => severity !== 'info' && EXPIRY.has(code));
+  return expiring
+    .filter(({ severity }) => severity === expiring[0]?.severity)
+    .toSorted((a, b) => compare(a.due ?? '', b.due ?? ''))[0];
 }
 
 /** A message has its remedy after a semicolon. */

@@ -17,7 +17,6 @@ import { handshakes } from '../../../lambdas/tls/handshakes.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import {
-  addressOf,
   entryOf,
   expiredServerOf,
   kubeconfigFiles,
@@ -90,7 +89,9 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const own = await loadOwn(options, manager);
   const connection = manager ?? own;
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
-  if (providerOf(options.provider, (own ?? connection).server) === 'eks')
+  // A management cluster says nothing about its workload clusters.
+  const known = own ?? (manager === undefined || manager.cluster === options.cluster ? connection : undefined);
+  if (providerOf(options.provider, known?.server ?? 'https://unknown.invalid') === 'eks')
     throw new UsageError(
       `This is an EKS cluster: AWS renews the certificates of its control plane, so there is nothing to roll. Its node groups roll automatically where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its CA expires.`,
     );
@@ -98,8 +99,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const entry = entryOf(fleet, named);
   const name = entry?.name ?? named;
   const managesItself =
-    manager === undefined ||
-    (own === undefined ? manager.cluster === name : addressOf(own.server) === addressOf(manager.server));
+    manager === undefined || (own === undefined ? manager.cluster === name : isSameServer(own, manager));
   // The CAs in the kubeconfig are those of the cluster's control plane. The management cluster has others.
   const caPem = own?.caPem ?? (managesItself ? manager?.caPem : undefined);
   const { client: management, server, close } = openServer(connection, expiredServer);
@@ -129,18 +129,23 @@ async function loadOwn(
   manager: LoadedKubeconfig | undefined,
 ): Promise<LoadedKubeconfig | undefined> {
   const { kubeconfig, context, managementKubeconfig, cluster } = options;
-  const isGiven = kubeconfig !== undefined || context !== undefined;
-  if (managementKubeconfig !== undefined && cluster !== undefined && !isGiven) return undefined;
+  if (managementKubeconfig !== undefined && cluster !== undefined && kubeconfig === undefined) return undefined;
   const files = ownKubeconfig(options);
   const own = await load(files, options);
   if (manager === undefined || cluster === undefined || context !== undefined) return own;
-  if (nameOf(own) === cluster || listContexts(await readKubeconfigFiles(files), FILE_LIMITS).length === 1) return own;
+  const servers = new Set(listContexts(await readKubeconfigFiles(files), FILE_LIMITS).map(({ server }) => server));
+  if (nameOf(own) === cluster || servers.size === 1) return own;
   // It may be the management cluster, or --cluster another name for it.
-  if (addressOf(own.server) === addressOf(manager.server))
+  if (isSameServer(own, manager))
     throw new UsageError(
       `The current context is the management cluster, which the kubeconfig calls ${printable(nameOf(own), 120)}: name the context of ${printable(cluster, 120)} with --context.`,
     );
   return undefined;
+}
+
+/** Behind one host may be a proxy to many clusters. */
+function isSameServer(one: LoadedKubeconfig, other: LoadedKubeconfig): boolean {
+  return new URL(one.server).href === new URL(other.server).href;
 }
 
 /** @throws UsageError */

@@ -17,6 +17,7 @@ it.each([
 it.each([
   [['a', 'b', 'c'], 'a, b, c'],
   [['a', 'b', 'c', 'd'], 'a, b, c, d'],
+  [['a', 'b', 'c', 'd'.repeat(21)], 'a, b, c and 1 more'],
   [['a', 'b', 'c', 'd', 'e'], 'a, b, c and 2 more'],
 ])('names the first of %j', (names, words) => expect(firstOf(names)).toBe(words));
 

@@ -220,7 +220,12 @@ describe('the table of an audit', () => {
     expect(render({ report, groups: [weak, soon] }).split('\n')[0]).toMatch(/ known, etcd server expires first, in /);
     // What needs a person comes before an earlier expiry that does not.
     const expiring = findingOf({ severity: 'warning', message: 'the etcd CA expires in 22 days; renew it' });
-    const both = reportOf([], [{ ...UNREACHABLE, placeCount: 66 }, expiring]);
+    // By layer.
+    const later = findingOf({ severity: 'warning', message: 'it expires in 55 days', due: '2027-01-15T00:00:00.000Z' });
+    const both = reportOf(
+      [],
+      [{ ...UNREACHABLE, placeCount: 66 }, later, { ...expiring, due: '2026-12-13T00:00:00.000Z' }],
+    );
     expect(render({ report: both, groups: [weak, soon] }).split('\n')[0]).toMatch(
       / known, the etcd CA expires in 22 days$/,
     );
@@ -228,8 +233,12 @@ describe('the table of an audit', () => {
 
   it('says of a cluster whose API server has expired when that was, and the next command', () => {
     const message = 'the kube-apiserver certificate at 10.0.1.1:6443 expired 26 hours ago';
-    const command = 'certmarshal runbook recovery';
-    const expired = findingOf({ code: 'CertificateExpired', what: 'kube-apiserver', message, command });
+    const expired = findingOf({
+      code: 'CertificateExpired',
+      what: 'kube-apiserver',
+      message,
+      command: 'kubectl get x',
+    });
     const refused = {
       kind: 'unread',
       source: 'nodes',

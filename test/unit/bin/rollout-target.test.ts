@@ -115,6 +115,19 @@ rollouts:
       file('kubeadm'),
       kubeconfigOf({ cluster: 'kubernetes', caPem: authorities.get('mgmt'), context: 'admin' }),
     );
+    // Several contexts of one cluster.
+    const users = {
+      ...JSON.parse(
+        kubeconfigOf({ cluster: 'kubernetes', server: 'https://127.0.0.1:2', caPem: authorities.get('berlin') }),
+      ),
+    };
+    users.contexts.push({ ...users.contexts[0], name: 'reader' });
+    await writeFile(file('users'), JSON.stringify(users));
+    const two = await opened({ kubeconfig: file('users'), managementKubeconfig: file('mgmt'), cluster: 'berlin' });
+    expect(await two.target.authorities?.()).toBe(authorities.get('berlin'));
+    // A management cluster may be one of EKS.
+    const cloud = await opened({ managementKubeconfig: file('eks'), cluster: 'berlin' });
+    expect(cloud.target).toMatchObject({ name: 'berlin', managesItself: false });
     const own = await opened({ kubeconfig: file('kubeadm'), managementContext: 'admin', cluster: 'mgmt' });
     expect(own.target).toMatchObject({ name: 'mgmt', managesItself: true });
     expect(await own.target.authorities?.()).toBe(authorities.get('mgmt'));

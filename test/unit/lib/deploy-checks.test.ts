@@ -25,7 +25,7 @@ const monitored = (changed: Partial<Fleet['monitoring']>): Partial<Fleet> => ({
   monitoring: { ...DEFAULT_MONITORING, ...changed },
 });
 const outside = (path: string, names: string) =>
-  `${path}: without a lane, audits of ${names} do not connect to the machines: how long the certificates of etcd and kubelets last is known only from Cluster API and from requests; name a lane whose VPC reaches the machines`;
+  `${path}: without a lane, audits of ${names} do not connect to the machines: when certificates of etcd and kubelets expire is known only from other sources; name a lane whose VPC reaches the machines`;
 const policy = (changed: Partial<Fleet['policies'][number]>) => ({ ...DEFAULT_POLICY, ...changed });
 
 describe('a fleet that shall be deployed', () => {
@@ -90,7 +90,7 @@ describe('a fleet that shall be deployed', () => {
       'audits that are rarer than the alarm allows',
       { audit: { ...DEFAULT_AUDIT, everyMinutes: 120 } },
       [
-        'audit.every: the alarm AuditStale fires 2h after an audit, which is before the next one; write a longer threshold for it under monitoring.alarms',
+        'audit.every: the alarm AuditStale fires 2h after an audit, not later than the next one; write a longer threshold for it under monitoring.alarms',
       ],
     ],
     ['nothing, where they are not', { audit: { ...DEFAULT_AUDIT, everyMinutes: 119 } }, []],
