@@ -8,7 +8,8 @@ const HUB = '111122223333';
 const SPOKE = '444455556666';
 const HUB_ROLE = `arn:aws:iam::${HUB}:role/certmarshal/sweep`;
 const SPOKE_ROLE = `arn:aws:iam::${SPOKE}:role/certmarshal-spoke`;
-const START = Date.UTC(2026, 0, 1);
+/** Later than now. */
+const START = Date.UTC(2100, 0, 1);
 
 describe('the simulated STS', () => {
   let clock: SteppedClock;
@@ -53,6 +54,14 @@ describe('the simulated STS', () => {
       Account: SPOKE,
       Arn: `arn:aws:sts::${SPOKE}:assumed-role/certmarshal-spoke/sweep`,
     });
+  });
+
+  it('says of no session that it expires early by the clock of the machine', async () => {
+    await using late = await startSimulatedAws({ clock: steppedClock(Date.now() - 3_600_000) });
+    late.identity.putRole({ arn: SPOKE_ROLE, trusts: [HUB] });
+    const sts = new STSClient({ ...awsClientConfig(late, { account: HUB }), maxAttempts: 1 });
+    const { Credentials } = await sts.send(new AssumeRoleCommand(request));
+    expect(Number(Credentials?.Expiration) - Date.now()).toBeGreaterThan(3_500_000);
   });
 
   it.each([

@@ -34,7 +34,8 @@ export function createSts(identity: Identity, now: () => number): Service<URLSea
         AccessKeyId: keys.accessKeyId,
         SecretAccessKey: keys.secretAccessKey,
         SessionToken: keys.sessionToken,
-        Expiration: new Date(expiresAt).toISOString(),
+        // The SDK compares it with the clock of the machine, which may be ahead.
+        Expiration: new Date(Math.max(expiresAt, Date.now() + seconds * 1000)).toISOString(),
       },
       AssumedRoleUser: { Arn: assumedRoleArn(arn, name), AssumedRoleId: `AROA:${name}` },
     });

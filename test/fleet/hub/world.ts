@@ -16,8 +16,7 @@ import { DISPATCH_ROLE, DUBLIN, EXTERNAL_ID, FRANKFURT, HUB, SPOKE, SPOKE_ROLE, 
 
 export const MINUTE = 60_000;
 /**
- * A whole ten minutes, the same for all worlds of this process: what happens on a cadence happens in the same ticks. It is eight minutes ago
- * at most, because sessions of roles are renewed in real time, ten minutes after they began.
+ * A whole ten minutes near now, the same for all worlds of this process: what happens on a cadence happens in the same ticks.
  */
 export const START = Math.floor((Date.now() + 2 * MINUTE) / (10 * MINUTE)) * 10 * MINUTE;
 
