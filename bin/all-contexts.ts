@@ -182,8 +182,8 @@ export async function eachCluster(
   };
   try {
     const ended = await Promise.allSettled(Array.from({ length: AT_ONCE }, next));
-    const failed = ended.find(({ status: how }) => how === 'rejected');
-    if (failed?.status === 'rejected') {
+    const failed = ended.find((one) => one.status === 'rejected');
+    if (failed !== undefined) {
       progress.clear();
       printContexts(read, [], io);
       throw failed.reason;

@@ -198,6 +198,11 @@ export function commandOf(
   });
 }
 
+/** What explains an unreadable cluster. */
+export function isExpiredServer({ code, what }: Pick<KeptFinding, 'code' | 'what'>): boolean {
+  return code === 'CertificateExpired' && what === 'kube-apiserver';
+}
+
 /** AWS renews the certificates of its API servers. */
 export function expiredServerRunbook(provider: Provider): string {
   return readRunbook(provider === 'eks' ? 'certificate-expired' : 'recovery');

@@ -12,12 +12,10 @@ import { isFresh, NOBODY, type NotificationChange, openAlarms } from './notifica
 import { isOfHub } from './plan.ts';
 import { type Notification, withinBytes } from './publication.ts';
 import { rolloutLines, type View } from './rollout-lines.ts';
-import { bounded, labelsOf, subjectOf } from './texts.ts';
+import { bounded, LONGEST, labelsOf, subjectOf } from './texts.ts';
 
 /** Most lines of a section. */
 const MAX_LINES = 8;
-/** Characters: more than any command has. */
-const MAX_COMMAND = 400;
 /** Characters, without the link. */
 const MAX_TEXT = 6_000;
 /** With a command. */
@@ -186,7 +184,7 @@ function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   const [worst] = signals;
   if (worst === undefined) return labelOf(id);
   const more = signals.length > 1 ? `, and ${signals.length - 1} more` : '';
-  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, MAX_COMMAND)}`;
+  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, LONGEST.command)}`;
 }
 
 /** Open alarms about certmarshal itself. */

@@ -24,7 +24,7 @@ import type { HumanMessage } from './publication.ts';
 /** Most clusters with a line of their own. */
 const MAX_LINES = 10;
 /** Characters. SNS accepts fewer than 100 for a subject. `dated`: a name with a date behind it. */
-const LONGEST = { subject: 99, name: 120, dated: 30, story: 300, command: 400, text: 8_000 } as const;
+export const LONGEST = { subject: 99, name: 120, dated: 30, story: 300, command: 400, text: 8_000 } as const;
 
 /** A cluster that makes an alarm fire, and why. */
 export interface Culprit {

@@ -1,6 +1,6 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { commandOf } from '../audit/commands.ts';
+import { commandOf, isExpiredServer } from '../audit/commands.ts';
 import { clusterCommand, pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
@@ -103,7 +103,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
   // What nothing trusts is read only so.
-  const tolerant = audit?.findings.some(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+  const tolerant = audit?.findings.some(isExpiredServer);
   const again = clusterCommand(tolerant === true ? 'audit --tolerate-expired authority' : 'audit', cluster);
   return {
     id,

@@ -1,4 +1,4 @@
-import { expiredServerRunbook } from '../../../lambdas/audit/commands.ts';
+import { expiredServerRunbook, isExpiredServer } from '../../../lambdas/audit/commands.ts';
 import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
@@ -45,28 +45,44 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const notVisible = findings.filter(({ code }) => code === 'NotVisible');
   const notRead = findings.filter(({ code }) => NOT_READ.has(code));
   const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
-  const first = findings.find(({ severity }) => severity !== 'info');
-  const { program, repeat, repeatAudit } = rendering;
+  const first = worstOf(view);
   const found = findingsBlock(counted(others.length, 'finding'), others, rendering);
   const unread = notReadBlocks(notRead, rendering);
-  const next = isUnreadable(sources)
-    ? unreadableNext(view, sources, rendering)
-    : first === undefined
-      ? // An audit judges no requests.
-        `${program} sweep${repeat}`
-      : first.code === 'Unreachable' && isWithoutRoute(view) && !repeatAudit.includes(' --no-handshakes')
-        ? `${program} audit${repeatAudit} --no-handshakes`
-        : nextOfFinding(first, program, rendering);
   return [
     timelineLines(view, rendering.now, rendering.server),
     issuedLines(view.issued),
     first !== undefined && NOT_READ.has(first.code) ? [unread, found] : [found, unread],
     notVisibleBlock(notVisible),
     offBlock(sources.off),
-    next !== undefined && ['', nextLine(next)],
+    ['', nextLine(nextCommand(view, sources, rendering))],
     '',
     hang('', cost(view, sources), faint),
   ];
+}
+
+/** What to do first, for one cluster and for each of a fleet. */
+function nextCommand(
+  view: AuditView,
+  sources: AuditedSources,
+  rendering: AuditRepeat & Pick<AuditRendering, 'program'>,
+): string {
+  if (isUnreadable(sources)) return unreadableNext(view, sources, rendering);
+  const { program, repeat, repeatAudit } = rendering;
+  const worst = worstOf(view);
+  // An audit judges no requests.
+  if (worst === undefined) return `${program} sweep${repeat}`;
+  return worst.code === 'Unreachable' && makesHandshakes(rendering) && isWithoutRoute(view)
+    ? `${program} audit${repeatAudit} --no-handshakes`
+    : nextOfFinding(worst, program, rendering);
+}
+
+function worstOf({ report }: AuditView): ExpiryFinding | undefined {
+  return report.snapshot.findings.find(({ severity }) => severity !== 'info');
+}
+
+/** Whether machines were to be reached. */
+function makesHandshakes({ repeatAudit }: AuditRepeat): boolean {
+  return !repeatAudit.includes(' --no-handshakes');
 }
 
 /** More places are silent than answered: then it is the network, not a place. */
@@ -88,7 +104,7 @@ function unreadableNext(
 }
 
 function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
-  return report.snapshot.findings.find(({ code, what }) => code === 'CertificateExpired' && what === 'kube-apiserver');
+  return report.snapshot.findings.find(isExpiredServer);
 }
 
 /** One of several servers may have expired long before, and not be the reason. */
@@ -104,16 +120,14 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
 
 /** The summary of one cluster for a fleet, with the next command of a critical one. */
 export function storyLine(view: AuditView, rendering: AuditRepeat & Pick<AuditRendering, 'program' | 'now'>): Lines {
-  const { program, now } = rendering;
-  const { findings, observations } = view.report.snapshot;
-  const worst = findings.find(({ severity }) => severity !== 'info');
+  const { now } = rendering;
+  const worst = worstOf(view);
   const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
-  const sources = auditedSources(observations);
-  if (isUnreadable(sources))
-    return [unreadableLine(view, sources, now), `    → ${unreadableNext(view, sources, rendering)}`];
+  const sources = auditedSources(view.report.snapshot.observations);
+  const unreadable = isUnreadable(sources);
   return [
-    hang(paint(`${symbol} `), readLine(view, sources, worst, now)),
-    worst?.severity === 'critical' && `    → ${nextOfFinding(worst, program, rendering)}`,
+    unreadable ? unreadableLine(view, sources, now) : hang(paint(`${symbol} `), readLine(view, sources, worst, now)),
+    (unreadable || worst?.severity === 'critical') && `    → ${nextCommand(view, sources, rendering)}`,
   ];
 }
 
@@ -135,8 +149,9 @@ function isOfServer({ source }: { readonly source: SourceId }): boolean {
 }
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
-  const worst = view.report.snapshot.findings.find(({ severity }) => severity !== 'info');
-  return isUnreadable(sources) ? unreadableLine(view, sources, now) : hang('', readLine(view, sources, worst, now));
+  return isUnreadable(sources)
+    ? unreadableLine(view, sources, now)
+    : hang('', readLine(view, sources, worstOf(view), now));
 }
 
 function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
@@ -359,7 +374,7 @@ function notReadBlocks(findings: readonly ExpiryFinding[], rendering: AuditRende
     sources.length > 0 && findingsBlock(`${counted(sources.length, 'source')} not read`, sources, rendering),
     places.length > 0 && [
       findingsBlock(silent(placesOf(places)), places, rendering),
-      !rendering.repeatAudit.includes(' --no-handshakes') && [
+      makesHandshakes(rendering) && [
         '',
         hang('  ', faint('If your network does not reach the machines: --no-handshakes')),
       ],

@@ -132,9 +132,9 @@ async function loadOwn(
   if (managementKubeconfig !== undefined && cluster !== undefined && kubeconfig === undefined) return undefined;
   const files = ownKubeconfig(options);
   const own = await load(files, options);
-  if (manager === undefined || cluster === undefined || context !== undefined) return own;
+  if (manager === undefined || cluster === undefined || context !== undefined || nameOf(own) === cluster) return own;
   const servers = new Set(listContexts(await readKubeconfigFiles(files), FILE_LIMITS).map(({ server }) => server));
-  if (nameOf(own) === cluster || servers.size === 1) return own;
+  if (servers.size === 1) return own;
   // It may be the management cluster, or --cluster another name for it.
   if (isSameServer(own, manager))
     throw new UsageError(
