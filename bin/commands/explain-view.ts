@@ -71,13 +71,17 @@ export function explanationLines(
     [...new Set([verdict.reason, sweep.reason])]
       // Not what the headline says in the same words.
       .filter((reason) => REASONS[reason].meaning !== `${sentence(sweep.message)}.`)
-      .map((reason) => reasonLines(reason, places, problems.length > 0)),
+      .map((reason) => reasonLines(reason, verdict, places, problems.length > 0)),
     next !== undefined && ['', nextLine(next)],
   ];
 }
 
-function reasonLines(reason: Reason, places: Places, hasProblems: boolean): Lines {
-  const { meaning, next } = REASONS[reason];
+// oxlint-disable-next-line max-params -- internal
+function reasonLines(reason: Reason, { names }: Verdict, places: Places, hasProblems: boolean): Lines {
+  const { meaning: either, next } = REASONS[reason];
+  const isOwned = names.some(({ ownedBy }) => ownedBy !== undefined);
+  const meaning =
+    reason !== 'SanNotOwned' ? either : isOwned ? 'Another node owns a name.' : 'No evidence shows a name as its own.';
   // The problems above have their remedies.
   const isSaid = next === '' || (reason === 'EvidenceUnreadable' && hasProblems);
   const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));

@@ -67,13 +67,16 @@ export async function runbookCommand(page: string | undefined, program: string, 
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
   const text = texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program));
-  io.stdout.write(VARIABLE.test(text) ? text.replace(/^# .*\n/, (title) => `${title}\n${EXAMPLES}`) : text);
+  const hints = [...(VARIABLE.test(text) ? [EXAMPLES] : []), ...(text.includes('KUBECONFIG=') ? [CONTEXT] : [])];
+  io.stdout.write(hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`));
   return EXIT.done;
 }
 
 /** A line of a block that sets a variable. */
 const VARIABLE = /^(?:export )?[A-Z]+=/m;
 const EXAMPLES = 'The values in the commands (NAME=…) are examples: put in your own.\n';
+const CONTEXT =
+  'If your kubeconfig has the cluster, --context NAME replaces --kubeconfig and --cluster of certmarshal; a cluster that manages\nitself needs no --management-kubeconfig.\n';
 
 const ROLLOUTS = 'rollouts.md';
 

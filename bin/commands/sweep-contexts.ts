@@ -19,7 +19,6 @@ import {
 import { EXIT, UsageError } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { openTarget } from '../target.ts';
-import { sentence } from '../terminal/words.ts';
 import { auditRepeat, typedCommands } from './audit/repeat.ts';
 import { checkedOutput, idsByUrgency, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
@@ -86,7 +85,7 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const given = { output: report, version: packageJson.version, program, basis: 'sweep', typed } as const;
   const written = await writeReport(state, given, fleet.monitoring, shown);
   const status = Math.max(worst, written);
-  if (status === EXIT.done && anyHostile) io.stderr.write(`${sentence(HOSTILE_PASSES)}\n`);
+  if (status === EXIT.done && anyHostile && io.stdout.isTTY !== true) io.stderr.write(HOSTILE_PASSES);
   return status;
 }
 
@@ -127,7 +126,7 @@ async function sweepContext(
         ),
         result: {
           status: report.complete && (options.failOn === undefined || !isHostile(report)) ? EXIT.done : EXIT.incomplete,
-          lines: sweepStory(report),
+          lines: sweepStory(report, { ...options, repeat: auditRepeat({ ...options, context }).repeatExplain }),
           document: report,
         },
       };

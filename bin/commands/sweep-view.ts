@@ -43,8 +43,8 @@ export function sweepLines(view: SweepView): Lines {
   ];
 }
 
-/** For a person who relies on the exit status; also in the help. */
-export const HOSTILE_PASSES = 'a hostile request does not fail this command: --fail-on hostile';
+/** For a job that relies on the exit status. */
+export const HOSTILE_PASSES = 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n';
 
 /** Whether a request is provably hostile. */
 export function isHostile({ rows }: SweepReport): boolean {
@@ -58,25 +58,32 @@ function wouldBe(rows: readonly SweepRow[]): string {
   return joined([`${unwritten.length - denied} would be approved`, denied > 0 && `${denied} would be denied`]);
 }
 
-/** The summary of one cluster, for a fleet. */
-export function sweepStory({ cluster, provider, readable, counts, rows, problems }: SweepReport): Lines {
+/** The summary of one cluster for a fleet, with the next step. */
+export function sweepStory(report: SweepReport, { program, repeat }: Pick<SweepView, 'program' | 'repeat'>): Lines {
+  const { cluster, provider, readable, counts, rows, problems } = report;
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
   const [problem] = problems;
   if (!readable)
-    return hang(
-      bad('✖ '),
-      bad(`${name} · not readable${problem === undefined ? '' : `: ${problem.object}: ${problem.message}`}`),
-    );
+    return [
+      hang(
+        bad('✖ '),
+        bad(`${name} · not readable${problem === undefined ? '' : `: ${problem.object}: ${problem.message}`}`),
+      ),
+      problem !== undefined && hang('    → ', pasteable(problem.remedy, program)),
+    ];
   const hostile = rows.filter((row) => row.hostile).length;
   const story = joined([
-    wouldBe(rows),
-    `${counts.left} not approved`,
+    rows.length === 0 ? 'no request waits' : wouldBe(rows),
+    rows.length > 0 && `${counts.left} not approved`,
     hostile > 0 && `${hostile} provably hostile`,
     problem !== undefined && `${problem.object}: ${problem.message}`,
     problems.length > 1 && `${counted(problems.length - 1, 'problem')} more`,
   ]);
   const mark = hostile > 0 ? bad('✖ ') : counts.left + problems.length > 0 ? warn('! ') : good('✔ ');
-  return hang(mark, `${strong(name)} · ${story}`);
+  return [
+    hang(mark, `${strong(name)} · ${story}`),
+    rows.length + problems.length > 0 && `    → ${program} sweep${repeat}`,
+  ];
 }
 
 function judged({ report, server, yes = false, policies, program, repeat }: SweepView): Lines {
@@ -102,15 +109,21 @@ function judged({ report, server, yes = false, policies, program, repeat }: Swee
       ),
     ],
     hidden > 0 && `  … and ${hidden} more; --output json lists them all`,
+    first?.hostile === true && ['', hang('  ✖ ', hostileAdvice(first, program), bad)],
     first !== undefined && KUBERNETES_NAME.test(first.csr) && ['', `  → ${program} explain ${first.csr}${repeat}`],
   ];
 }
 
-/** `policy default (enforce)`, `dry run (policy default, enforce)` */
+function hostileAdvice({ csr, node, reason }: SweepRow, program: string): string {
+  const unless = reason === 'SanNotOwned' ? `Unless the name was moved to ${node} on purpose, treat` : 'Treat';
+  return `Do not approve ${csr}. ${unless} ${node} as compromised: ${program} runbook san-not-owned`;
+}
+
+/** `policy default (enforce)`, `dry run (policy default)` */
 function inForce(policies: readonly ApprovalPolicy[], yes: boolean): string {
   if (policies.length === 0) return 'no policy selects it';
   if (yes) return policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ');
-  return `dry run (${policies.map(({ name, mode }) => `policy ${name}, ${mode}`).join('; ')})`;
+  return `dry run (${policies.map(({ name, mode }) => `policy ${name}${mode === 'enforce' ? '' : `, ${mode}`}`).join('; ')})`;
 }
 
 // The only names that a CertificateSigningRequest can have: no other text of a cluster gets into a command to paste.
@@ -139,6 +152,7 @@ function summary(
   yes: boolean,
   why: string,
 ): string[][] {
+  if (rows.length === 0 && counts.ignored === 0) return [[good('✔'), 'no request waits', '']];
   const lines: string[][] = [];
   if (counts.approved > 0 || (yes && counts.wouldWrite === 0))
     lines.push([good('✔'), `${counts.approved} approved`, counts.approved > 0 ? 'every name proven' : '']);

@@ -14,7 +14,6 @@ import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions } from '..
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { sentence } from '../terminal/words.ts';
 import { HOSTILE_PASSES, isHostile, sweepLines } from './sweep-view.ts';
 
 export interface SweepOptions {
@@ -49,7 +48,7 @@ Examples:
   ${name} sweep --all-contexts
 
 Exit status:
-  0  done; ${HOSTILE_PASSES}
+  0  done; also with a hostile request, without --fail-on hostile
   1  something could not be judged, read or written; a request is as --fail-on says; or the output is not a terminal, --yes is missing and something would be approved; the output says what
   2  wrong usage or configuration; nothing was done`,
     )
@@ -103,7 +102,7 @@ export async function sweepCommand(
       if (stdout.isTTY !== true) status = EXIT.incomplete;
     }
     if (!report.complete || (options.failOn !== undefined && isHostile(report))) status = EXIT.incomplete;
-    if (status === EXIT.done && isHostile(report)) stderr.write(`${sentence(HOSTILE_PASSES)}\n`);
+    if (status === EXIT.done && isHostile(report) && stdout.isTTY !== true) stderr.write(HOSTILE_PASSES);
     if (pauseMs === undefined || signal.aborted) return status;
     try {
       await io.sleep(pauseMs, signal);

@@ -127,7 +127,8 @@ async function settle(sts: STSClient, object: string, signal: AbortSignal, env: 
   if (region.status === 'rejected')
     problems.push({
       problem: 'no Region is named',
-      remedy: 'Set AWS_REGION, or region in the profile of AWS_PROFILE.',
+      remedy:
+        'Set AWS_REGION, or region in the profile of AWS_PROFILE, to the Region of the hub, where CertMarshal is deployed; that of a cluster may differ.',
     });
   if (credentials.status === 'rejected') {
     const profile = await missingProfile(env);

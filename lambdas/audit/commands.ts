@@ -17,6 +17,10 @@ export interface CommandWords {
   readonly request?: string | undefined;
   readonly nodegroup?: string | undefined;
   readonly authority?: string | undefined;
+  /** Whether a request waits for an approval. */
+  readonly isWaiting?: boolean | undefined;
+  /** Whether it could not be read because the certificate of the API server has expired. */
+  readonly isExpired?: boolean | undefined;
 }
 
 export interface CommandContext extends CommandWords {
@@ -134,8 +138,13 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
   clock: () => 'date -u',
 };
 
+/** No client reads what an expired API server has, except an audit that tolerates that. */
 const again = (context: CommandContext): string =>
-  context.source === undefined ? audit(context) : SOURCES[context.source](context);
+  context.isExpired === true
+    ? clusterCommand('audit --tolerate-expired authority', { ...context, name: nameOf(context) })
+    : context.source === undefined
+      ? audit(context)
+      : SOURCES[context.source](context);
 const audit = (context: CommandContext): string => clusterCommand('audit', { ...context, name: nameOf(context) });
 const place = (context: CommandContext): string =>
   ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
@@ -165,7 +174,10 @@ const authority = ({ authority: id, ...context }: CommandContext): string =>
   eks(context, 'describe-certificate-authority --cluster-name', ` --certificate-authority-id ${word(id, 'ID')}`);
 
 /** A finding that was stored without its command. */
-type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
+type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what' | 'message'>;
+
+/** End of the message of what is unknown because a request waits. */
+export const FOR_AN_APPROVAL = ' for an approval';
 
 /**
  * Rebuilds the command of a finding from its code and object. If the audit knew more, such as the name of a request or
@@ -174,8 +186,13 @@ type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
  * @param cluster what is known of it besides its id
  */
 export function commandOf(
-  { code, cluster, object, what }: CommandFinding,
-  { name, namespace, provider = 'eks-anywhere' }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>>,
+  { code, cluster, object, what, message }: CommandFinding,
+  {
+    name,
+    namespace,
+    provider = 'eks-anywhere',
+    isExpired,
+  }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>> & Pick<CommandWords, 'isExpired'>,
 ): string {
   // A truncated object is another object.
   if (isCut(object)) return audit({ cluster, name, namespace, provider });
@@ -195,7 +212,14 @@ export function commandOf(
     source: SOURCE_IDS.find((id) => words.includes(id)),
     signer: last?.includes('/') ? last : undefined,
     authority: last,
+    isWaiting: message.endsWith(FOR_AN_APPROVAL),
+    isExpired,
   });
+}
+
+/** Whether a command of a finding only audits again. */
+export function isAudit(command: string): boolean {
+  return command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ');
 }
 
 /** What explains an unreadable cluster. */
@@ -232,8 +256,8 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
       `get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
     ),
   // Not yet issued.
-  ExpiryUnknown: ({ request: pending, ...context }) =>
-    pending === undefined ? audit(context) : clusterCommand('sweep', { ...context, name: nameOf(context) }),
+  ExpiryUnknown: (context) =>
+    context.isWaiting === true ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { PROVIDERS } from '../identifiers.ts';
 import { ALARM_IDS, ALARM_SEVERITIES } from '../tables/alarms.ts';
 import { CLUSTER_STATES } from '../tables/cluster-states.ts';
 import type { Contract } from './contract.ts';
@@ -26,6 +27,7 @@ export const AlarmEvent = z
       clusterId.check(z.describe('Absent where the alarm is about certmarshal, or names no cluster.')),
     ),
     name: z.optional(z.string().check(z.maxLength(310), z.describe('What the cluster is called.'))),
+    provider: z.optional(z.enum(PROVIDERS).check(z.describe('What kind of cluster it is.'))),
     part: z.optional(
       z
         .string()

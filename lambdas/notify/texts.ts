@@ -3,6 +3,7 @@ import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
+import type { Provider } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import {
@@ -73,7 +74,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
     const facts = [...when(first, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
     return composed(
       openedLine(severity, labelOf(first), story(signal.story), { ...signal, at }),
-      [facts.join(' '), ...consequenceOf(alarm)],
+      [facts.join(' '), ...consequenceOf(alarm, cluster.provider)],
       commandsOf(first, scene),
       scene,
     );
@@ -166,6 +167,7 @@ export function openedEvent(culprit: Culprit, scene: Scene): AlarmEvent {
     state: 'opened',
     cluster: cluster.id,
     name: printable(cluster.name, LONGEST.name),
+    ...(cluster.provider !== undefined && { provider: cluster.provider }),
     story: story(signal.story),
     since: isTime(signal.since) ? signal.since : undefined,
     due: isTime(signal.due) ? signal.due : undefined,
@@ -197,6 +199,7 @@ export function plainEvent(
     state,
     ...about,
     ...(cluster !== undefined && { name: printable(cluster.name, LONGEST.name) }),
+    ...(known?.provider !== undefined && { provider: known.provider }),
     story: story(about.story),
     at: new Date(now).toISOString(),
     command: printable(commandOf(scene, cluster), LONGEST.command),
@@ -242,11 +245,17 @@ function reasonWords(reason: string | undefined): string {
   return reason === undefined ? '' : ` (${reason})`;
 }
 
-/** As a list, for lines. */
-export function consequenceOf(alarm: AlarmId): readonly string[] {
-  const { consequence }: AlarmEntry = ALARMS[alarm];
-  return consequence === undefined ? [] : [consequence];
+/** What no longer works, and what the first command needs. As a list, for lines. */
+export function consequenceOf(alarm: AlarmId, provider?: Provider): readonly string[] {
+  const { consequence, ...entry }: AlarmEntry = ALARMS[alarm];
+  const words = typeof consequence === 'object' ? consequence[provider ?? 'either'] : consequence;
+  return [
+    ...(words === undefined ? [] : [words]),
+    ...('first' in entry && entry.first === 'doctor' ? [DOCTOR_NEEDS] : []),
+  ];
 }
+
+const DOCTOR_NEEDS = 'Run doctor where your fleet file is, with credentials and Region of the hub.';
 
 function earliest(culprits: readonly Culprit[]): string | undefined {
   const times = culprits.map(({ signal }) => signal.since).filter(isTime);

@@ -1,10 +1,11 @@
+import { pasteable } from '../command.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
-import { type Typed, typable } from './cluster-details.ts';
+import { nextOf, type Typed, typable } from './cluster-details.ts';
 import { troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
@@ -24,6 +25,10 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   const { basis } = known;
   const tone = toneOf(health, basis);
   const { sentence, rest } = headline(health, basis);
+  const unjudged =
+    basis === 'audits' &&
+    clusters.length > 0 &&
+    html`<p>Requests were not judged; one may be hostile: <code>${known.program} sweep --all-contexts</code></p>`;
   const told: readonly ClusterState[] =
     basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted', 'new'];
   const stories = clusters
@@ -31,7 +36,7 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
     .flatMap((cluster) =>
       troublesOf(cluster)
         .slice(0, 1)
-        .map((trouble) => story(cluster, trouble, basis, typed)),
+        .map((trouble) => story(cluster, trouble, known, typed)),
     );
   const tiles = {
     hub: () => [
@@ -47,6 +52,7 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   }[basis]();
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${sentence}${rest !== undefined && html` <small>${rest}</small>`}</h2>
 ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES)}</ul>`}
+${unjudged}
 <dl class="tiles">${tiles}</dl></section>`;
 }
 
@@ -73,16 +79,19 @@ interface Headline {
 function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
   const present = clusters.length - counts.gone;
   if (present === 0) return { sentence: 'No cluster is known yet.' };
-  const states = [
+  const known = [
     ...(counts.critical > 0
       ? [[counts.critical, counts.critical === 1 ? 'needs a person now' : 'need a person now'] as const]
       : []),
     ...having(counts.warning + counts.noted, 'a warning'),
-    ...unknownClusters({ counts, clusters }, basis),
   ];
+  const unknown = unknownClusters({ counts, clusters }, basis);
+  const states = [...known, ...unknown];
   const maintenance = counts.maintenance > 0 ? [`${number(counts.maintenance)} in maintenance`] : [];
   const [worst, ...others] = states;
-  const rest = [...others.map(([count, words]) => `${number(count)} ${words}`), ...maintenance];
+  // What was not read may be as bad as the worst.
+  const beside = basis === 'hub' || known.length === 0 ? [] : unknown;
+  const rest = [...others.filter((one) => !beside.includes(one)).map(saidWords), ...maintenance];
   const calm =
     basis === 'sweep'
       ? 'No request needs a person.'
@@ -91,18 +100,18 @@ function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
         : `${basis === 'audits' ? 'The certificates of all' : 'All'} ${number(present)} clusters are healthy.`;
   const sentence =
     worst !== undefined
-      ? `${number(worst[0])} of ${counted(present, 'cluster')} ${worst[1]}.`
+      ? `${basis === 'audits' && counts.critical > 0 ? 'At least ' : ''}${number(worst[0])} of ${counted(present, 'cluster')} ${[worst[1], ...beside.map(saidWords)].join(', and ')}.`
       : maintenance.length > 0
         ? `${number(counts.well)} of ${counted(present, 'cluster')} ${counts.well === 1 ? 'is' : 'are'} healthy.`
         : calm;
-  const more = [
-    ...(rest.length > 0 ? [`${rest.join(', ')}.`] : []),
-    ...(basis === 'audits' ? ['Requests were not judged.'] : []),
-  ];
-  return { sentence, ...(more.length > 0 && { rest: more.join(' ') }) };
+  return { sentence, ...(rest.length > 0 && { rest: `${rest.join(', ')}.` }) };
 }
 
 type Said = readonly [count: number, words: string];
+
+function saidWords([count, words]: Said): string {
+  return `${number(count)} ${words}`;
+}
 
 function having(count: number, what: string): readonly Said[] {
   return count > 0 ? [[count, `${count === 1 ? 'has' : 'have'} ${what}`]] : [];
@@ -132,12 +141,26 @@ function toneOf({ counts, clusters }: FleetHealth, basis: Basis): Tone {
   return counts.new > 0 || clusters.length === counts.gone ? 'new' : 'well';
 }
 
-/** With the command, where the reader can paste it: a hub does not know the kubeconfig. */
-function story(cluster: ClusterHealth, trouble: string, basis: Basis, typed: Typed): Html {
-  const { id, name, state, signals } = cluster;
-  const [signal] = basis === 'hub' ? [] : signals;
-  const command = signal && typable(typed, id, signal.command);
-  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${command}</code>`}</li>`;
+/** With what to do first, where the reader can paste it: a hub does not know the kubeconfig. */
+function story(cluster: ClusterHealth, trouble: string, { basis, program }: Known, typed: Typed): Html {
+  const { id, name, state } = cluster;
+  const next = basis === 'hub' ? undefined : nextStep(cluster, basis);
+  const command = next?.command && typable(typed, id, next.command);
+  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${command}</code>`}${next?.remedy !== undefined && html`<small>${cut(pasteable(next.remedy, program), 300)}</small>`}</li>`;
+}
+
+/** For the trouble that {@link troublesOf} has first. */
+function nextStep(
+  cluster: ClusterHealth,
+  basis: Basis,
+): { readonly command?: string; readonly remedy?: string } | undefined {
+  const { signals, findings, audit } = cluster;
+  const [signal] = signals;
+  if (signal !== undefined) return { command: signal.command };
+  const [problem] = findings;
+  if (problem !== undefined) return { remedy: problem.remedy };
+  const warning = audit?.findings.find(({ severity }) => severity !== 'info');
+  return warning && { command: nextOf(warning, cluster, basis) };
 }
 
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {

@@ -1,7 +1,7 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { commandOf, isExpiredServer } from '../audit/commands.ts';
-import { clusterCommand, pasteable } from '../command.ts';
+import { commandOf, isAudit, isExpiredServer } from '../audit/commands.ts';
+import { clusterCommand, pasteable, readRunbook } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
@@ -102,9 +102,9 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const { us, others, missed, refused, unprovable } = slo.counts;
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
-  // What nothing trusts is read only so.
-  const tolerant = audit?.findings.some(isExpiredServer);
-  const again = clusterCommand(tolerant === true ? 'audit --tolerate-expired authority' : 'audit', cluster);
+  // Without earlier audits everything was first seen by this one.
+  const isNow = (since: string | undefined) =>
+    basis === 'audits' && since !== undefined && Date.parse(since) >= Date.parse(audit?.auditedAt ?? '') - MINUTE_MS;
   return {
     id,
     provider,
@@ -117,9 +117,9 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     signals: filled(
       signals.slice(0, most.signals).map(({ id: signal, story, since, due, command }) => ({
         story: cut(pasteable(story, program), 300),
-        since,
+        since: isNow(since) ? undefined : since,
         due: dueOf(due, audit),
-        command: typable(typed, id, command),
+        command: basis === 'audits' && isAudit(command) ? undefined : typable(typed, id, command),
         // Without a hub there are no alarms; the finding has its own runbook.
         runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal),
       })),
@@ -134,12 +134,11 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         count: count > 1 ? count : undefined,
         object: cut(firstOf(objects, Math.min(MAX_OBJECTS, objects.length), count), 200),
         message: cut(pasteable(finding.message, program), 300),
-        since: finding.since,
+        since: isNow(finding.since) ? undefined : finding.since,
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        // An audit prints the whole reason, and each source.
-        command: typable(typed, id, count > 1 ? again : commandOf(finding, cluster)),
+        command: typable(typed, id, nextOf(finding, cluster, basis, count)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -191,6 +190,18 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         ? undefined
         : ([...FATES.map((fate) => slo.day.counts[fate]), slo.day.p50Seconds ?? 0, slo.day.p95Seconds ?? 0] as const),
   };
+}
+
+/**
+ * The next command of a finding. An audit prints the reason of everything unread; otherwise who has just audited needs
+ * the runbook.
+ */
+// oxlint-disable-next-line max-params -- internal
+export function nextOf(finding: KeptFinding, cluster: ClusterHealth, basis: Basis, count = 1): string {
+  const isExpired = cluster.audit?.findings.some(isExpiredServer);
+  if (count > 1) return clusterCommand(isExpired === true ? 'audit --tolerate-expired authority' : 'audit', cluster);
+  const command = commandOf(finding, { ...cluster, isExpired });
+  return basis === 'audits' && isAudit(command) ? readRunbook(finding.code) : command;
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */

@@ -81,6 +81,7 @@ export function troublesOf({ id, signals, findings, audit, state }: ClusterHealt
 /** The result of a dry run of sweep, in the words of the terminal. */
 function requestWords(cluster: ClusterHealth): string {
   const { approved, denied, left } = wouldBe(cluster);
+  if (approved + denied + left === 0) return 'nothing';
   return [
     `${number(approved)} would be approved`,
     ...(denied > 0 ? [`${number(denied)} would be denied`] : []),

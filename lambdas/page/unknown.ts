@@ -7,7 +7,7 @@ const NAMED = 3;
 
 /** What is unknown. A hub page has the number of every question, zeros included. */
 export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
-  const { basis, program, unread: parts } = known;
+  const { basis, unread: parts } = known;
   const present = clusters.filter(({ state }) => state !== 'gone');
   const gone = clusters.filter(({ state }) => state === 'gone');
   const unread = present.filter(({ readable, readableAt }) => !readable && readableAt !== undefined);
@@ -15,7 +15,10 @@ export function unknown({ clusters, problems }: FleetHealth, known: Known): Html
   const never = present.filter(({ readableAt, readable }) => !readable && readableAt === undefined);
   const unaudited = present.filter(({ audit }) => audit === undefined);
   const lost = present.filter(({ signals }) => signals.some(({ id }) => id === 'CoverageLost'));
-  const sources = present.filter(({ audit }) => (audit?.sources.unread.length ?? 0) > 0);
+  // A laptop has these in the line of what it could not list.
+  const sources = present.filter(
+    ({ audit, readable }) => (audit?.sources.unread.length ?? 0) > 0 && (basis === 'hub' || readable),
+  );
   const forgetful = present.filter(({ audit }) => audit?.partial === true || audit?.snapshotProblem !== undefined);
   const off = present.filter(({ audit }) => (audit?.sources.off.length ?? 0) > 0);
   if (parts.length > 0)
@@ -34,9 +37,7 @@ ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
     audits: () => [
       line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
       line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read'),
-      notDone(
-        html`Not swept: requests are not judged, hostile ones are not known. <code>${program} sweep --all-contexts</code> shows them`,
-      ),
+      notDone('Not swept: requests are not judged, hostile ones are not known'),
     ],
     sweep: () => [
       line('bad', unlisted, 'could not be read', 'could not be read'),
@@ -58,7 +59,7 @@ ${ages(present, basis)}</section>`;
 
 type Weight = 'bad' | 'odd' | 'quiet';
 
-function notDone(what: Html | string): Html {
+function notDone(what: string): Html {
   return html`<li class="none"><i aria-hidden="true">–</i> ${what}</li>`;
 }
 

@@ -102,7 +102,8 @@ export function planBegin(
   }
 
   const machines = counted(controlPlane.replicas, 'control plane machine');
-  const would = `would roll ${machines}${soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates expire`}`;
+  const early = soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates expire`;
+  const would = `would roll ${machines}${early}`;
 
   if (controlPlane.etcd === 'external' && (policy?.etcd !== 'auto-experimental' || observed.etcd === undefined)) {
     const { name } = observed.cluster;
@@ -120,7 +121,7 @@ export function planBegin(
 
   if (mending.length > 0) {
     const count = inTheWay.length;
-    const message = `${would}. Not now: ${count} of ${counted(checks.length, 'check')} ${count === 1 ? 'fails' : 'fail'}`;
+    const message = `a rollout of ${machines} is refused${early}: ${count} of ${counted(checks.length, 'check')} ${count === 1 ? 'fails' : 'fail'}`;
     return hold('refused', message, ...reasonsOf(mending), ...reasonsOf(inTheWay.filter(({ passing }) => passing)));
   }
   const [passing] = inTheWay;
@@ -130,8 +131,8 @@ export function planBegin(
   if (passing !== undefined) return nothing('waiting', `${would}. Not yet: ${passing.found}`);
 
   const start = startOf(now);
-  const early = tooEarly(question, controlPlane, start);
-  if (early !== undefined) return nothing('waiting', `${would}. Not yet: ${early}`);
+  const soon = tooEarly(question, controlPlane, start);
+  if (soon !== undefined) return nothing('waiting', `${would}. Not yet: ${soon}`);
 
   const reason = soonestEnd === undefined ? 'wanted by a person' : `certificates expire ${date(soonestEnd)}`;
   const mark = markOf(observed.cluster.id, start, reason, trigger);

@@ -1,4 +1,5 @@
 import { type CommandCluster, clusterCommand, readRunbook, word } from '../command.ts';
+import type { Provider } from '../identifiers.ts';
 import { kebab } from '../words.ts';
 import { keysOf } from './keys.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
@@ -25,7 +26,7 @@ interface Entry extends AlarmSetting {
   /** What it means, in one sentence for the person who is paged. */
   readonly meaning: string;
   /** What no longer works, in one sentence, where the story of a cluster does not say it. */
-  readonly consequence?: string;
+  readonly consequence?: string | Readonly<Record<Provider | 'either', string>>;
 }
 
 /** On one signal of every cluster (`GROUP BY Cluster`): it names the cluster, and new clusters need no change. */
@@ -48,8 +49,12 @@ interface HubAlarm extends Entry {
 
 export type AlarmEntry = SignalAlarm | HubAlarm;
 
-const UNREAD =
-  'Meanwhile certmarshal sees and approves no requests there; on EKS, EKS still approves what it can verify.';
+const UNREAD = {
+  either: 'Meanwhile certmarshal sees and approves no requests there; on EKS, EKS still approves what it can verify.',
+  eks: 'Meanwhile certmarshal sees and approves no requests there; EKS still approves what it can verify.',
+  'eks-anywhere':
+    'Meanwhile no requests are approved there: new nodes get no certificate, so kubectl logs and exec fail on them.',
+} as const;
 
 /**
  * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook:

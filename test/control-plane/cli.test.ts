@@ -293,7 +293,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       // Its policies only observe, so --yes would write nothing either.
       expect(await shell('certmarshal sweep --kubeconfig berlin.yaml --policy fleet.yaml')).toMatchObject({
         stdout: expect.stringContaining('1 would be approved'),
-        stderr: 'A hostile request does not fail this command: --fail-on hostile\n',
+        stderr: 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n',
       });
       expect((await admin.get<Csr>(`${CSRS}/csr-8xk2p`)).status.conditions).toBeUndefined();
     });

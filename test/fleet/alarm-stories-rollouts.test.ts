@@ -15,7 +15,7 @@ const HELD: RolloutStep = { kind: 'hold', state: 'held', message: 'held', checks
 const REFUSED: RolloutStep = {
   kind: 'hold',
   state: 'refused',
-  message: 'would roll 3 control plane machines. Not now: 1 of 38 checks fails',
+  message: 'a rollout of 3 control plane machines is refused: 1 of 38 checks fails',
   checks: [],
   reasons: [{ ...REASON, id: 'etcd-backup', message: 'no backup is vouched for' }],
 };
@@ -72,7 +72,7 @@ describe('a rollout', () => {
     expect(Object.keys(story.rang()).toSorted()).toEqual(['rollout-needed', 'warning']);
     expect(story.told()).toEqual([
       expect.stringContaining(
-        '[warning] berlin: would roll 3 control plane machines. Not now: 1 of 38 checks fails: Machine eksa-system/berlin-cp-2: no backup is vouched for (etcd-backup)',
+        '[warning] berlin: a rollout of 3 control plane machines is refused: 1 of 38 checks fails: Machine eksa-system/berlin-cp-2: no backup is vouched for (etcd-backup)',
       ),
     ]);
     expect(story.events()).toEqual(['opened RolloutNeeded: berlin']);

@@ -225,7 +225,7 @@ describe('--all-contexts', () => {
     expect(await runCli(args)).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^✖ bern .*, 1 provably hostile\n/),
-      stderr: 'A hostile request does not fail this command: --fail-on hostile\n',
+      stderr: 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n',
     });
     expect(await runCli([...args, '--fail-on', 'hostile'])).toMatchObject({ status: 1, stderr: '' });
   });

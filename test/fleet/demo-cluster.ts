@@ -56,8 +56,8 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
     controlPlanes: provider === 'eks-anywhere',
     certificateNotAfter,
-    // About a year, as kubeadm and EKS issue it; not longer than their CA here has left.
-    certificateNotBefore: new Date(certificateNotAfter.getTime() - 360 * 86_400_000),
+    // A year, as kubeadm and EKS issue it.
+    certificateNotBefore: new Date(certificateNotAfter.getTime() - 365 * 86_400_000),
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
   const client = createKubernetesClient({

@@ -164,7 +164,7 @@ async function keepOpen(): Promise<void> {
       '',
       hang(
         '',
-        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days. In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, rollout plan and explain --node do not reach them, and kubectl does not work):`,
+        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days (dublin is closed). In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, rollout plan and explain --node do not reach them, and kubectl does not work):`,
       ),
       '',
       `  export KUBECONFIG=${kubeconfig}`,

@@ -33,7 +33,7 @@ export async function createServingCertificate(
   const authority = await createCertificateAuthority({
     commonName,
     notBefore: dayBefore(notAfter),
-    notAfter: new Date(Date.now() + 365 * DAY),
+    notAfter: new Date(Date.now() + 10 * 365 * DAY),
   });
   const request = await createCertificateRequest({
     commonName: 'kube-apiserver',

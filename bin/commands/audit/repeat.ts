@@ -1,3 +1,4 @@
+import { isAudit } from '../../../lambdas/audit/commands.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
@@ -100,8 +101,7 @@ export function nextOfFinding(
   program: string,
   given: AuditRepeat,
 ): string {
-  const isThisAudit = command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ');
-  return isThisAudit ? pasteable(readRunbook(runbook), program) : asTyped(command, program, given);
+  return isAudit(command) ? pasteable(readRunbook(runbook), program) : asTyped(command, program, given);
 }
 
 /** A command as the user must type it: with this program's name, for the audited cluster. */

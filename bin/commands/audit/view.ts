@@ -3,7 +3,7 @@ import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
-import { EXPIRED_ENDPOINT } from '../../../lambdas/kubernetes/broken-connection.ts';
+import { isExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { compare, counted, firstOf, kebab } from '../../../lambdas/words.ts';
@@ -109,7 +109,7 @@ function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
 
 /** One of several servers may have expired long before, and not be the reason. */
 function isOfExpiry(unread: UnreadObservation | undefined): boolean {
-  return unread?.problem === 'certificate' && unread.message.endsWith(EXPIRED_ENDPOINT);
+  return unread?.problem === 'certificate' && isExpiredEndpoint(unread.message);
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */
@@ -118,16 +118,13 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
   return [headline(view, sources, now), serverLine(server), takenForLine(view, sources), timeline(view, now)];
 }
 
-/** The summary of one cluster for a fleet, with the next command of a critical one. */
+/** The summary of one cluster for a fleet, with the next command, unless it is healthy. */
 export function storyLine(view: AuditView, rendering: AuditRepeat & Pick<AuditRendering, 'program' | 'now'>): Lines {
   const { now } = rendering;
-  const worst = worstOf(view);
-  const [symbol, paint] = MARKS[worst?.severity ?? 'well'];
   const sources = auditedSources(view.report.snapshot.observations);
-  const unreadable = isUnreadable(sources);
   return [
-    unreadable ? unreadableLine(view, sources, now) : hang(paint(`${symbol} `), readLine(view, sources, worst, now)),
-    (unreadable || worst?.severity === 'critical') && `    → ${nextCommand(view, sources, rendering)}`,
+    headline(view, sources, now),
+    (isUnreadable(sources) || worstOf(view) !== undefined) && `    → ${nextCommand(view, sources, rendering)}`,
   ];
 }
 
@@ -149,9 +146,11 @@ function isOfServer({ source }: { readonly source: SourceId }): boolean {
 }
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
-  return isUnreadable(sources)
-    ? unreadableLine(view, sources, now)
-    : hang('', readLine(view, sources, worstOf(view), now));
+  if (isUnreadable(sources)) return unreadableLine(view, sources, now);
+  const worst = worstOf(view);
+  // Without any certificate nothing is known to be healthy.
+  const [symbol, paint] = MARKS[worst?.severity ?? (view.groups.length === 0 ? 'info' : 'well')];
+  return hang(paint(`${symbol} `), readLine(view, sources, worst, now));
 }
 
 function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {

@@ -14,6 +14,8 @@ const BAR = 20;
 /** A narrower terminal gets half-length bars. Columns. */
 const NARROW = 100;
 const MAX_NAME = 60;
+/** Source: Kubernetes, "PKI certificates and requirements", Certificate paths. */
+const API_SERVER = 'CN=kube-apiserver';
 /** Limits per endpoint; the rest is counted, and JSON has all. */
 const MAX_CERTIFICATES = 8;
 const MAX_FINDINGS = 10;
@@ -32,10 +34,14 @@ export function probeLines(
 ): Lines {
   const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
   const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
+  const isServerExpired = probed.some(
+    ({ observations: [leaf], findings }) =>
+      leaf?.subject === API_SERVER && findings.some(({ code }) => code === 'CertificateExpired'),
+  );
   return [
     hang('', headline(probed, rules)),
     probed.map((each) => ['', endpointLines(each, rules.now)]),
-    next !== undefined && ['', nextLine(pasteable(readRunbook(next), program))],
+    next !== undefined && ['', nextLine(pasteable(readRunbook(isServerExpired ? 'recovery' : next), program))],
   ];
 }
 

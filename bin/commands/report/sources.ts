@@ -1,8 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expiredServerRunbook, isExpiredServer } from '../../../lambdas/audit/commands.ts';
 import { decodeSnapshot, MAX_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { type JsonObjects, jsonOf } from '../../../lambdas/aws/json-objects.ts';
+import { readRunbook } from '../../../lambdas/command.ts';
 import {
   type Finding,
   type FleetIndex,
@@ -207,7 +209,7 @@ export function stateOfAudits(
  * @param now RFC 3339
  */
 function registeredOf(
-  { id, name, provider, readable, readableAt }: IndexedCluster,
+  { id, name, provider, readable, readableAt, audit }: IndexedCluster,
   source: string,
   now: string,
   skipped: Problem | undefined,
@@ -219,8 +221,13 @@ function registeredOf(
       ...entry,
       problem: {
         object: id,
-        message: 'its audit could not list its requests',
-        remedy: 'Its findings say why.',
+        message:
+          audit?.findings.find(({ object }) => object === 'source signing-requests')?.message ??
+          'its audit could not list its requests',
+        remedy:
+          provider !== undefined && audit?.findings.some(isExpiredServer) === true
+            ? expiredServerRunbook(provider)
+            : readRunbook('SourceUnread'),
         ...skipped,
         kind: 'passing',
       },

@@ -285,7 +285,10 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   // Do not suggest a rollout that is not due.
   if (!isDue(schedule)) return `nothing to do; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
-  if (person.kind === 'hold')
+  if (person.kind === 'hold') {
+    // Then only a rollout that risks the API server is left.
+    if (observed.controlPlane?.replicas === 1) return `${program} runbook renew-in-place`;
     return `${run('plan')}, after you have fixed what is above; without a rollout: ${program} runbook renew-in-place`;
+  }
   return observed.unread.length > 0 ? `${run('plan')}, after you have fixed what is above` : run('plan');
 }

@@ -6,6 +6,7 @@ import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../tab
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
+import { FOR_AN_APPROVAL } from '../commands.ts';
 import { namesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 
@@ -55,12 +56,8 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
   const unknown = (what: CertificateClass, lacking: readonly MemberObservation[]): readonly Draft[] => {
     if (lacking.length === 0) return [];
     const names = lacking.map(({ name }) => name).toSorted(compare);
-    const pending = what === 'kubelet-serving' ? pendingRequests(observations) : new Map<string, string>();
-    const requests = lacking.flatMap(
-      (member) => namesOf(member).flatMap((name) => pending.get(`system:node:${name}`) ?? [])[0] ?? [],
-    );
-    const wait = requests.length === 1 ? 'waits' : 'wait';
-    const waiting = requests.length === 0 ? '' : `; ${requests.length} of ${names.length} ${wait} for an approval`;
+    const pending = what === 'kubelet-serving' ? waitingRequesters(observations) : new Set<string>();
+    const waiting = lacking.filter((member) => namesOf(member).some((name) => pending.has(`system:node:${name}`)));
     return [
       {
         code: 'ExpiryUnknown',
@@ -68,9 +65,9 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires${waiting}`,
+        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires${waitingWords(waiting.length, names.length)}`,
         renewedBy: renewedBy(what, provider),
-        words: { request: requests[0] },
+        words: { isWaiting: waiting.length > 0 },
       },
     ];
   };
@@ -82,14 +79,20 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
   ];
 }
 
-/** A pending request for a kubelet serving certificate of each requester. */
-function pendingRequests(observations: readonly Observation[]): ReadonlyMap<string, string> {
-  return new Map(
+/** Who asks for a kubelet serving certificate and waits. */
+function waitingRequesters(observations: readonly Observation[]): ReadonlySet<string> {
+  return new Set(
     observations
       .filter((observation) => observation.kind === 'requests')
       .filter(({ signer, state }) => signer === KUBELET_SERVING_SIGNER && state === 'pending')
-      .flatMap(({ requester, examples: [example] }) => (example === undefined ? [] : [[requester, example] as const])),
+      .map(({ requester }) => requester),
   );
+}
+
+function waitingWords(waiting: number, all: number): string {
+  if (waiting === 0) return '';
+  const who = waiting < all ? `${waiting} of ${all}` : all === 1 ? 'its request' : `all ${all}`;
+  return `; ${who} ${waiting === 1 ? 'waits' : 'wait'}${FOR_AN_APPROVAL}`;
 }
 
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];

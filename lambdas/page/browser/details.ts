@@ -83,8 +83,8 @@ function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
     make(
       'div',
       { class: 'soft' },
-      `${object} · first seen `,
-      when(since),
+      object,
+      ...(since ? [' · first seen ', when(since)] : []),
       ...dueAt(due),
       ...(seen ? [' · last seen ', when(seen)] : []),
       renewal && ` · renewal: ${renewal}`,

@@ -95,12 +95,12 @@ it('names the kubeconfig of every command of kubectl: the current context may be
 });
 
 it('of a finding whose code a later version made is a new audit', () => {
-  const finding = { code: 'MadeLater' as FindingCode, cluster: 'berlin', object: 'x' };
+  const finding = { code: 'MadeLater' as FindingCode, cluster: 'berlin', object: 'x', message: '' };
   expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
 });
 
 it.each(['…', '~0123456789abcdef'])('of an object that was cut, at %s, names no half of it', (end) => {
-  const finding = { code: 'CertificateExpired', what: 'tls-secret', cluster: 'berlin' } as const;
+  const finding = { code: 'CertificateExpired', what: 'tls-secret', cluster: 'berlin', message: '' } as const;
   expect(commandOf({ ...finding, object: `tls-secret Secret a/b${end}` }, {})).toBe(
     'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin',
   );
@@ -109,7 +109,13 @@ it.each(['…', '~0123456789abcdef'])('of an object that was cut, at %s, names n
 it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
   'of %s explains the certificate of its node',
   (object) => {
-    const finding = { code: 'IssuedNamesAnother', what: 'kubelet-serving', cluster: 'berlin', object } as const;
+    const finding = {
+      code: 'IssuedNamesAnother',
+      what: 'kubelet-serving',
+      cluster: 'berlin',
+      object,
+      message: '',
+    } as const;
     expect(commandOf(finding, { provider: 'eks' })).toBe(
       'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin',
     );
@@ -123,4 +129,21 @@ it.each([
 ] as const)('of an overdue %s certificate lists the requests of its own signer', (what, signer) => {
   const command = COMMANDS.KubeletRenewalOverdue({ cluster: 'paris', provider: 'eks', what });
   expect(command).toContain(`--field-selector=spec.signerName=${signer}`);
+});
+
+it.each([
+  ['; all 4 wait for an approval', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
+])('of an unknown expiry%s', (end, command) => {
+  const finding = { code: 'ExpiryUnknown', cluster: 'berlin', object: 'kubelet-serving of members' } as const;
+  const message = `it is unknown when the kubelet serving certificate of Node a expires${end}`;
+  expect(commandOf({ ...finding, message }, {})).toBe(command);
+});
+
+it('of a source of an API server that has expired is an audit that tolerates that', () => {
+  const finding = { code: 'SourceUnread', cluster: 'oslo', object: 'source api-services', message: '' } as const;
+  expect(commandOf(finding, { isExpired: true })).toBe(
+    'certmarshal audit --tolerate-expired authority --kubeconfig KUBECONFIG --cluster oslo',
+  );
+  expect(commandOf(finding, {})).toBe('kubectl --kubeconfig KUBECONFIG get apiservices');
 });

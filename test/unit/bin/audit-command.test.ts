@@ -121,7 +121,7 @@ describe('certmarshal audit', () => {
   });
 
   it.each([
-    ['table', /^berlin · EKS Anywhere · 1 certificate: .+\n[^]*\n$/],
+    ['table', /^✖ berlin · EKS Anywhere · 1 certificate: .+\n[^]*\n$/],
     ['csv', /^"cluster","class",[^]*\r\n$/],
     ['openmetrics', /^# TYPE [^]*\n# EOF\n$/],
   ] as const)('prints %s', async (output, expected) => {

@@ -351,6 +351,11 @@ describe('what a person sees', () => {
     expect(next(well, silent)).toBeUndefined();
     expect(next(critical, well)).toBe('  Next  npx certmarshal runbook certificate-expiring');
     expect(next(critical, expired)).toBe('  Next  npx certmarshal runbook certificate-expired');
+    const server = {
+      ...expired,
+      observations: expired.observations.map((seen) => ({ ...seen, subject: 'CN=kube-apiserver' })),
+    };
+    expect(next(critical, server)).toBe('  Next  npx certmarshal runbook recovery');
   });
 
   test('nothing is healthy whose issuer is not checked', () => {

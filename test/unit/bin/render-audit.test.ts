@@ -61,13 +61,13 @@ function render(
 describe('the table of an audit', () => {
   it('tells the whole story in its first line', () => {
     expect(render().split('\n')[0]).toBe(
-      'berlin · EKS Anywhere · 5 certificates: the etcd server certificate ends in 11 days, and nothing renews it by itself',
+      '✖ berlin · EKS Anywhere · 5 certificates: the etcd server certificate ends in 11 days, and nothing renews it by itself',
     );
     expect(render({ report: reportOf([], [NOT_VISIBLE]), groups: [WELL] }).split('\n')[0]).toBe(
-      'berlin · EKS Anywhere · 1 certificate: all healthy; cluster CA expires first, in 8.7 y (2035-08-14)',
+      '✔ berlin · EKS Anywhere · 1 certificate: all healthy; cluster CA expires first, in 8.7 y (2035-08-14)',
     );
     expect(render({ report: reportOf(), groups: [] }).split('\n')[0]).toBe(
-      'berlin · EKS Anywhere · 0 certificates: none was seen',
+      '· berlin · EKS Anywhere · 0 certificates: none was seen',
     );
   });
 
@@ -306,7 +306,7 @@ describe('the table of an audit', () => {
   it('has a short headline: the remedy is in the finding', () => {
     const message = '2 places do not answer: a, b; check the Node with certmarshal doctor';
     const text = render({ report: reportOf([], [findingOf({ message })]) });
-    expect(text.split('\n')[0]).toBe('berlin · EKS Anywhere · 5 certificates: 2 places do not answer: a, b');
+    expect(text.split('\n')[0]).toBe('✖ berlin · EKS Anywhere · 5 certificates: 2 places do not answer: a, b');
     expect(text).toContain('\n      2 places do not answer: a, b; check the Node with kubectl certmarshal doctor\n');
   });
 
@@ -323,7 +323,7 @@ describe('the table of an audit', () => {
     ];
     const text = render({ report: reportOf(observations) });
     expect(text).toMatch(
-      /^berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; use --provider eks for EKS\n/,
+      /^✔ berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; use --provider eks for EKS\n/,
     );
     expect(text).toContain('  · machines: this cluster has no Cluster API\n');
     expect(text).toContain('  · tls: only the API endpoint, because of --no-handshakes\n');

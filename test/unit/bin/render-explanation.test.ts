@@ -48,6 +48,15 @@ describe('the explanation of a request', () => {
     expect(text.indexOf('evidence machine')).toBeLessThan(text.indexOf('SanNotOwned: '));
   });
 
+  it('says only why this name is not proven', () => {
+    expect(render(explain(9))).toContain('  SanNotOwned: Another node owns a name.\n');
+    const { verdict, ...more } = explain(9);
+    const names = verdict.names.map((name) => ({ ...name, ownedBy: undefined }));
+    expect(render({ ...more, verdict: { ...verdict, names } })).toContain(
+      '  SanNotOwned: No evidence shows a name as its own.\n',
+    );
+  });
+
   it('says which server was asked', () => {
     const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
     const text = render({ ...explain(), cluster: 'dublin', server });

@@ -41,6 +41,9 @@ describe('the table of a sweep', () => {
         ' approved worker-1 5s ✔ approved every name is proven',
       ],
     );
+    expect(lines).toContain(
+      '  ✖ Do not approve thief. Unless the name was moved to worker-1 on purpose, treat worker-1 as compromised: certmarshal runbook san-not-owned',
+    );
     expect(lines).toContain('  → certmarshal explain thief --kubeconfig k');
     expect(lines).toContain(
       '  ✖  4 not approved  1 SanNotOwned (provably hostile), 1 SanNotOwned, 1 KeyNotAllowed, 1 EvidenceMissing',
@@ -57,6 +60,15 @@ describe('the table of a sweep', () => {
   it('never puts a name that Kubernetes would refuse into a command', () => {
     const rows = [rowOf({ ...left, csr: 'x; reboot', reason: 'SanWildcard' })];
     expect(render({ report: reportOf({ rows }) })).not.toContain('→');
+  });
+
+  it.each([
+    ['SanReserved', '✖ Do not approve csr-1. Treat worker-1 as compromised: certmarshal runbook san-not-owned'],
+    ['SanNotOwned', undefined],
+  ] as const)('says what a hostile request means, and only of one: %s', (reason, said) => {
+    const rows = [rowOf({ ...left, csr: 'csr-1', reason, hostile: said !== undefined })];
+    const advice = /✖ Do not approve.*/.exec(render({ report: reportOf({ rows }) }))?.[0];
+    expect(advice).toBe(said);
   });
 
   it('paints the hostile red', () => {
@@ -111,15 +123,31 @@ describe('the table of a sweep', () => {
   it('says without --yes that nothing is written, also where there is nothing to approve', () => {
     const report = reportOf({});
     expect(render({ report })).toMatch(
-      /^berlin · EKS Anywhere · dry run \(policy default, enforce\)\n[^]*◇ {2}0 would be approved {2}dry run: nothing is written without --yes\n/,
+      /^berlin · EKS Anywhere · dry run \(policy default\)\n[^]*✔ {2}no request waits\n/,
     );
     expect(render({ report, yes: true })).toMatch(
-      /^berlin · EKS Anywhere · policy default \(enforce\)\n\n {2}✔ {2}0 approved\n(?![^]*◇)/,
+      /^berlin · EKS Anywhere · policy default \(enforce\)\n\n {2}✔ {2}no request waits\n(?![^]*◇)/,
     );
   });
 });
 
+const TYPED = { program: 'certmarshal', repeat: ' --context berlin' };
+
 describe('the line of a sweep in a fleet', () => {
+  it('of a cluster without requests says so, without a command', () => {
+    const counts = { ...REPORT.counts, left: 0 };
+    expect(draw(sweepStory({ ...REPORT, rows: [], counts }, TYPED))).toBe('✔ berlin · EKS Anywhere · no request waits');
+  });
+
+  it('of an unreadable cluster says what to do', () => {
+    const problems = [
+      { kind: 'certificate', object: 'list', message: 'expired', remedy: 'certmarshal runbook recovery says how' },
+    ];
+    expect(draw(sweepStory({ ...REPORT, readable: false, problems }, { ...TYPED, program: 'npx certmarshal' }))).toBe(
+      '✖ berlin · EKS Anywhere · not readable: list: expired\n    → npx certmarshal runbook recovery says how',
+    );
+  });
+
   const problem = { kind: 'evidence', object: 'evidence machine', message: 'refused', remedy: 'r' };
   it.each([
     [[], '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile'],
@@ -132,7 +160,7 @@ describe('the line of a sweep in a fleet', () => {
       '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile, evidence machine: refused, 2 problems more',
     ],
   ])('names what could not be read: %#', (problems, line) => {
-    expect(draw(sweepStory({ ...REPORT, problems }))).toBe(line);
+    expect(draw(sweepStory({ ...REPORT, problems }, TYPED))).toBe(`${line}\n    → certmarshal sweep --context berlin`);
   });
 });
 

@@ -39,6 +39,15 @@ describe('certmarshal rollout plan', () => {
     };
   };
 
+  it('leads to a renewal in place where there is only one machine to replace', async () => {
+    const { stdout } = await plan({
+      observed: [healthyRollout({ controlPlane: controlPlane({ replicas: 1 }) })],
+      schedule: [refused(UNHEALTHY)],
+      person: refused(UNHEALTHY),
+    });
+    expect(stdout).toMatch(/\n {2}Next {2}certmarshal runbook renew-in-place\n$/);
+  });
+
   it('tells the whole story, what is in the way, what it would write, when, and the next command', async () => {
     const { status, stdout, run } = await plan({
       schedule: [refused(UNHEALTHY, NO_CAPACITY, CLOSED)],
@@ -46,7 +55,7 @@ describe('certmarshal rollout plan', () => {
     });
     expect(status).toBe(0);
     expect(run.done).toEqual({ steps: [], acts: [], slept: [] });
-    expect(stdout).toBe(`✖ berlin-prod: would roll 3 control plane machines. Not now: 3 of 6 checks fail.
+    expect(stdout).toBe(`✖ berlin-prod: a rollout of 3 control plane machines is refused: 3 of 6 checks fail.
   10.0.1.10:6443, context admin
 
   ✖ MachineHealthCheck eksa-system/berlin-prod-kcp-unhealthy: 2 of 3 machines healthy  (health-checks)
@@ -226,7 +235,7 @@ describe('certmarshal rollout start', () => {
   it('says that what it looked at again is not as it was', async () => {
     const { status, stdout } = await start({ person: ready(), stepped: { step: refused(UNHEALTHY) } }, { yes: true });
     expect(status).toBe(1);
-    expect(stdout).toContain('✖ berlin-prod: nothing was written: the state has just changed: would roll 3');
+    expect(stdout).toContain('✖ berlin-prod: nothing was written: the state has just changed: a rollout of 3');
   });
 
   it('carries it on until it is done with --watch', async () => {

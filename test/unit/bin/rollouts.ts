@@ -68,7 +68,7 @@ export function refused(...checks: readonly RolloutCheck[]): RolloutStep {
   return {
     kind: 'hold',
     state: 'refused',
-    message: `would roll 3 control plane machines. Not now: ${checks.length} of ${checks.length + 3} checks fail`,
+    message: `a rollout of 3 control plane machines is refused: ${checks.length} of ${checks.length + 3} checks fail`,
     checks: [...PASSED, ...checks],
     reasons: checks.map(({ id, found }) => ({ id, message: found, remedy: 'Mend it' })),
     ...FACTS,

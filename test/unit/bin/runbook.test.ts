@@ -25,8 +25,10 @@ describe('certmarshal runbook', () => {
   });
 
   it('says below the title that values in commands are examples', async () => {
-    const told = '\n\nThe values in the commands (NAME=…) are examples: put in your own.\n\n**What it means.**';
-    expect((await printed('impersonation-attempt')).stdout).toContain(told);
+    const told = '\n\nThe values in the commands (NAME=…) are examples: put in your own.\n';
+    expect((await printed('dispatch-heartbeat')).stdout).toContain(`${told}\n**What it means.**`);
+    const { stdout } = await printed('impersonation-attempt');
+    expect(stdout).toContain(`${told}If your kubeconfig has the cluster, --context NAME replaces --kubeconfig`);
     expect((await printed('runbooks')).stdout).not.toContain('are examples');
   });
 

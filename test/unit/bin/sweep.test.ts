@@ -60,7 +60,7 @@ async function sweep(
   return { ...outcome, written: written.length };
 }
 
-const PASSES = 'A hostile request does not fail this command: --fail-on hostile\n';
+const PASSES = 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n';
 const MISSING = 'Nothing was written. To approve: add --yes\n';
 
 describe('a sweep', () => {
@@ -74,7 +74,7 @@ describe('a sweep', () => {
     const { stdout, ...rest } = await sweep([PROVEN]);
     expect(rest).toEqual({ status: 1, stderr: MISSING, written: 0 });
     expect(stdout).toMatch(
-      /dry run \(policy default, enforce\)[^]*◇ {2}1 would be approved +dry run: nothing is written without --yes/,
+      /dry run \(policy default\)[^]*◇ {2}1 would be approved +dry run: nothing is written without --yes/,
     );
     expect(JSON.parse((await sweep([PROVEN], { output: 'json' })).stdout)).toMatchObject({
       counts: { approved: 0, wouldWrite: 1 },
@@ -108,8 +108,9 @@ describe('a sweep', () => {
   it('says that a hostile request does not fail it, unless --fail-on says so', async () => {
     expect(await sweep([HOSTILE], { yes: true })).toMatchObject({ status: 0, stderr: PASSES });
     expect(await sweep([PROVEN], { yes: true })).toMatchObject({ status: 0, stderr: '' });
+    expect((await sweep([HOSTILE], { yes: true, columns: 120 })).stderr).not.toContain('Exit status');
     expect((await runCli(['sweep', '--help'])).stdout).toContain(
-      '0  done; a hostile request does not fail this command: --fail-on hostile\n',
+      '0  done; also with a hostile request, without --fail-on hostile\n',
     );
   });
 

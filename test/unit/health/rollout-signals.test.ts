@@ -18,7 +18,7 @@ const STUCK = {
 function rollout(state: RolloutState, changed: Partial<IndexedRollout> = {}): IndexedRollout {
   return {
     state,
-    message: 'would roll 3 control plane machines. Not now: 1 of 20 checks fails',
+    message: 'a rollout of 3 control plane machines is refused: 1 of 20 checks fails',
     at: at(-MINUTE),
     since: at(-DAY),
     failed: [],
@@ -99,7 +99,7 @@ describe('the rollout of a cluster', () => {
   it('tells what is needed with the check that fails first', () => {
     const [signal] = signalsOf({ rollout: rollout('refused', { reasons: [STUCK] }) });
     expect(signal?.story).toBe(
-      'would roll 3 control plane machines. Not now: 1 of 20 checks fails: Machine eksa-system/paris-cp-1: no machine was made for 50 minutes (stuck)',
+      'a rollout of 3 control plane machines is refused: 1 of 20 checks fails: Machine eksa-system/paris-cp-1: no machine was made for 50 minutes (stuck)',
     );
     expect(signal?.command).toMatch(/^certmarshal rollout plan /);
     expect(signal).not.toHaveProperty('due', expect.anything());

@@ -39,6 +39,7 @@ describe('an alarm about clusters', () => {
         state: 'opened',
         cluster: 'berlin-prod',
         name: 'berlin-prod',
+        provider: 'eks-anywhere',
         story: ETCD.story,
         since: ETCD.since,
         due: ETCD.due,

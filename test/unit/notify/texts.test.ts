@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { incidentOf } from '../../../lambdas/notify/incident.ts';
 import {
   closedLine,
+  openedEvent,
   openedLine,
   openedText,
   recoveredText,
@@ -49,6 +51,20 @@ describe('what people are told of a certificate', () => {
     const lines = linesOf(openedText(culprits, SCENE));
     expect(lines).toContain(`- c0: ${ETCD.story}, expires 2026-11-22 10:00 UTC`);
     expect(lines).toContain(`- c1: ${ETCD.story}, expired 2026-11-20 10:00 UTC`);
+  });
+});
+
+describe('what people are told of a cluster that cannot be read', () => {
+  it.each([
+    ['eks', 'EKS still approves what it can verify.'],
+    ['eks-anywhere', 'new nodes get no certificate, so kubectl logs and exec fail on them.'],
+    [undefined, 'on EKS, EKS still approves what it can verify.'],
+  ] as const)('says what that means there: %s', (provider, words) => {
+    const culprit = { cluster: { ...cluster('dublin'), provider }, signal: { ...ETCD, due: undefined } };
+    const text = openedText([culprit], { ...SCENE, alarm: 'ClusterUnreadable' }).text;
+    expect(text).toContain(`${words}\nRun doctor where your fleet file is, with credentials and Region of the hub.`);
+    const event = openedEvent(culprit, { ...SCENE, alarm: 'ClusterUnreadable' });
+    expect(incidentOf(event, undefined).facts.join(' ')).toContain(words);
   });
 });
 

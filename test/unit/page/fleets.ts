@@ -222,7 +222,7 @@ export const HELD: Partial<IndexedRollout> = {
 /** One that a check keeps from beginning. */
 export const REFUSED: Partial<IndexedRollout> = {
   state: 'refused',
-  message: 'would roll 3 control plane machines. Not now: 2 of 38 checks fail',
+  message: 'a rollout of 3 control plane machines is refused: 2 of 38 checks fail',
   failed: [
     { id: 'etcd-backup', found: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
     { id: 'maintenance-window', found: 'it opens in 6 days', passing: true },

@@ -222,9 +222,11 @@ describe('what it tells', () => {
     expect(page).not.toMatch(
       /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
     );
-    expect(page).toContain('Not swept: requests are not judged, hostile ones are not known.');
+    expect(page).toContain('Not swept: requests are not judged, hostile ones are not known');
     expect(page).toContain('The certificates of the cluster are healthy.');
-    expect(page).toContain('Requests were not judged.');
+    expect(page).toContain(
+      'Requests were not judged; one may be hostile: <code>certmarshal sweep --all-contexts</code>',
+    );
     expect(page.match(/<div class="tile">/g)).toHaveLength(3);
     expect(page).not.toMatch(/<b>0<\/b>/);
     expect(rowsOf(page)).toEqual([
@@ -248,7 +250,20 @@ describe('what it tells', () => {
   };
 
   it.each([
-    ['without an audit is not healthy', looked({}), 'new', '○ not audited', '1 would be approved, 0 not approved'],
+    [
+      'without an audit is not healthy',
+      looked({}),
+      'new',
+      '✔ every request proven',
+      '1 would be approved, 0 not approved',
+    ],
+    [
+      'without requests',
+      looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } }),
+      'new',
+      '✔ no request waits',
+      'nothing',
+    ],
     [
       'with a request that is not approved has a warning',
       looked({}, 2),
@@ -411,15 +426,39 @@ describe('what it tells', () => {
 
   it('tells first which clusters a person could not read', () => {
     const { registered, indexed } = wellCluster(3);
-    const problem = { kind: 'kubeconfig', object: registered.id, message: 'the connection is refused', remedy: '' };
-    const health = healthOf([
-      {
-        registered: { ...registered, foundAt: ago(1), target: undefined, problem },
-        indexed: { ...indexed, audit: undefined },
-      },
-    ]);
-    const html = renderPage(health, { version: '1', basis: 'sweep' });
-    expect(/<ul class="stories">(.*?)<\/ul>/s.exec(html)?.[1]).toContain('the connection is refused');
+    const remedy = 'certmarshal doctor --context lisbon';
+    const problem = { kind: 'kubeconfig', object: registered.id, message: 'the connection is refused', remedy };
+    const unread = {
+      registered: { ...registered, foundAt: ago(1), target: undefined, problem },
+      indexed: { ...indexed, audit: undefined, readable: false, readableAt: undefined },
+    };
+    const page = (...clusters: Parameters<typeof healthOf>[0]) =>
+      renderPage(healthOf(clusters), { version: '1', basis: 'sweep', program: 'npx certmarshal' });
+    const stories = /<ul class="stories">(.*?)<\/ul>/s.exec(page(unread))?.[1];
+    expect(stories).toContain('the connection is refused');
+    expect(stories).toContain('<small>npx certmarshal doctor --context lisbon</small>');
+    expect(page(unread)).toContain(' 1 of 1 cluster could not be read.');
+    expect(page(unread, criticalCluster(0))).toContain(' 1 of 2 clusters needs a person now, and 1 could not be read.');
+  });
+
+  it('says of audits that requests may be worse, and leads from one that waits to sweep', () => {
+    const { registered, indexed } = wellCluster(3);
+    const told = (message: string) => {
+      const finding = findingOf(registered.id, { code: 'ExpiryUnknown', severity: 'warning', message });
+      const audit = {
+        ...indexed.audit!,
+        findings: [finding],
+        findingCount: 1,
+        counts: { critical: 0, warning: 1, info: 0 },
+      };
+      const waiting = { registered, indexed: { ...indexed, audit } };
+      return renderPage(healthOf([waiting, criticalCluster(0)]), { version: '1', basis: 'audits' });
+    };
+    const waiting = told('it is unknown when it expires; all 4 wait for an approval');
+    expect(waiting).toContain('At least 1 of 2 clusters needs a person now.');
+    expect(waiting).toContain('<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster lisbon-prod</code>');
+    // Not the audit that was just made.
+    expect(told('it is unknown when it expires')).toContain('<br><code>certmarshal runbook expiry-unknown</code>');
   });
 
   it('has each command as its reader types it, whole or not at all', () => {

@@ -284,7 +284,7 @@ describe('no rollout begins', () => {
       {},
       'hold',
       'refused',
-      'would roll 3 control plane machines, 40 days before their certificates expire. Not now: 1 of ',
+      'a rollout of 3 control plane machines is refused, 40 days before their certificates expire: 1 of ',
     ],
     [
       'with external etcd by default',

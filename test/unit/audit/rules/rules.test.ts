@@ -957,7 +957,7 @@ describe('coverage', () => {
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
-          'it is unknown when the kubelet serving certificate of Node ip-2 expires; 1 of 1 waits for an approval',
+          'it is unknown when the kubelet serving certificate of Node ip-2 expires; its request waits for an approval',
         command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
       },
     ]);
