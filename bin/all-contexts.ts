@@ -261,12 +261,15 @@ export async function withContext<T extends { readonly workload: KubernetesClien
   }
 }
 
-/** The result for a context without a usable cluster. */
-export function skipped({ id, context }: FleetContext, problem: string): ContextResult {
+/** The result for a context without a usable cluster. @param command to run next */
+export function skipped({ id, context }: FleetContext, problem: string, command?: string): ContextResult {
   const name = printable(id, 200);
   return {
     status: EXIT.incomplete,
-    lines: hang(bad('✖ '), bad(`${name} · skipped: ${problem.replaceAll('\n', ' ')}`)),
+    lines: [
+      hang(bad('✖ '), bad(`${name} · skipped: ${problem.replaceAll('\n', ' ')}`)),
+      command !== undefined && `    → ${command}`,
+    ],
     document: { version: 1, cluster: name, context: printable(context), skipped: problem },
   };
 }

@@ -5,7 +5,7 @@ import { kebab } from './words.ts';
  * Characters without meaning to a shell, the first of which starts no option. Other text is replaced by a placeholder:
  * a node must not be able to write a command that a person pastes.
  */
-const HARMLESS = /^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,251}[A-Za-z0-9])?$/;
+const HARMLESS = /^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,251}[A-Za-z0-9_-])?$/;
 
 /** Whether a text is a single word to any shell. */
 export function isWord(text: string | undefined): text is string {

@@ -107,7 +107,7 @@ async function sweepContext(
       message,
       remedy: `${options.program} doctor${auditRepeat({ ...options, context }).repeat}`,
     };
-    return { registered: { ...entry, problem }, result: skipped(cluster, message) };
+    return { registered: { ...entry, problem }, result: skipped(cluster, message, problem.remedy) };
   };
   return withContext<Awaited<ReturnType<typeof openTarget>>, SweptContext>(
     () => openTarget({ ...options, context }, fleet),

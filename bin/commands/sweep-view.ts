@@ -51,6 +51,10 @@ export function isHostile({ rows }: SweepReport): boolean {
   return rows.some(({ hostile }) => hostile);
 }
 
+function isIdle({ rows, complete }: SweepReport): boolean {
+  return rows.length === 0 && complete;
+}
+
 /** `5 would be approved`, `5 would be approved, 1 would be denied`. */
 function wouldBe(rows: readonly SweepRow[]): string {
   const unwritten = rows.filter(({ outcome }) => outcome === 'observed');
@@ -73,8 +77,7 @@ export function sweepStory(report: SweepReport, { program, repeat }: Pick<SweepV
     ];
   const hostile = rows.filter((row) => row.hostile).length;
   const story = joined([
-    rows.length === 0 ? 'no request waits' : wouldBe(rows),
-    rows.length > 0 && `${counts.left} not approved`,
+    ...(isIdle(report) ? ['no request waits'] : [wouldBe(rows), `${counts.left} not approved`]),
     hostile > 0 && `${hostile} provably hostile`,
     problem !== undefined && `${problem.object}: ${problem.message}`,
     problems.length > 1 && `${counted(problems.length - 1, 'problem')} more`,
@@ -146,13 +149,9 @@ function whyUnwritten(policies: readonly ApprovalPolicy[], yes: boolean): string
   return policies.length === 0 ? '' : 'nothing is written: the policy only observes';
 }
 
-function summary(
-  { counts, ignored, rows }: SweepReport,
-  others: readonly SweepRow[],
-  yes: boolean,
-  why: string,
-): string[][] {
-  if (rows.length === 0 && counts.ignored === 0) return [[good('✔'), 'no request waits', '']];
+function summary(report: SweepReport, others: readonly SweepRow[], yes: boolean, why: string): string[][] {
+  const { counts, ignored, rows } = report;
+  if (isIdle(report) && counts.ignored === 0) return [[good('✔'), 'no request waits', '']];
   const lines: string[][] = [];
   if (counts.approved > 0 || (yes && counts.wouldWrite === 0))
     lines.push([good('✔'), `${counts.approved} approved`, counts.approved > 0 ? 'every name proven' : '']);

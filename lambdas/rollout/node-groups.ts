@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { word } from '../command.ts';
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
@@ -110,8 +111,6 @@ const CLOCK_MS = 5 * MINUTE_MS;
 const ID_PREFIX = 'ng-';
 /** 92 bits. */
 const ID_DIGITS = 23;
-/** Safe in a command; names of EKS have no other characters. */
-const HARMLESS = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /**
  * The next step towards node groups that trust the successor of their cluster's CA. A node learns the CAs when it is
@@ -264,10 +263,6 @@ function updateCommand(
   nodegroup: string,
 ): string {
   return `aws eks update-nodegroup-version --cluster-name ${word(name, 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')} --region ${word(region, 'REGION')}`;
-}
-
-function word(name: string, otherwise: string): string {
-  return HARMLESS.test(name) ? name : otherwise;
 }
 
 /** The successor of two CAs, before or after its activation. Without one nothing else has to be read. */

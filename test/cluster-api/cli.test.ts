@@ -235,7 +235,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     // The authority of these tests ends in a week.
     expect(stdout).toMatch(/✖ CN=certmarshal test cluster expires at .*, within a year {2}\(authority-outlives\)/);
     expect(stdout).toContain('by hand   refused: authority-outlives');
-    expect(stderr).toContain('Nothing was written: would roll 3 control plane machines');
+    expect(stderr).toContain('Nothing was written: a rollout of 3 control plane machines is refused');
     expect(await annotationsOf(paris)).not.toHaveProperty(ROLLOUT_ANNOTATION);
   });
 

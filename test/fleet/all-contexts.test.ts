@@ -108,7 +108,9 @@ describe('--all-contexts', () => {
       expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
       for (const name of ALIVE) expect(stdout).toMatch(new RegExp(`^[!✔] ${name} · EKS Anywhere · `, 'm'));
       expect(stdout).toMatch(/^✖ silent · skipped: https:\/\/127\.0\.0\.1:\d+ does not answer within 5 s$/m);
-      expect(stdout).toMatch(/^✖ refusing · skipped: https:\/\/127\.0\.0\.1:\d+: the connection was refused$/m);
+      expect(stdout).toMatch(
+        /^✖ refusing · skipped: https:\/\/127\.0\.0\.1:\d+: the connection was refused\n {4}→ certmarshal doctor .*--context refusing/m,
+      );
       expect(stdout).toMatch(
         /^✖ exec · skipped: .*b\.yaml: users\[7\]\.user\.exec: it runs a command .* pass --allow-exec/m,
       );
@@ -127,7 +129,9 @@ describe('--all-contexts', () => {
         data.clusters.map(({ id }: { readonly id: string }) => id),
       );
       for (const { command: shown, id } of commandsOf(html))
-        expect(shown).toMatch(new RegExp(`^(?:certmarshal|kubectl) .*--context admin@${id}\\b|^certmarshal probe `));
+        expect(shown).toMatch(
+          new RegExp(`^(?:certmarshal|kubectl) .*--context admin@${id}\\b|^certmarshal (?:probe|runbook) `),
+        );
       // A cluster is only called healthy by what looked at all of it.
       expect(html.match(/✔ certificates healthy/g) ?? []).toHaveLength(
         command === 'audit' ? ALIVE.length - warnings : 0,

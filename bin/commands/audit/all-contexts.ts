@@ -1,4 +1,5 @@
 import { auditUnopened } from '../../../lambdas/audit/audit.ts';
+import { pasteable } from '../../../lambdas/command.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
@@ -84,7 +85,7 @@ async function auditContext(
       remedy: `certmarshal doctor${auditRepeat({ ...options, context }).repeat}`,
     };
     onSnapshot(await auditSkipped(cluster, why, options, fleet, io), why);
-    return skipped(cluster, problem);
+    return skipped(cluster, problem, pasteable(why.remedy, options.program));
   };
   return withContext(
     () => openAuditTarget({ ...options, context }, fleet),

@@ -287,7 +287,8 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   if (person.kind === 'act') return run('start --yes --watch');
   if (person.kind === 'hold') {
     // Then only a rollout that risks the API server is left.
-    if (observed.controlPlane?.replicas === 1) return `${program} runbook renew-in-place`;
+    if (observed.controlPlane?.replicas === 1 && observed.unread.length === 0)
+      return `${program} runbook renew-in-place`;
     return `${run('plan')}, after you have fixed what is above; without a rollout: ${program} runbook renew-in-place`;
   }
   return observed.unread.length > 0 ? `${run('plan')}, after you have fixed what is above` : run('plan');
