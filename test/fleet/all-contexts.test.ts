@@ -109,7 +109,7 @@ describe('--all-contexts', () => {
       for (const name of ALIVE) expect(stdout).toMatch(new RegExp(`^[!✔] ${name} · EKS Anywhere · `, 'm'));
       expect(stdout).toMatch(/^✖ silent · skipped: https:\/\/127\.0\.0\.1:\d+ does not answer within 5 s$/m);
       expect(stdout).toMatch(
-        /^✖ refusing · skipped: https:\/\/127\.0\.0\.1:\d+: the connection was refused\n {4}→ certmarshal doctor .*--context refusing/m,
+        /^✖ refusing · skipped: https:\/\/127\.0\.0\.1:\d+: the connection was refused\n {4}→ certmarshal doctor --context admin@refusing$/m,
       );
       expect(stdout).toMatch(
         /^✖ exec · skipped: .*b\.yaml: users\[7\]\.user\.exec: it runs a command .* pass --allow-exec/m,
