@@ -52,8 +52,7 @@ export type AlarmEntry = SignalAlarm | HubAlarm;
 const UNREAD = {
   either: 'Meanwhile certmarshal sees and approves no requests there; on EKS, EKS still approves what it can verify.',
   eks: 'Meanwhile certmarshal sees and approves no requests there; EKS still approves what it can verify.',
-  'eks-anywhere':
-    'Meanwhile no requests are approved there: new nodes get no certificate, so kubectl logs and exec fail on them.',
+  'eks-anywhere': 'Meanwhile certmarshal sees and approves no requests there: on new nodes kubectl logs and exec fail.',
 } as const;
 
 /**

@@ -57,7 +57,7 @@ describe('what people are told of a certificate', () => {
 describe('what people are told of a cluster that cannot be read', () => {
   it.each([
     ['eks', 'EKS still approves what it can verify.'],
-    ['eks-anywhere', 'new nodes get no certificate, so kubectl logs and exec fail on them.'],
+    ['eks-anywhere', 'on new nodes kubectl logs and exec fail.'],
     [undefined, 'on EKS, EKS still approves what it can verify.'],
   ] as const)('says what that means there: %s', (provider, words) => {
     const culprit = { cluster: { ...cluster('dublin'), provider }, signal: { ...ETCD, due: undefined } };
