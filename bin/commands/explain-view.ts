@@ -78,10 +78,9 @@ export function explanationLines(
 
 // oxlint-disable-next-line max-params -- internal
 function reasonLines(reason: Reason, { names }: Verdict, places: Places, hasProblems: boolean): Lines {
-  const { meaning: either, next } = REASONS[reason];
-  const isOwned = names.some(({ ownedBy }) => ownedBy !== undefined);
-  const meaning =
-    reason !== 'SanNotOwned' ? either : isOwned ? 'Another node owns a name.' : 'No evidence shows a name as its own.';
+  const { next } = REASONS[reason];
+  const isOwned = reason === 'SanNotOwned' && names.some(({ ownedBy }) => ownedBy !== undefined);
+  const meaning = isOwned ? 'Another node owns a name.' : REASONS[reason].meaning;
   // The problems above have their remedies.
   const isSaid = next === '' || (reason === 'EvidenceUnreadable' && hasProblems);
   const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));

@@ -67,7 +67,7 @@ export async function runbookCommand(page: string | undefined, program: string, 
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
   const text = texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program));
-  const hints = [...(VARIABLE.test(text) ? [EXAMPLES] : []), ...(text.includes('KUBECONFIG=') ? [CONTEXT] : [])];
+  const hints = [...(VARIABLE.test(text) ? [EXAMPLES] : []), ...(KUBECONFIG.test(text) ? [CONTEXT] : [])];
   io.stdout.write(hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`));
   return EXIT.done;
 }
@@ -75,6 +75,7 @@ export async function runbookCommand(page: string | undefined, program: string, 
 /** A line of a block that sets a variable. */
 const VARIABLE = /^(?:export )?[A-Z]+=/m;
 const EXAMPLES = 'The values in the commands (NAME=…) are examples: put in your own.\n';
+const KUBECONFIG = /certmarshal .*--kubeconfig "\$KUBECONFIG"/;
 const CONTEXT =
   'If your kubeconfig has the cluster, --context NAME replaces --kubeconfig and --cluster of certmarshal; a cluster that manages\nitself needs no --management-kubeconfig.\n';
 

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
-import { type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
+import { NAME_OF_ANOTHER, type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
 import { pasteable } from '../../lambdas/command.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
@@ -51,8 +51,11 @@ export function isHostile({ rows }: SweepReport): boolean {
   return rows.some(({ hostile }) => hostile);
 }
 
-function isIdle({ rows, complete }: SweepReport): boolean {
-  return rows.length === 0 && complete;
+/** Ignored, but open: another sweep may judge them. */
+const OPEN: ReadonlySet<string> = new Set<Reason>(['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded']);
+
+function isIdle({ rows, complete, ignored }: SweepReport): boolean {
+  return rows.length === 0 && complete && !Object.keys(ignored).some((reason) => OPEN.has(reason));
 }
 
 /** `5 would be approved`, `5 would be approved, 1 would be denied`. */
@@ -78,14 +81,22 @@ export function sweepStory(report: SweepReport, { program, repeat }: Pick<SweepV
   const hostile = rows.filter((row) => row.hostile).length;
   const story = joined([
     ...(isIdle(report) ? ['no request waits'] : [wouldBe(rows), `${counts.left} not approved`]),
+    rows.length === 0 && !isIdle(report) && counts.ignored > 0 && `${counts.ignored} ignored`,
     hostile > 0 && `${hostile} provably hostile`,
     problem !== undefined && `${problem.object}: ${problem.message}`,
     problems.length > 1 && `${counted(problems.length - 1, 'problem')} more`,
   ]);
-  const mark = hostile > 0 ? bad('✖ ') : counts.left + problems.length > 0 ? warn('! ') : good('✔ ');
+  const mark =
+    hostile > 0
+      ? bad('✖ ')
+      : counts.left + problems.length > 0
+        ? warn('! ')
+        : isIdle(report) || rows.length > 0
+          ? good('✔ ')
+          : faint('· ');
   return [
     hang(mark, `${strong(name)} · ${story}`),
-    rows.length + problems.length > 0 && `    → ${program} sweep${repeat}`,
+    (!isIdle(report) || problems.length > 0) && `    → ${program} sweep${repeat}`,
   ];
 }
 
@@ -96,6 +107,7 @@ function judged({ report, server, yes = false, policies, program, repeat }: Swee
   const shown = [...others.slice(0, MAX_OTHERS), ...approvals.slice(0, MAX_APPROVALS)];
   const hidden = rows.length - shown.length;
   const [first] = others;
+  const advice = first !== undefined && hostileAdvice(first, program);
   return [
     hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, yes)}`),
     serverLine(server),
@@ -112,14 +124,16 @@ function judged({ report, server, yes = false, policies, program, repeat }: Swee
       ),
     ],
     hidden > 0 && `  … and ${hidden} more; --output json lists them all`,
-    first?.hostile === true && ['', hang('  ✖ ', hostileAdvice(first, program), bad)],
+    advice !== false && ['', hang('  ✖ ', advice, bad)],
     first !== undefined && KUBERNETES_NAME.test(first.csr) && ['', `  → ${program} explain ${first.csr}${repeat}`],
   ];
 }
 
-function hostileAdvice({ csr, node, reason }: SweepRow, program: string): string {
-  const unless = reason === 'SanNotOwned' ? `Unless the name was moved to ${node} on purpose, treat` : 'Treat';
-  return `Do not approve ${csr}. ${unless} ${node} as compromised: ${program} runbook san-not-owned`;
+/** Of a name of another node. Other hostile requests can have harmless causes, which explain names. */
+function hostileAdvice({ csr, node, message, hostile }: SweepRow, program: string): string | false {
+  const isOfAnother = hostile && NAME_OF_ANOTHER.test(message);
+  if (!isOfAnother || !KUBERNETES_NAME.test(csr) || !KUBERNETES_NAME.test(node)) return false;
+  return `Do not approve ${csr}. Unless the name was moved to ${node} on purpose, treat ${node} as compromised: ${program} runbook san-not-owned`;
 }
 
 /** `policy default (enforce)`, `dry run (policy default)` */

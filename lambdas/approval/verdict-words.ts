@@ -7,6 +7,9 @@ export interface VerdictWords {
   readonly words: string;
 }
 
+/** What a verdict says of a name that another node owns. */
+export const NAME_OF_ANOTHER = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
+
 /** Pure. */
 export function verdictWords({
   verdict,

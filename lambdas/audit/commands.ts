@@ -1,5 +1,6 @@
 import { type CommandCluster, clusterCommand, isWord, readRunbook, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
+import { EXPIRED_ENDPOINT } from '../expired-endpoint.ts';
 import type { Provider } from '../identifiers.ts';
 import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
@@ -17,10 +18,6 @@ export interface CommandWords {
   readonly request?: string | undefined;
   readonly nodegroup?: string | undefined;
   readonly authority?: string | undefined;
-  /** Whether a request waits for an approval. */
-  readonly isWaiting?: boolean | undefined;
-  /** Whether it could not be read because the certificate of the API server has expired. */
-  readonly isExpired?: boolean | undefined;
 }
 
 export interface CommandContext extends CommandWords {
@@ -33,6 +30,8 @@ export interface CommandContext extends CommandWords {
   readonly provider: Provider;
   /** Class of the certificate. */
   readonly what?: CertificateClass | undefined;
+  /** What the finding says. */
+  readonly message?: string | undefined;
 }
 
 /**
@@ -138,13 +137,17 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
   clock: () => 'date -u',
 };
 
-/** No client reads what an expired API server has, except an audit that tolerates that. */
-const again = (context: CommandContext): string =>
-  context.isExpired === true
-    ? clusterCommand('audit --tolerate-expired authority', { ...context, name: nameOf(context) })
-    : context.source === undefined
-      ? audit(context)
-      : SOURCES[context.source](context);
+/** kubectl reads nothing of an API server that has expired. */
+const again = (context: CommandContext): string => {
+  const { source, message = '' } = context;
+  if (source === undefined) return audit(context);
+  const command = SOURCES[source](context);
+  return command.startsWith(kubectl('')) && isOfExpiredServer(message)
+    ? clusterCommand(TOLERANT_AUDIT, { ...context, name: nameOf(context) })
+    : command;
+};
+/** Only of the cluster itself: an expired management cluster is never tolerated. */
+export const TOLERANT_AUDIT = 'audit --tolerate-expired authority';
 const audit = (context: CommandContext): string => clusterCommand('audit', { ...context, name: nameOf(context) });
 const place = (context: CommandContext): string =>
   ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
@@ -176,8 +179,15 @@ const authority = ({ authority: id, ...context }: CommandContext): string =>
 /** A finding that was stored without its command. */
 type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what' | 'message'>;
 
-/** End of the message of what is unknown because a request waits. */
-export const FOR_AN_APPROVAL = ' for an approval';
+/** Whether a source could not be read because the certificate of its API server has expired. */
+export function isOfExpiredServer(message: string): boolean {
+  const [, problem = ''] = /^the source \S+ [^(]*\(certificate: (.*)/.exec(message) ?? [];
+  return problem.includes(`: ${EXPIRED_ENDPOINT})`);
+}
+
+function isWaiting(message: string): boolean {
+  return /^\d+ (?:of \d+ )?nodes? waits? for an approval; /.test(message);
+}
 
 /**
  * Rebuilds the command of a finding from its code and object. If the audit knew more, such as the name of a request or
@@ -187,12 +197,7 @@ export const FOR_AN_APPROVAL = ' for an approval';
  */
 export function commandOf(
   { code, cluster, object, what, message }: CommandFinding,
-  {
-    name,
-    namespace,
-    provider = 'eks-anywhere',
-    isExpired,
-  }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>> & Pick<CommandWords, 'isExpired'>,
+  { name, namespace, provider = 'eks-anywhere' }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>>,
 ): string {
   // A truncated object is another object.
   if (isCut(object)) return audit({ cluster, name, namespace, provider });
@@ -212,8 +217,7 @@ export function commandOf(
     source: SOURCE_IDS.find((id) => words.includes(id)),
     signer: last?.includes('/') ? last : undefined,
     authority: last,
-    isWaiting: message.endsWith(FOR_AN_APPROVAL),
-    isExpired,
+    message,
   });
 }
 
@@ -224,7 +228,7 @@ export function isAudit(command: string): boolean {
 
 /** What explains an unreadable cluster. */
 export function isExpiredServer({ code, what }: Pick<KeptFinding, 'code' | 'what'>): boolean {
-  return code === 'CertificateExpired' && what === 'kube-apiserver';
+  return code === 'CertificateExpired' && (what === 'kube-apiserver' || what === 'eks-api-server');
 }
 
 /** AWS renews the certificates of its API servers. */
@@ -236,7 +240,7 @@ export function expiredServerRunbook(provider: Provider): string {
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   // A probe says only the same again, and clients cannot read the cluster.
   CertificateExpired: (context) =>
-    context.what === 'kube-apiserver' && ENDPOINT.test(context.where ?? '')
+    isExpiredServer({ code: 'CertificateExpired', what: context.what }) && ENDPOINT.test(context.where ?? '')
       ? expiredServerRunbook(context.provider)
       : look(context),
   CertificateExpiring: renewal,
@@ -257,7 +261,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
     ),
   // Not yet issued.
   ExpiryUnknown: (context) =>
-    context.isWaiting === true ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
+    isWaiting(context.message ?? '') ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined

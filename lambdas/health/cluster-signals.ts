@@ -1,3 +1,4 @@
+import { NAME_OF_ANOTHER } from '../approval/verdict-words.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
@@ -194,12 +195,9 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
   };
 }
 
-/** The verdict on a name that another node owns. */
-const ANOTHERS = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
-
 function hostileStory({ node, message }: VerdictLine): string {
   const text = printable(message, MAX_STORY);
-  const { name, owner } = ANOTHERS.exec(text)?.groups ?? {};
+  const { name, owner } = NAME_OF_ANOTHER.exec(text)?.groups ?? {};
   return name === undefined || owner === undefined
     ? printable(`a request of ${node} is hostile: ${text}`, MAX_STORY)
     : printable(`${node} asked for ${name}, which belongs to ${owner}`, MAX_STORY);

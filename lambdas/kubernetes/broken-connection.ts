@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { ForbiddenAddressError } from '../allowed-addresses.ts';
-import { EXPIRED, EXPIRED_OR_CA } from '../expired-endpoint.ts';
+import { EXPIRED_ENDPOINT } from '../expired-endpoint.ts';
 import { DAY_MS } from '../time.ts';
 import type { Connection } from './connection.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
@@ -76,10 +76,9 @@ const NEVER_TOLERATED =
   'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig.';
 
 function explain(code: string, { serverName, bundle, expiredServer, now }: TrustContext): Explanation {
-  const isOver = ({ validToDate }: X509Certificate): boolean => validToDate.getTime() <= now;
   switch (code) {
     case 'CERT_HAS_EXPIRED':
-      return bundle?.every(isOver)
+      return bundle?.every((authority) => authority.validToDate.getTime() <= now)
         ? {
             kind: 'certificate',
             problem: 'every certificate of the CA bundle has expired',
@@ -87,7 +86,7 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
           }
         : {
             kind: 'certificate',
-            problem: bundle === undefined || bundle.some(isOver) ? EXPIRED_OR_CA : EXPIRED,
+            problem: EXPIRED_ENDPOINT,
             remedy: `certmarshal runbook recovery says how to renew the certificate of the API server. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:

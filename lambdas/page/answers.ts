@@ -1,12 +1,12 @@
-import { pasteable } from '../command.ts';
+import { clusterCommand, pasteable } from '../command.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
-import { nextOf, type Typed, typable } from './cluster-details.ts';
-import { troublesOf, wouldBe } from './cluster-rows.ts';
+import { nextOf, nextOfSignal, type Typed, typable } from './cluster-details.ts';
+import { requestWords, troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import type { Basis, Known } from './known.ts';
@@ -28,13 +28,13 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   const unjudged =
     basis === 'audits' &&
     clusters.length > 0 &&
-    html`<p>Requests were not judged; one may be hostile: <code>${known.program} sweep --all-contexts</code></p>`;
+    html`<p>Requests were not judged; one may be hostile: <code>${known.sweep}</code></p>`;
   const told: readonly ClusterState[] =
     basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted', 'new'];
   const stories = clusters
     .filter(({ state }) => told.includes(state))
     .flatMap((cluster) =>
-      troublesOf(cluster)
+      [...troublesOf(cluster), ...waiting(cluster, basis)]
         .slice(0, 1)
         .map((trouble) => story(cluster, trouble, known, typed)),
     );
@@ -100,7 +100,7 @@ function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
         : `${basis === 'audits' ? 'The certificates of all' : 'All'} ${number(present)} clusters are healthy.`;
   const sentence =
     worst !== undefined
-      ? `${basis === 'audits' && counts.critical > 0 ? 'At least ' : ''}${number(worst[0])} of ${counted(present, 'cluster')} ${[worst[1], ...beside.map(saidWords)].join(', and ')}.`
+      ? `${basis === 'audits' && counts.critical > 0 && counts.critical < present ? 'At least ' : ''}${number(worst[0])} of ${counted(present, 'cluster')} ${[worst[1], ...beside.map(saidWords)].join(', and ')}.`
       : maintenance.length > 0
         ? `${number(counts.well)} of ${counted(present, 'cluster')} ${counts.well === 1 ? 'is' : 'are'} healthy.`
         : calm;
@@ -156,11 +156,18 @@ function nextStep(
 ): { readonly command?: string; readonly remedy?: string } | undefined {
   const { signals, findings, audit } = cluster;
   const [signal] = signals;
-  if (signal !== undefined) return { command: signal.command };
+  if (signal !== undefined) return { command: nextOfSignal(signal, cluster, basis) };
   const [problem] = findings;
   if (problem !== undefined) return { remedy: problem.remedy };
   const warning = audit?.findings.find(({ severity }) => severity !== 'info');
-  return warning && { command: nextOf(warning, cluster, basis) };
+  if (warning !== undefined) return { command: nextOf(warning, cluster, basis) };
+  return basis === 'sweep' ? { command: clusterCommand('sweep', cluster) } : undefined;
+}
+
+/** What a look at the requests of a cluster without troubles found. */
+function waiting(cluster: ClusterHealth, basis: Basis): readonly string[] {
+  const { approved, denied, left } = wouldBe(cluster);
+  return basis === 'sweep' && cluster.readable && approved + denied + left > 0 ? [requestWords(cluster)] : [];
 }
 
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {

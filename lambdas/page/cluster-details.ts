@@ -1,10 +1,11 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { commandOf, isAudit, isExpiredServer } from '../audit/commands.ts';
+import { commandOf, isAudit, TOLERANT_AUDIT } from '../audit/commands.ts';
 import { clusterCommand, pasteable, readRunbook } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
+import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { FATES } from '../slo/fates.ts';
@@ -18,7 +19,7 @@ import {
 } from '../tables/certificate-classes.ts';
 import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
-import type { SignalId } from '../tables/signals.ts';
+import type { Signal, SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
@@ -102,7 +103,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const { us, others, missed, refused, unprovable } = slo.counts;
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
-  // Without earlier audits everything was first seen by this one.
+  // What this audit saw first is as old as the page.
   const isNow = (since: string | undefined) =>
     basis === 'audits' && since !== undefined && Date.parse(since) >= Date.parse(audit?.auditedAt ?? '') - MINUTE_MS;
   return {
@@ -115,13 +116,13 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     gone: cluster.goneSince,
     maintenance: maintenance && ([maintenance.until, cut(maintenance.reason ?? '', 200)] as const),
     signals: filled(
-      signals.slice(0, most.signals).map(({ id: signal, story, since, due, command }) => ({
-        story: cut(pasteable(story, program), 300),
-        since: isNow(since) ? undefined : since,
-        due: dueOf(due, audit),
-        command: basis === 'audits' && isAudit(command) ? undefined : typable(typed, id, command),
+      signals.slice(0, most.signals).map((signal) => ({
+        story: cut(pasteable(signal.story, program), 300),
+        since: isNow(signal.since) ? undefined : signal.since,
+        due: dueOf(signal.due, audit),
+        command: typable(typed, id, nextOfSignal(signal, cluster, basis)),
         // Without a hub there are no alarms; the finding has its own runbook.
-        runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal),
+        runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal.id),
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
@@ -192,16 +193,19 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   };
 }
 
-/**
- * The next command of a finding. An audit prints the reason of everything unread; otherwise who has just audited needs
- * the runbook.
- */
-// oxlint-disable-next-line max-params -- internal
+/** The next command of a finding. Of many it is an audit, which prints the reason of each. */
 export function nextOf(finding: KeptFinding, cluster: ClusterHealth, basis: Basis, count = 1): string {
-  const isExpired = cluster.audit?.findings.some(isExpiredServer);
-  if (count > 1) return clusterCommand(isExpired === true ? 'audit --tolerate-expired authority' : 'audit', cluster);
-  const command = commandOf(finding, { ...cluster, isExpired });
+  const command = commandOf(finding, cluster);
+  if (count > 1) return command.includes(TOLERANT_AUDIT) ? command : clusterCommand('audit', cluster);
+  // The audit was just made.
   return basis === 'audits' && isAudit(command) ? readRunbook(finding.code) : command;
+}
+
+/** The next command of a signal. */
+export function nextOfSignal({ id, command }: Signal, cluster: ClusterHealth, basis: Basis): string {
+  if (basis !== 'audits' || !isAudit(command)) return command;
+  const [worst] = findingGroups(cluster.audit).find((group) => group.id === id)?.shown ?? [];
+  return worst === undefined ? command : nextOf(worst, cluster, basis);
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */

@@ -79,9 +79,9 @@ export function troublesOf({ id, signals, findings, audit, state }: ClusterHealt
 }
 
 /** The result of a dry run of sweep, in the words of the terminal. */
-function requestWords(cluster: ClusterHealth): string {
+export function requestWords(cluster: ClusterHealth): string {
   const { approved, denied, left } = wouldBe(cluster);
-  if (approved + denied + left === 0) return 'nothing';
+  if (approved + denied + left === 0) return 'nothing to approve';
   return [
     `${number(approved)} would be approved`,
     ...(denied > 0 ? [`${number(denied)} would be denied`] : []),

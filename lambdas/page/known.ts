@@ -6,6 +6,8 @@ export interface Known {
   readonly basis: Basis;
   /** How the reader starts certmarshal. */
   readonly program: string;
+  /** The command that judges the requests of the same clusters. */
+  readonly sweep: string;
   /** Parts of the state that could not be read. */
   readonly unread: readonly string[];
 }

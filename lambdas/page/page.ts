@@ -26,6 +26,8 @@ export interface PageOptions {
   readonly basis?: Basis;
   /** Rewrites a command about a cluster for the reader. @default with {@link program} */
   readonly typed?: Typed;
+  /** The command that judges the requests of the same clusters. @default of all contexts */
+  readonly sweep?: string;
   /** The command that prints the data of the page. */
   readonly again?: string | undefined;
   /** The URL at which `docs/runbooks` is published. */
@@ -53,11 +55,19 @@ const POLICY = [
  */
 export function renderPage(
   health: FleetHealth,
-  { largest = MAX_PAGE, version, program = 'certmarshal', basis = 'hub', unread = [], ...options }: PageOptions,
+  {
+    largest = MAX_PAGE,
+    version,
+    program = 'certmarshal',
+    basis = 'hub',
+    unread = [],
+    sweep = `${program} sweep --all-contexts`,
+    ...options
+  }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
-  const known: Known = { basis, unread, program };
+  const known: Known = { basis, unread, program, sweep };
   const { typed = (command: string) => pasteable(command, program), again, runbooks } = options;
   const frame = { health, version, known, typed, again, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));

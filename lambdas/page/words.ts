@@ -19,15 +19,11 @@ export function shownState(state: ClusterState, basis: Basis): ClusterState {
 }
 
 /** Symbol and word of the state of a cluster; the colour comes from the class of {@link shownState}. Nothing is new to a laptop, which keeps nothing. */
-export function stateWords(
-  { state, readable, requests }: Pick<ClusterHealth, 'state' | 'readable' | 'requests'>,
-  basis: Basis,
-): string {
+export function stateWords({ state, readable }: Pick<ClusterHealth, 'state' | 'readable'>, basis: Basis): string {
   // An audit judges no requests.
   if (state === 'well' && basis === 'audits') return '✔ certificates healthy';
   if (state !== 'new' || basis === 'hub') return STATE_WORDS[shownState(state, basis)];
-  if (basis !== 'sweep' || !readable) return '○ not read';
-  return (requests?.wouldWrite ?? 0) > 0 ? '✔ every request proven' : '✔ no request waits';
+  return basis === 'sweep' && readable ? '○ read' : '○ not read';
 }
 
 /** Cuts a text to the room, between two words if possible. */

@@ -52,7 +52,8 @@ export type AlarmEntry = SignalAlarm | HubAlarm;
 const UNREAD = {
   either: 'Meanwhile certmarshal sees and approves no requests there; on EKS, EKS still approves what it can verify.',
   eks: 'Meanwhile certmarshal sees and approves no requests there; EKS still approves what it can verify.',
-  'eks-anywhere': 'Meanwhile certmarshal sees and approves no requests there: on new nodes kubectl logs and exec fail.',
+  'eks-anywhere':
+    'Meanwhile certmarshal sees and approves no requests there: a new node that waits for an approval has no kubectl logs and exec.',
 } as const;
 
 /**

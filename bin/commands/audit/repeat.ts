@@ -1,4 +1,4 @@
-import { isAudit } from '../../../lambdas/audit/commands.ts';
+import { isAudit, TOLERANT_AUDIT } from '../../../lambdas/audit/commands.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
@@ -101,12 +101,19 @@ export function nextOfFinding(
   program: string,
   given: AuditRepeat,
 ): string {
-  return isAudit(command) ? pasteable(readRunbook(runbook), program) : asTyped(command, program, given);
+  return isAudit(untolerant(command, given))
+    ? pasteable(readRunbook(runbook), program)
+    : asTyped(command, program, given);
+}
+
+/** The given options tolerate an expired server already. */
+function untolerant(command: string, { repeat }: Pick<AuditRepeat, 'repeat'>): string {
+  return repeat.includes(' --tolerate-expired ') ? command.replace(` ${TOLERANT_AUDIT} `, ' audit ') : command;
 }
 
 /** A command as the user must type it: with this program's name, for the audited cluster. */
 export function asTyped(command: string, program: string, given: AuditRepeat): string {
-  const { verb, what: words } = ABOUT_A_CLUSTER.exec(command)?.groups ?? {};
+  const { verb, what: words } = ABOUT_A_CLUSTER.exec(untolerant(command, given))?.groups ?? {};
   if (verb !== undefined) {
     const { repeat, repeatAudit, repeatExplain } = given;
     return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'sweep' ? repeatExplain : repeat}`;

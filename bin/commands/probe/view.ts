@@ -1,3 +1,4 @@
+import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
@@ -35,8 +36,10 @@ export function probeLines(
   const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
   const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
   const isServerExpired = probed.some(
-    ({ observations: [leaf], findings }) =>
-      leaf?.subject === API_SERVER && findings.some(({ code }) => code === 'CertificateExpired'),
+    ({ endpoint, observations: [leaf] }) =>
+      leaf?.subject === API_SERVER &&
+      Date.parse(leaf.notAfter) <= rules.now &&
+      regionOfEksEndpoint(`https://${endpoint}`) === undefined,
   );
   return [
     hang('', headline(probed, rules)),

@@ -34,7 +34,7 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again'> {
+export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'sweep'> {
   /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
   /** Version of certmarshal. */
@@ -173,7 +173,9 @@ const BY_HAND_EVERY = 12 * 60;
 
 function healthOf(state: FleetState, basis: Basis, monitoring: Monitoring, now: number): FleetHealth {
   const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, basis === 'audits' ? BY_HAND_EVERY : 0);
-  const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
+  // A sweep shows hostile requests even where their alarm is off.
+  const alarms = basis === 'sweep' ? {} : monitoring.alarms;
+  const health = fleetHealth(state.registry, state.index, { ...monitoring, alarms, auditEveryMinutes }, now);
   return { ...health, problems: [...state.problems, ...health.problems] };
 }
 

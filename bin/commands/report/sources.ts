@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expiredServerRunbook, isExpiredServer } from '../../../lambdas/audit/commands.ts';
+import { expiredServerRunbook, isOfExpiredServer } from '../../../lambdas/audit/commands.ts';
 import { decodeSnapshot, MAX_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { type JsonObjects, jsonOf } from '../../../lambdas/aws/json-objects.ts';
@@ -216,16 +216,15 @@ function registeredOf(
 ): RegisteredCluster {
   // Health ignores everything before `foundAt`.
   const entry = { id, source, foundAt: readableAt ?? now, seenAt: now };
+  const unread = audit?.findings.find(({ object }) => object === 'source signing-requests');
   if (!readable || provider === undefined || name === undefined)
     return {
       ...entry,
       problem: {
         object: id,
-        message:
-          audit?.findings.find(({ object }) => object === 'source signing-requests')?.message ??
-          'its audit could not list its requests',
+        message: unread?.message ?? 'its audit could not list its requests',
         remedy:
-          provider !== undefined && audit?.findings.some(isExpiredServer) === true
+          provider !== undefined && isOfExpiredServer(unread?.message ?? '')
             ? expiredServerRunbook(provider)
             : readRunbook('SourceUnread'),
         ...skipped,

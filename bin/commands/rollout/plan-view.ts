@@ -286,8 +286,9 @@ function nextCommand({ observed, schedule, person, program, repeat, following }:
   if (!isDue(schedule)) return `nothing to do; ${program} audit shows every certificate`;
   if (person.kind === 'act') return run('start --yes --watch');
   if (person.kind === 'hold') {
-    // Then only a rollout that risks the API server is left.
-    if (observed.controlPlane?.replicas === 1 && observed.unread.length === 0)
+    if (schedule.state === 'expired') return runbook('not-expired', program);
+    const inTheWay = person.checks.filter(({ passed, waived }) => !passed && waived !== true);
+    if (inTheWay.length === 1 && inTheWay[0]?.id === 'single-replica' && observed.unread.length === 0)
       return `${program} runbook renew-in-place`;
     return `${run('plan')}, after you have fixed what is above; without a rollout: ${program} runbook renew-in-place`;
   }

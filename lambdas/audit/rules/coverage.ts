@@ -6,7 +6,6 @@ import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../tab
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
-import { FOR_AN_APPROVAL } from '../commands.ts';
 import { namesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 
@@ -65,9 +64,8 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires${waitingWords(waiting.length, names.length)}`,
+        message: `${waitingWords(waiting.length, names.length)}it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
         renewedBy: renewedBy(what, provider),
-        words: { isWaiting: waiting.length > 0 },
       },
     ];
   };
@@ -89,10 +87,11 @@ function waitingRequesters(observations: readonly Observation[]): ReadonlySet<st
   );
 }
 
+/** First, so that it is never cut. Commands depend on it: `isWaiting` in commands.ts. */
 function waitingWords(waiting: number, all: number): string {
   if (waiting === 0) return '';
-  const who = waiting < all ? `${waiting} of ${all}` : all === 1 ? 'its request' : `all ${all}`;
-  return `; ${who} ${waiting === 1 ? 'waits' : 'wait'}${FOR_AN_APPROVAL}`;
+  const who = waiting < all ? `${waiting} of ${counted(all, 'node')}` : counted(all, 'node');
+  return `${who} ${waiting === 1 ? 'waits' : 'wait'} for an approval; `;
 }
 
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];

@@ -168,7 +168,7 @@ function findingOf(
     due,
     lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     renewedBy: renewedBy === undefined ? undefined : printable(renewedBy, LIMITS.renewedBy),
-    command: COMMANDS[code]({ ...context, ...words, what }),
+    command: COMMANDS[code]({ ...context, ...words, what, message }),
     runbook: runbookOf(code),
   };
 }

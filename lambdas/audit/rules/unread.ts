@@ -1,6 +1,5 @@
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
-import { isExpiredEndpoint } from '../../expired-endpoint.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
 import { codeOfUnread } from '../../tables/finding-codes.ts';
@@ -68,7 +67,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
       message: `the source ${source} ${failed}${holds}${advice(failure)}`,
       lastSeen,
       since: isoOf(since),
-      words: { source, isExpired: failure?.problem === 'certificate' && isExpiredEndpoint(failure.message) },
+      words: { source },
     };
   });
 }

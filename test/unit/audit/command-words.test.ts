@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS, commandOf } from '../../../lambdas/audit/commands.ts';
+import { EXPIRED_ENDPOINT } from '../../../lambdas/expired-endpoint.ts';
 import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
@@ -132,18 +133,37 @@ it.each([
 });
 
 it.each([
-  ['; all 4 wait for an approval', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['4 nodes wait for an approval; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['1 of 3 nodes waits for an approval; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
   ['', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
-])('of an unknown expiry%s', (end, command) => {
+  ['x: 4 nodes wait for an approval; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
+])('of an unknown expiry: %s', (begin, command) => {
   const finding = { code: 'ExpiryUnknown', cluster: 'berlin', object: 'kubelet-serving of members' } as const;
-  const message = `it is unknown when the kubelet serving certificate of Node a expires${end}`;
+  const message = `${begin}it is unknown when the kubelet serving certificate of Node a expires`;
   expect(commandOf({ ...finding, message }, {})).toBe(command);
 });
 
-it('of a source of an API server that has expired is an audit that tolerates that', () => {
-  const finding = { code: 'SourceUnread', cluster: 'oslo', object: 'source api-services', message: '' } as const;
-  expect(commandOf(finding, { isExpired: true })).toBe(
-    'certmarshal audit --tolerate-expired authority --kubeconfig KUBECONFIG --cluster oslo',
-  );
-  expect(commandOf(finding, {})).toBe('kubectl --kubeconfig KUBECONFIG get apiservices');
+describe('of a source', () => {
+  const said = (source: string, problem: string) => ({
+    code: 'SourceUnread' as const,
+    cluster: 'oslo',
+    object: `source ${source}`,
+    message: `the source ${source} could not be read for 2 days (${problem}); 3 certificates seen there earlier still count; renew it`,
+  });
+  const EXPIRED = `certificate: list x on https://10.0.0.1:6443: ${EXPIRED_ENDPOINT}`;
+
+  it('of an API server that has expired is an audit that tolerates that', () => {
+    expect(commandOf(said('api-services', EXPIRED), {})).toBe(
+      'certmarshal audit --tolerate-expired authority --kubeconfig KUBECONFIG --cluster oslo',
+    );
+  });
+
+  it.each([
+    // Its management cluster is never tolerated.
+    ['machines', EXPIRED, 'kubectl --kubeconfig MANAGEMENT '],
+    ['api-services', `forbidden: list x: certificate: ${EXPIRED_ENDPOINT}`, 'kubectl --kubeconfig KUBECONFIG '],
+    ['eks-cluster', EXPIRED, 'aws eks '],
+  ])('is not one of %s, %s', (source, problem, command) => {
+    expect(commandOf(said(source, problem), {})).toContain(command);
+  });
 });

@@ -351,11 +351,21 @@ describe('what a person sees', () => {
     expect(next(well, silent)).toBeUndefined();
     expect(next(critical, well)).toBe('  Next  npx certmarshal runbook certificate-expiring');
     expect(next(critical, expired)).toBe('  Next  npx certmarshal runbook certificate-expired');
-    const server = {
+    const server = (changed: object, at = 'x:443') => ({
       ...expired,
-      observations: expired.observations.map((seen) => ({ ...seen, subject: 'CN=kube-apiserver' })),
-    };
-    expect(next(critical, server)).toBe('  Next  npx certmarshal runbook recovery');
+      endpoint: at,
+      observations: expired.observations.map((seen) => ({
+        ...seen,
+        subject: 'CN=kube-apiserver',
+        notAfter: new Date(NOW).toISOString(),
+        ...changed,
+      })),
+    });
+    expect(next(critical, server({}))).toBe('  Next  npx certmarshal runbook recovery');
+    // Its CA has expired, or AWS renews it.
+    const eks = '0123456789ABCDEF0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com:443';
+    for (const other of [server({ notAfter: new Date(NOW + 86_400_000).toISOString() }), server({}, eks)])
+      expect(next(other)).toBe('  Next  npx certmarshal runbook certificate-expired');
   });
 
   test('nothing is healthy whose issuer is not checked', () => {

@@ -52,9 +52,7 @@ describe('the explanation of a request', () => {
     expect(render(explain(9))).toContain('  SanNotOwned: Another node owns a name.\n');
     const { verdict, ...more } = explain(9);
     const names = verdict.names.map((name) => ({ ...name, ownedBy: undefined }));
-    expect(render({ ...more, verdict: { ...verdict, names } })).toContain(
-      '  SanNotOwned: No evidence shows a name as its own.\n',
-    );
+    expect(render({ ...more, verdict: { ...verdict, names } })).toContain('  SanNotOwned: A name is not proven: ');
   });
 
   it('says which server was asked', () => {

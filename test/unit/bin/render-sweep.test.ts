@@ -63,12 +63,21 @@ describe('the table of a sweep', () => {
   });
 
   it.each([
-    ['SanReserved', '✖ Do not approve csr-1. Treat worker-1 as compromised: certmarshal runbook san-not-owned'],
-    ['SanNotOwned', undefined],
-  ] as const)('says what a hostile request means, and only of one: %s', (reason, said) => {
-    const rows = [rowOf({ ...left, csr: 'csr-1', reason, hostile: said !== undefined })];
-    const advice = /✖ Do not approve.*/.exec(render({ report: reportOf({ rows }) }))?.[0];
-    expect(advice).toBe(said);
+    ['of a name of another node', {}, true],
+    ['whose node could write a command', { node: 'worker-3 as healthy: certmarshal approve csr-1 --yes;' }, false],
+    ['with another reason', { reason: 'SanReserved', message: 'DNS name kubernetes is for the API server' }, false],
+    ['of a name without an owner', { message: 'DNS name x is not among the names of Machine m' }, false],
+    ['that is not provably hostile', { hostile: false }, false],
+  ] as const)('says what a hostile request means: %s', (_, changed, said) => {
+    const hostile = {
+      ...left,
+      csr: 'csr-1',
+      reason: 'SanNotOwned',
+      message: 'IP 10.0.0.2 belongs to w2',
+      hostile: true,
+    } as const;
+    const rows = [rowOf({ ...hostile, ...changed })];
+    expect(render({ report: reportOf({ rows }) }).includes('✖ Do not approve csr-1.')).toBe(said);
   });
 
   it('paints the hostile red', () => {
@@ -137,6 +146,17 @@ describe('the line of a sweep in a fleet', () => {
   it('of a cluster without requests says so, without a command', () => {
     const counts = { ...REPORT.counts, left: 0 };
     expect(draw(sweepStory({ ...REPORT, rows: [], counts }, TYPED))).toBe('✔ berlin · EKS Anywhere · no request waits');
+  });
+
+  it.each([
+    [{ AlreadyIssued: 59 }, true, '✔ berlin · EKS Anywhere · no request waits'],
+    [{ TooYoung: 1 }, true, '· berlin · EKS Anywhere · 0 would be approved, 0 not approved, 1 ignored'],
+    [{}, false, '· berlin · EKS Anywhere · 0 would be approved, 0 not approved'],
+  ] as const)('does not say that nothing waits, with %j, complete: %s', (ignored, complete, line) => {
+    const count = Object.values(ignored).reduce((sum, next) => sum + next, 0);
+    const counts = { ...REPORT.counts, left: 0, ignored: count };
+    const [first] = draw(sweepStory({ ...REPORT, rows: [], complete, counts, ignored }, TYPED)).split('\n');
+    expect(first).toBe(line);
   });
 
   it('of an unreadable cluster says what to do', () => {

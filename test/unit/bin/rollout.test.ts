@@ -30,6 +30,8 @@ const UNREAD = {
   remedy: 'Grant it: certmarshal rbac --management --rollouts | kubectl apply -f -',
 };
 
+const SINGLE: RolloutCheck = { id: 'single-replica', passed: false, found: 'it has one machine' };
+
 describe('certmarshal rollout plan', () => {
   const plan = async (script: Script, options: { verbose?: boolean; output?: 'json' } = {}) => {
     const run = scripted(script);
@@ -39,13 +41,17 @@ describe('certmarshal rollout plan', () => {
     };
   };
 
-  it('leads to a renewal in place where there is only one machine to replace', async () => {
-    const { stdout } = await plan({
-      observed: [healthyRollout({ controlPlane: controlPlane({ replicas: 1 }) })],
-      schedule: [refused(UNHEALTHY)],
-      person: refused(UNHEALTHY),
-    });
-    expect(stdout).toMatch(/\n {2}Next {2}certmarshal runbook renew-in-place\n$/);
+  it.each([
+    ['only that there is one machine', [SINGLE], 'certmarshal runbook renew-in-place'],
+    ['also what can be fixed', [SINGLE, UNHEALTHY], 'certmarshal rollout plan --kubeconfig berlin.yaml, after '],
+  ])('leads to a renewal in place where this is in the way: %s', async (_, checks, next) => {
+    const { stdout } = await plan({ schedule: [refused(...checks)], person: refused(...checks) });
+    expect(/ {2}Next {2}(.*)\n$/.exec(stdout)?.[1]?.slice(0, next.length)).toBe(next);
+  });
+
+  it('leads to the recovery where certificates have expired', async () => {
+    const { stdout } = await plan({ schedule: [{ ...refused(SINGLE), state: 'expired' }], person: refused(SINGLE) });
+    expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook not-expired\n$/);
   });
 
   it('tells the whole story, what is in the way, what it would write, when, and the next command', async () => {

@@ -56,8 +56,8 @@ describe('what people are told of a certificate', () => {
 
 describe('what people are told of a cluster that cannot be read', () => {
   it.each([
-    ['eks', 'EKS still approves what it can verify.'],
-    ['eks-anywhere', 'on new nodes kubectl logs and exec fail.'],
+    ['eks', 'there; EKS still approves what it can verify.'],
+    ['eks-anywhere', 'a new node that waits for an approval has no kubectl logs and exec.'],
     [undefined, 'on EKS, EKS still approves what it can verify.'],
   ] as const)('says what that means there: %s', (provider, words) => {
     const culprit = { cluster: { ...cluster('dublin'), provider }, signal: { ...ETCD, due: undefined } };

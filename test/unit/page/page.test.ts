@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
+import { EXPIRED_ENDPOINT } from '../../../lambdas/expired-endpoint.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
@@ -250,19 +251,13 @@ describe('what it tells', () => {
   };
 
   it.each([
-    [
-      'without an audit is not healthy',
-      looked({}),
-      'new',
-      '✔ every request proven',
-      '1 would be approved, 0 not approved',
-    ],
+    ['without an audit is not healthy', looked({}), 'new', '○ read', '1 would be approved, 0 not approved'],
     [
       'without requests',
       looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } }),
       'new',
-      '✔ no request waits',
-      'nothing',
+      '○ read',
+      'nothing to approve',
     ],
     [
       'with a request that is not approved has a warning',
@@ -368,7 +363,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        message: `the source ${source} could not be read`,
+        message: `the source ${source} could not be read (certificate: list: ${EXPIRED_ENDPOINT})`,
       });
     const audit = {
       ...indexed.audit!,
@@ -394,7 +389,7 @@ describe('what it tells', () => {
         code: 'SourceUnread',
         count: 5,
         object: 'source nodes, source webhooks, source machines and 2 more',
-        message: 'the source nodes could not be read',
+        message: expect.stringContaining('the source nodes could not be read') as unknown,
         command: expect.stringMatching(/^certmarshal audit --tolerate-expired authority --kubeconfig /),
       },
     ]);
@@ -441,6 +436,38 @@ describe('what it tells', () => {
     expect(page(unread, criticalCluster(0))).toContain(' 1 of 2 clusters needs a person now, and 1 could not be read.');
   });
 
+  it('shows at the top what requests of a sweep need', () => {
+    const page = renderPage(healthOf([looked({}, 2)]), { version: '1', basis: 'sweep' });
+    expect(/<ul class="stories">(.*?)<\/ul>/s.exec(page)?.[1]).toMatch(
+      /1 would be approved, 2 not approved<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster /,
+    );
+    const idle = looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } });
+    expect(renderPage(healthOf([idle]), { version: '1', basis: 'sweep' })).not.toContain('<ul class="stories">');
+  });
+
+  it('names no audit where one was just made, except one that is too old', () => {
+    const { registered, indexed } = wellCluster(3);
+    const lost = findingOf(registered.id, {
+      code: 'SourceLost',
+      severity: 'critical',
+      object: 'source tls',
+      what: undefined,
+    });
+    const audit = {
+      ...indexed.audit!,
+      findings: [lost],
+      findingCount: 1,
+      counts: { critical: 1, warning: 0, info: 0 },
+    };
+    const commands = (auditedAt: string) => {
+      const [cluster] = healthOf([{ registered, indexed: { ...indexed, audit: { ...audit, auditedAt } } }]).clusters;
+      const { signals } = clusterDetails(cluster!, 'full', Date.parse(AT), { ...READER, basis: 'audits' });
+      return signals?.map(({ command }) => command);
+    };
+    expect(commands(AT)).toEqual(['certmarshal runbook source-lost']);
+    expect(commands(ago(10_000))).toContainEqual(expect.stringMatching(/^certmarshal audit --kubeconfig /));
+  });
+
   it('says of audits that requests may be worse, and leads from one that waits to sweep', () => {
     const { registered, indexed } = wellCluster(3);
     const told = (message: string) => {
@@ -454,7 +481,7 @@ describe('what it tells', () => {
       const waiting = { registered, indexed: { ...indexed, audit } };
       return renderPage(healthOf([waiting, criticalCluster(0)]), { version: '1', basis: 'audits' });
     };
-    const waiting = told('it is unknown when it expires; all 4 wait for an approval');
+    const waiting = told('4 nodes wait for an approval; it is unknown when it expires');
     expect(waiting).toContain('At least 1 of 2 clusters needs a person now.');
     expect(waiting).toContain('<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster lisbon-prod</code>');
     // Not the audit that was just made.

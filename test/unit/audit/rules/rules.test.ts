@@ -957,7 +957,7 @@ describe('coverage', () => {
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
-          'it is unknown when the kubelet serving certificate of Node ip-2 expires; its request waits for an approval',
+          '1 node waits for an approval; it is unknown when the kubelet serving certificate of Node ip-2 expires',
         command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
       },
     ]);
@@ -1169,7 +1169,7 @@ describe('commands', () => {
     expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
     // AWS renews its own.
     const renewal = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
-    const once = what === 'kube-apiserver' ? renewal : PROBE;
+    const once = what === 'kube-apiserver' || what === 'eks-api-server' ? renewal : PROBE;
     expect(COMMANDS.CertificateExpired(context)).toBe(once);
   });
 
