@@ -1,6 +1,10 @@
 import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 
+/** How to name the Region. Everything at the keyboard that needs one is in the account and Region of the hub. */
+export const REGION_REMEDY =
+  'Set AWS_REGION, or region in the profile of AWS_PROFILE, to the Region of the hub, where CertMarshal is deployed; that of a cluster may differ.';
+
 /**
  * Requires a Region before the first call: without one the SDK fails as if the service did not answer.
  *
@@ -13,9 +17,7 @@ export async function requireRegion(client: {
   try {
     await client.config.region();
   } catch (error) {
-    throw new UsageError('No Region is named. Set AWS_REGION, or region in the profile of AWS_PROFILE.', {
-      cause: error,
-    });
+    throw new UsageError(`No Region is named. ${REGION_REMEDY}`, { cause: error });
   }
 }
 

@@ -16,99 +16,111 @@ interface Row {
   readonly load: () => Promise<{ readonly register: Register }>;
 }
 
-/** In the order of the help. */
-const COMMANDS: Readonly<Record<string, Row>> = {
-  sweep: {
-    takes: '[options]',
-    does: 'Judges every pending kubelet serving request of a cluster; with --yes approves the proven ones.',
-    load: () => import('./commands/sweep.ts'),
+/** Headings and commands, in the order of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+  'Requests of kubelets:': {
+    sweep: {
+      takes: '[options]',
+      does: 'Judges every pending kubelet serving request of a cluster; with --yes approves the proven ones.',
+      load: () => import('./commands/sweep.ts'),
+    },
+    explain: {
+      takes: '[options] [csr-name]',
+      does: 'Shows every check of one request, or every name of the certificate that a node serves; writes nothing.',
+      load: () => import('./commands/explain.ts'),
+    },
+    approve: {
+      takes: '[options] <csr-name>',
+      does: 'Approves one request that you vouch for, after showing every check.',
+      load: () => import('./commands/person/approve.ts'),
+    },
+    deny: {
+      takes: '[options] <csr-name>',
+      does: 'Denies one request, after showing every check.',
+      load: () => import('./commands/person/deny.ts'),
+    },
   },
-  decide: {
-    takes: '[options]',
-    does: 'Judges recorded requests from standard input, one JSON object per line; prints one verdict per line.',
-    load: () => import('./commands/decide.ts'),
+  'Certificates:': {
+    audit: {
+      takes: '[options]',
+      does: 'Shows when every certificate of a cluster expires, what renews it, and what could not be read.',
+      load: () => import('./commands/audit/audit.ts'),
+    },
+    probe: {
+      takes: '[options] <host:port...>',
+      does: 'Shows the certificates of TLS servers and what is wrong with them; needs no cluster.',
+      load: () => import('./commands/probe/probe.ts'),
+    },
+    report: {
+      takes: '[options]',
+      does: 'Writes the report page of the fleet, one HTML file.',
+      load: () => import('./commands/report/report.ts'),
+    },
+    rollout: {
+      takes: '',
+      does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, watches.',
+      load: () => import('./commands/rollout/rollout.ts'),
+    },
+    recovery: {
+      takes: '',
+      does: 'Brings back a cluster whose control plane certificates have expired.',
+      load: () => import('./commands/recovery/recovery.ts'),
+    },
   },
-  explain: {
-    takes: '[options] [csr-name]',
-    does: 'Shows every check of one request, or every name of the certificate that a node serves; writes nothing.',
-    load: () => import('./commands/explain.ts'),
+  'Set up:': {
+    doctor: {
+      takes: '[options]',
+      does: 'Tries everything that a sweep needs and says how to fix what is missing; writes nothing.',
+      load: () => import('./commands/doctor.ts'),
+    },
+    rbac: {
+      takes: '[options]',
+      does: 'Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.',
+      load: () => import('./commands/rbac-command.ts'),
+    },
+    credentials: {
+      takes: '',
+      does: 'Makes the credentials that certmarshal sweeps a cluster with.',
+      load: () => import('./commands/credentials/create.ts'),
+    },
+    validate: {
+      takes: '[options] [file]',
+      does: 'Finds every problem in a fleet.yaml before deployment, with line and column, and warns of probable mistakes; connects to nothing.',
+      load: () => import('./commands/validate.ts'),
+    },
+    cost: {
+      takes: '[options]',
+      does: 'Prints what certmarshal costs a month in AWS, line by line, for a number of clusters.',
+      load: () => import('./commands/cost.ts'),
+    },
   },
-  approve: {
-    takes: '[options] <csr-name>',
-    does: 'Approves one request that you vouch for, after showing every check.',
-    load: () => import('./commands/person/approve.ts'),
+  'Try a change on recorded input:': {
+    decide: {
+      takes: '[options]',
+      does: 'Judges recorded requests from standard input, one JSON object per line; prints one verdict per line.',
+      load: () => import('./commands/decide.ts'),
+    },
+    assess: {
+      takes: '[options]',
+      does: 'Assesses recorded observations from standard input, one JSON object per line; prints their findings.',
+      load: () => import('./commands/assess.ts'),
+    },
   },
-  deny: {
-    takes: '[options] <csr-name>',
-    does: 'Denies one request, after showing every check.',
-    load: () => import('./commands/person/deny.ts'),
-  },
-  audit: {
-    takes: '[options]',
-    does: 'Shows when every certificate of a cluster expires, what renews it, and what could not be read.',
-    load: () => import('./commands/audit/audit.ts'),
-  },
-  assess: {
-    takes: '[options]',
-    does: 'Assesses recorded observations from standard input, one JSON object per line; prints their findings.',
-    load: () => import('./commands/assess.ts'),
-  },
-  probe: {
-    takes: '[options] <host:port...>',
-    does: 'Shows the certificates of TLS servers and what is wrong with them; needs no cluster.',
-    load: () => import('./commands/probe/probe.ts'),
-  },
-  rbac: {
-    takes: '[options]',
-    does: 'Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.',
-    load: () => import('./commands/rbac-command.ts'),
-  },
-  credentials: {
-    takes: '',
-    does: 'Makes the credentials that certmarshal sweeps a cluster with.',
-    load: () => import('./commands/credentials/create.ts'),
-  },
-  doctor: {
-    takes: '[options]',
-    does: 'Tries everything that a sweep needs and says how to fix what is missing; writes nothing.',
-    load: () => import('./commands/doctor.ts'),
-  },
-  validate: {
-    takes: '[options] [file]',
-    does: 'Finds every problem in a fleet.yaml before deployment, with line and column, and warns of probable mistakes; connects to nothing.',
-    load: () => import('./commands/validate.ts'),
-  },
-  report: {
-    takes: '[options]',
-    does: 'Writes the report page of the fleet, one HTML file.',
-    load: () => import('./commands/report/report.ts'),
-  },
-  journal: {
-    takes: '',
-    does: 'Verifies and searches the record of every decision that certmarshal made.',
-    load: () => import('./commands/journal/journal.ts'),
-  },
-  cost: {
-    takes: '[options]',
-    does: 'Prints what certmarshal costs a month in AWS, line by line, for a number of clusters.',
-    load: () => import('./commands/cost.ts'),
-  },
-  rollout: {
-    takes: '',
-    does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, watches.',
-    load: () => import('./commands/rollout/rollout.ts'),
-  },
-  runbook: {
-    takes: '[name]',
-    does: 'Prints the runbook of an alarm, a finding or a check.',
-    load: () => import('./commands/runbook.ts'),
-  },
-  recovery: {
-    takes: '',
-    does: 'Brings back a cluster whose control plane certificates have expired.',
-    load: () => import('./commands/recovery/recovery.ts'),
+  'Look up:': {
+    runbook: {
+      takes: '[name]',
+      does: 'Prints the runbook of an alarm, a finding or a check.',
+      load: () => import('./commands/runbook.ts'),
+    },
+    journal: {
+      takes: '',
+      does: 'Verifies and searches the record of every decision that certmarshal made.',
+      load: () => import('./commands/journal/journal.ts'),
+    },
   },
 };
+
+const COMMANDS: Readonly<Record<string, Row>> = Object.assign({}, ...Object.values(GROUPS));
 
 let status: number = EXIT.done;
 let isInterrupted = false;
@@ -131,6 +143,9 @@ const context: Context = {
       status = await work(...given);
     },
 };
+
+/** Commander's own heading. */
+const OWN_OPTIONS = 'Options:';
 
 /** No line of a help is longer: it is hard to read. */
 const MAX_HELP_WIDTH = 100;
@@ -167,16 +182,25 @@ async function build(asked: readonly string[]): Promise<Command> {
           ? Help.prototype.subcommandTerm.call(this, command)
           : `${command.name()} ${row.takes}`.trimEnd();
       },
+      // What only this command has comes before what many have.
+      groupItems(all, shown, groupOf) {
+        const groups = new Help().groupItems(all, shown, groupOf);
+        const own = groups.get(OWN_OPTIONS);
+        return own === undefined ? groups : new Map([[OWN_OPTIONS, own], ...groups]);
+      },
     })
     .configureOutput({ getOutHelpWidth: helpWidth })
     .addHelpText('after', EXIT_HELP)
     .exitOverride();
   // The help of all commands loads none. `help sweep` names its command second, so every argument counts.
-  for (const [name, { does, load }] of Object.entries(COMMANDS)) {
-    const command = program.command(name).description(does);
-    if (asked.includes(name)) (await load()).register(command, context);
+  for (const [group, rows] of Object.entries(GROUPS)) {
+    program.commandsGroup(group);
+    for (const [name, { does, load }] of Object.entries(rows)) {
+      const command = program.command(name).description(does);
+      if (asked.includes(name)) (await load()).register(command, context);
+    }
   }
-  return program;
+  return program.helpCommand('help [command]', 'Prints the help of a command.');
 }
 
 let outputError: NodeJS.ErrnoException | undefined;

@@ -67,6 +67,7 @@ export const OF_KUBECONFIG = 'the API server of --kubeconfig (never of the manag
 /** Which cluster. @param tolerated whose certificate may have expired */
 export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Command {
   const own = command
+    .optionsGroup('Which cluster:')
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one');
   const named = withManagement(own)
@@ -74,7 +75,7 @@ export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Comman
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
     .option(...ALLOW_EXEC_OPTION);
-  return withTolerance(named, tolerated);
+  return withTolerance(named, tolerated).optionsGroup('');
 }
 
 /** Whether a server with an expired certificate is entered. @param server which one, for people */

@@ -30,12 +30,13 @@ export interface SweepOptions {
 }
 
 export const register: Register = (command, { program: name, interruption, run }) => {
-  withAllContexts(withTarget(command), 'dry runs', DEFAULT_REQUESTS_PAGE)
+  const own = command
     .option('--yes', 'approve what is proven; without it nothing is written')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
     .addOption(
       new Option('--fail-on <what>', 'exit status 1 for a request that is provably hostile').choices(['hostile']),
-    )
+    );
+  withTarget(withAllContexts(own, 'dry runs', DEFAULT_REQUESTS_PAGE))
     .addHelpText(
       'after',
       `
@@ -48,8 +49,8 @@ Examples:
   ${name} sweep --all-contexts
 
 Exit status:
-  0  done; also with a hostile request, without --fail-on hostile
-  1  something could not be judged, read or written; a request is as --fail-on says; or the output is not a terminal, --yes is missing and something would be approved; the output says what
+  0  done; without --fail-on hostile also if a request is provably hostile
+  1  something could not be judged, read or written; a request would be approved, but --yes is missing and the output is not a terminal; or, with --fail-on hostile, a request is provably hostile
   2  wrong usage or configuration; nothing was done`,
     )
     .action(

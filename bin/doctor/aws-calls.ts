@@ -13,6 +13,7 @@ import { type CredentialsOf, createCredentials } from '../../lambdas/aws/spoke-c
 import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { REGION_REMEDY } from '../aws-region.ts';
 import { type HubWebhook, readHubWebhook } from '../hub-webhook.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
@@ -124,12 +125,7 @@ async function settle(sts: STSClient, object: string, signal: AbortSignal, env: 
     Promise.allSettled([sts.config.region(), sts.config.credentials()]),
   );
   const problems: Pick<AwsError, 'problem' | 'remedy'>[] = [];
-  if (region.status === 'rejected')
-    problems.push({
-      problem: 'no Region is named',
-      remedy:
-        'Set AWS_REGION, or region in the profile of AWS_PROFILE, to the Region of the hub, where CertMarshal is deployed; that of a cluster may differ.',
-    });
+  if (region.status === 'rejected') problems.push({ problem: 'no Region is named', remedy: REGION_REMEDY });
   if (credentials.status === 'rejected') {
     const profile = await missingProfile(env);
     const error = classify(credentials.reason, object);

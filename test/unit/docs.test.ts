@@ -192,6 +192,7 @@ describe('docs/command-line.md', () => {
       ([, name]) => name,
     );
     expect(commands).toContain('rollout');
+    expect(commands.pop()).toBe('help');
     const rows = [...page('docs/command-line.md').matchAll(/^\| (`certmarshal .*?) \|/gm)].map(([, cell = '']) => cell);
     const named = rows.flatMap((cell) => [...cell.matchAll(/`(?:certmarshal )?([a-z]+)/g)].map(([, name]) => name));
     expect(commands.filter((name) => !named.includes(name))).toEqual([]);

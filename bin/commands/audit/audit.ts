@@ -67,7 +67,7 @@ Examples:
 
 Exit status:
   0  done
-  1  a source or a snapshot could not be read or written, or a finding is at least as severe as --fail-on; the output says what. A place that did not answer is a finding
+  1  a source or a snapshot could not be read or written, or a finding is at least as severe as --fail-on. A place that did not answer is a finding
   2  wrong usage or configuration; nothing was done`,
     )
     .action(

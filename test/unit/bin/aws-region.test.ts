@@ -10,6 +10,8 @@ describe('the Region of a command', () => {
   it('is asked for where no client finds one', async () => {
     const none = requireRegion({ config: { region: () => Promise.reject(new Error('Region is missing')) } });
     await expect(none).rejects.toThrow(UsageError);
-    await expect(none).rejects.toThrow('No Region is named. Set AWS_REGION, or region in the profile of AWS_PROFILE.');
+    await expect(none).rejects.toThrow(
+      'No Region is named. Set AWS_REGION, or region in the profile of AWS_PROFILE, to the Region of the hub',
+    );
   });
 });

@@ -66,9 +66,7 @@ describe('the command line', () => {
   it('takes --tolerate-expired with every command that takes a kubeconfig', async () => {
     const helpOf = async (...command: readonly string[]) => (await runCli([...command, '--help'])).stdout;
     const namesIn = (help: string) =>
-      [...(help.split('Commands:')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z]+)/gm)].flatMap(
-        ([, name]) => name ?? [],
-      );
+      [...help.matchAll(/^ {2}([a-z]+)(?: \[options\])?(?: [<[]\S+)* {2,}[A-Z]/gm)].flatMap(([, name]) => name ?? []);
     const names = namesIn(await helpOf()).filter((name) => name !== 'help');
     const helps = await Promise.all(
       names.map(async (name) => {
