@@ -139,23 +139,32 @@ export interface ReadContext extends Pick<ContextResult, 'lines'> {
   readonly cluster: FleetContext;
 }
 
+/** What is done with each cluster. */
+export interface ContextWork {
+  /** May throw UsageError and KubernetesError: then it is skipped. */
+  readonly read: (cluster: FleetContext) => Promise<ContextResult>;
+  /** Puts a cluster that was not read on the page. */
+  readonly skip: (cluster: FleetContext, problem: string) => Promise<ContextResult>;
+}
+
 /**
- * Runs `work` for every cluster, a few at a time. A cluster does not affect the others. Prints JSON as soon as it is
- * known; lines are for {@link printContexts}, and printed here only before an unexpected error.
+ * Reads every cluster, a few at a time. A cluster does not affect the others. Each is read or skipped, also after an
+ * interruption. Prints JSON as soon as it is known; lines are for {@link printContexts}, and printed here only before
+ * an unexpected error.
  *
- * @param work may throw UsageError and KubernetesError, which become the result of that cluster
- * @returns the worst exit status
+ * @returns the worst exit status; the lines; and whether an interruption came before everything
  */
 export async function eachCluster(
   clusters: readonly FleetContext[],
-  work: (cluster: FleetContext) => Promise<ContextResult>,
+  work: ContextWork,
   output: 'table' | 'json',
   signal: AbortSignal,
   io: Io,
-): Promise<{ readonly status: number; readonly read: readonly ReadContext[] }> {
+): Promise<{ readonly status: number; readonly read: readonly ReadContext[]; readonly isNothingRead: boolean }> {
   const progress = startProgress(io.stderr);
   const read: ReadContext[] = [];
   const waiting = [...clusters];
+  const cut: FleetContext[] = [];
   const running = new Set<string>();
   let status: number = EXIT.done;
   const say = () =>
@@ -168,12 +177,16 @@ export async function eachCluster(
       if (cluster === undefined) return;
       running.add(cluster.id);
       say();
-      const result = await resultOf(cluster, work).catch((error: unknown) => {
+      const result = await resultOf(cluster, work, signal).catch((error: unknown) => {
         // What is under way is finished and printed first.
         waiting.length = 0;
         throw error;
       });
       running.delete(cluster.id);
+      if (result === undefined) {
+        cut.push(cluster);
+        return;
+      }
       status = Math.max(status, result.status);
       progress.clear();
       if (output === 'json') printJson(io, result.document);
@@ -191,11 +204,15 @@ export async function eachCluster(
   } finally {
     progress.done();
   }
-  if (waiting.length > 0)
+  cut.push(...waiting);
+  if (cut.length > 0) {
+    status = Math.max(status, EXIT.incomplete);
+    for (const cluster of cut) await work.skip(cluster, 'you stopped certmarshal before it was read');
     io.stderr.write(
-      `Interrupted: ${counted(waiting.length, 'cluster')} not read: ${printable(firstOf(waiting.map(({ id }) => id)))}.\n`,
+      `Interrupted: ${counted(cut.length, 'cluster')} not read: ${printable(firstOf(cut.map(({ id }) => id)))}.\n`,
     );
-  return { status: waiting.length > 0 ? Math.max(status, EXIT.incomplete) : status, read };
+  }
+  return { status, read, isNothingRead: cut.length === clusters.length };
 }
 
 /** @param ids the first to print in front; others were not opened, and come before them */
@@ -204,15 +221,18 @@ export function printContexts(read: readonly ReadContext[], ids: readonly string
   for (const { cluster, lines } of read.toSorted((a, b) => rank(a) - rank(b))) print(io, [lines, alsoLine(cluster)]);
 }
 
+/** @returns undefined if an interruption cut it off: that is not the fault of the cluster */
 async function resultOf(
   cluster: FleetContext,
-  work: (cluster: FleetContext) => Promise<ContextResult>,
-): Promise<ContextResult> {
+  { read, skip }: ContextWork,
+  signal: AbortSignal,
+): Promise<ContextResult | undefined> {
   try {
-    return await work(cluster);
+    const result = await read(cluster);
+    return signal.aborted && result.status !== EXIT.done ? undefined : result;
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof KubernetesError)) throw error;
-    return skipped(cluster, error.message);
+    return signal.aborted ? undefined : skip(cluster, error.message);
   }
 }
 
@@ -220,42 +240,34 @@ async function resultOf(
  * Requests the version of an API server before anything else. Any answer counts, also an error status.
  *
  * @param signal aborts when the user interrupts
- * @returns why it is skipped; undefined if it answers or the signal aborts
+ * @throws UsageError if it does not answer, and the signal does not abort
  */
-async function whySkipped(client: KubernetesClient, signal: AbortSignal): Promise<string | undefined> {
+async function requireAnswer(client: KubernetesClient, signal: AbortSignal): Promise<void> {
   const deadline = AbortSignal.timeout(ANSWERS_WITHIN_MS);
   try {
     await client.request({ method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
-    return undefined;
   } catch (error) {
-    if (!(error instanceof KubernetesError) || signal.aborted) return undefined;
+    if (!(error instanceof KubernetesError) || signal.aborted) return;
     const server = printable(client.server, 300);
-    if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
-    return error.kind === 'unreachable' ? `${server}: ${error.problem}` : undefined;
+    if (deadline.aborted) throw new UsageError(`${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`);
+    if (error.kind === 'unreachable') throw new UsageError(`${server}: ${error.problem}`);
   }
 }
 
 /**
  * Opens the cluster of a context, and closes it after the work.
  *
- * @param skip the result if the cluster cannot be opened or does not answer
+ * @throws UsageError or KubernetesError if the cluster cannot be opened or does not answer
  */
 export async function withContext<T extends { readonly workload: KubernetesClient; close(): void }, R>(
   open: () => Promise<T>,
-  skip: (problem: string) => R | Promise<R>,
   work: (target: T) => Promise<R>,
   signal: AbortSignal,
 ): Promise<R> {
-  let target: T;
+  const target = await open();
   try {
-    target = await open();
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return skip(error.message);
-  }
-  try {
-    const problem = await whySkipped(target.workload, signal);
-    return await (problem === undefined ? work(target) : skip(problem));
+    await requireAnswer(target.workload, signal);
+    return await work(target);
   } finally {
     target.close();
   }

@@ -39,7 +39,7 @@ interface Swept {
 
 interface SweptContext extends Swept {
   /** Whether a request is provably hostile. */
-  readonly hostile?: boolean;
+  readonly hostile: boolean;
   readonly result: ContextResult;
 }
 
@@ -62,19 +62,28 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
     );
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
-  const swept: Swept[] = [];
+  const swept = new Map<string, Swept>();
   let anyHostile = false;
-  const work = async (cluster: FleetContext) => {
-    const { result, hostile = false, ...one } = await sweepContext(cluster, options, fleet, signal, io);
-    swept.push(one);
-    anyHostile ||= hostile;
-    return result;
+  const work = {
+    read: async (cluster: FleetContext) => {
+      const { result, hostile, ...one } = await sweepContext(cluster, options, fleet, signal, io);
+      swept.set(cluster.id, one);
+      anyHostile ||= hostile;
+      return result;
+    },
+    skip: async (cluster: FleetContext, message: string) => {
+      const { id, context } = cluster;
+      const remedy = `${options.program} doctor${auditRepeat({ ...options, context }).repeat}`;
+      const problem = { kind: 'kubeconfig', object: id, message, remedy };
+      swept.set(id, { registered: { ...entryOf(id, io.clock()), problem } });
+      return skipped(cluster, message, remedy);
+    },
   };
-  const { status: worst, read } = await eachCluster(clusters, work, output, signal, io);
-  const state = stateOf(swept, io.clock());
+  const { status: worst, read, isNothingRead } = await eachCluster(clusters, work, output, signal, io);
+  const state = stateOf([...swept.values()], io.clock());
   printContexts(read, idsByUrgency(state, 'sweep', fleet.monitoring, io.clock()), io);
-  if (swept.length === 0) {
-    io.stderr.write('Nothing was read, so there is no page.\n');
+  if (isNothingRead) {
+    io.stderr.write('Nothing was read, so no page is written.\n');
     return EXIT.incomplete;
   }
   // Standard output has the documents.
@@ -98,26 +107,14 @@ async function sweepContext(
 ): Promise<SweptContext> {
   const { id, context } = cluster;
   const startedAt = clock();
-  const at = new Date(startedAt).toISOString();
-  const entry = { id, source: SOURCE, foundAt: at, seenAt: at };
-  const skip = (message: string) => {
-    const problem = {
-      kind: 'kubeconfig',
-      object: id,
-      message,
-      remedy: `${options.program} doctor${auditRepeat({ ...options, context }).repeat}`,
-    };
-    return { registered: { ...entry, problem }, result: skipped(cluster, message, problem.remedy) };
-  };
-  return withContext<Awaited<ReturnType<typeof openTarget>>, SweptContext>(
+  return withContext(
     () => openTarget({ ...options, context }, fleet),
-    skip,
     async (target) => {
       const report = await approve(target, fleet.policies, clock, signal, {}, { dryRun: true });
       const { name, provider } = target.cluster;
       const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
       return {
-        registered: { ...entry, target: swept },
+        registered: { ...entryOf(id, startedAt), target: swept },
         hostile: isHostile(report),
         outcome: outcomeOf(
           swept,
@@ -133,6 +130,12 @@ async function sweepContext(
     },
     signal,
   );
+}
+
+/** @param now milliseconds since the epoch */
+function entryOf(id: string, now: number): RegisteredCluster {
+  const at = new Date(now).toISOString();
+  return { id, source: SOURCE, foundAt: at, seenAt: at };
 }
 
 /** @param now milliseconds since the epoch */

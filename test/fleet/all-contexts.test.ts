@@ -161,19 +161,30 @@ describe('--all-contexts', () => {
     );
     expect(await readdir(snapshots)).toEqual(names.map((name) => `${name}.json.gz`));
 
-    // A cluster that is dead later is shown as it was.
+    // A cluster that cannot be opened later is shown as it was, as one that is not read.
     const file = join(directory, 'later.yaml');
-    const dead = { ...silent, server: 'https://127.0.0.1:1' };
-    await writeFile(file, documentOf([{ name: 'berlin', cluster: dead, user: { token: 'not-a-secret' } }]));
+    const [berlin] = alive.filter(({ name }) => name === 'berlin');
+    const unusable = { name: 'berlin', cluster: berlin?.cluster ?? {}, user: { token: 'not a token' } };
+    await writeFile(file, documentOf([unusable]));
     const of = directorySnapshots(snapshots);
     const { signal } = new AbortController();
     const before = (await of.read('berlin', signal))?.snapshot;
     await runCli([...args, '--kubeconfig', file]);
+    const shown = JSON.parse(/id="data">(.*?)<\/script>/s.exec(await readFile(page, 'utf8'))?.[1] ?? '');
+    expect(shown.clusters).toHaveLength(12);
+    const why = expect.objectContaining({ message: expect.stringMatching(/token/) as unknown });
+    expect(shown.clusters).toContainEqual(expect.objectContaining({ id: 'berlin', problems: [why] }));
     const after = (await of.read('berlin', signal))?.snapshot;
     const seen = (snapshot: typeof after) => snapshot?.observations.filter(({ kind }) => kind === 'certificate').length;
     expect(after?.server).toBe(before?.server);
     expect(seen(after)).toBe(seen(before));
     expect(Date.parse(after?.auditedAt ?? '')).toBeGreaterThan(Date.parse(before?.auditedAt ?? ''));
+
+    // Of another cluster with this name, nothing is known.
+    const dead = { ...silent, server: 'https://127.0.0.1:1' };
+    await writeFile(file, documentOf([{ ...unusable, cluster: dead }]));
+    await runCli([...args, '--kubeconfig', file]);
+    expect((await of.read('berlin', signal))?.snapshot).toEqual(after);
   });
 
   it('has a cluster on the page whose snapshot cannot be written, and says so', async () => {
@@ -242,7 +253,9 @@ describe('--all-contexts', () => {
       const server = `${String(silent['server'])}/${index}`;
       return { name: `hole-${index}`, cluster: { ...silent, server }, user };
     });
-    await writeFile(file, documentOf([...alive.slice(0, 1), ...holes]));
+    // Without a node: none of its addresses is dialled.
+    const empty = alive.filter(({ name }) => name === 'oslo');
+    await writeFile(file, documentOf([...empty, ...holes]));
     const page = join(directory, 'interrupted.html');
     const child = spawn(process.execPath, [ENTRY, 'audit', '--all-contexts', '--kubeconfig', file, '--report', page], {
       env: { ...process.env, npm_lifecycle_event: '', TMPDIR },
@@ -255,7 +268,7 @@ describe('--all-contexts', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
     });
-    // Six at once: the first five are asked beside berlin, the sixth when berlin was read.
+    // Six at once: the first five are asked beside oslo, the sixth when oslo was read.
     let asked = 0;
     const count = () => {
       asked += 1;
@@ -265,9 +278,12 @@ describe('--all-contexts', () => {
     const [status] = await once(child, 'close');
     hole.off('connection', count);
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.any(String) });
-    expect(stdout).toMatch(/^! berlin · EKS Anywhere · /);
+    expect(stdout).toMatch(/^! oslo · EKS Anywhere · /);
     expect(stdout).toMatch(/interrupted\.html: \d+ clusters?, /);
     expect(stderr).toContain('Stopping: what was read so far is shown. Ctrl-C again ends at once.');
-    expect(stderr).toMatch(/Interrupted: \d+ clusters not read: hole-\d+, /);
+    expect(stderr).toMatch(/Interrupted: 30 clusters not read: hole-\d+, /);
+    const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(await readFile(page, 'utf8'))?.[1] ?? '');
+    const problems = data.clusters.flatMap(({ problems = [] }) => problems.map(({ message }) => message));
+    expect(problems).toEqual(Array.from({ length: 30 }, () => 'you stopped certmarshal before it was read'));
   });
 });

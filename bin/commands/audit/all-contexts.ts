@@ -17,7 +17,7 @@ import {
   withContext,
 } from '../../all-contexts.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
-import { type NamedServer, providerOf } from '../../target.ts';
+import { addressOf, type NamedServer, providerOf } from '../../target.ts';
 import { againCommand, checkedOutput, idsByUrgency, writeReport } from '../report/report.ts';
 import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
@@ -56,13 +56,26 @@ export async function auditAllContexts(
   const audited = new Map<string, Audited>();
   const problems = new Map<string, Problem>();
   const eks = new Map<string, NamedServer['eks']>();
-  const work = (cluster: FleetContext) =>
-    auditContext(cluster, options, fleet, signal, io, (snapshot, problem, server) => {
-      audited.set(cluster.id, auditedOf(snapshot));
-      eks.set(cluster.id, server?.eks);
-      if (problem !== undefined) problems.set(cluster.id, problem);
-    });
-  const { status, read } = await eachCluster(clusters, work, output, signal, io);
+  const work = {
+    read: (cluster: FleetContext) =>
+      auditContext(cluster, options, fleet, signal, io, (snapshot, server) => {
+        audited.set(cluster.id, auditedOf(snapshot));
+        eks.set(cluster.id, server.eks);
+      }),
+    skip: async (cluster: FleetContext, message: string) => {
+      const { id, context } = cluster;
+      const remedy = `certmarshal doctor${auditRepeat({ ...options, context }).repeat}`;
+      const problem = { kind: 'kubeconfig', object: id, message, remedy };
+      problems.set(id, problem);
+      audited.set(id, auditedOf(await auditSkipped(cluster, problem, options, fleet, signal, io)));
+      return skipped(cluster, message, pasteable(remedy, options.program));
+    },
+  };
+  const { status, read, isNothingRead } = await eachCluster(clusters, work, output, signal, io);
+  if (isNothingRead) {
+    io.stderr.write('Nothing was read, so no page is written.\n');
+    return EXIT.incomplete;
+  }
   return Math.max(status, await pageOf(audited, { ...options, report, clusters, problems, eks, read }, fleet, io));
 }
 
@@ -73,26 +86,15 @@ async function auditContext(
   fleet: Fleet,
   signal: AbortSignal,
   io: AuditIo,
-  onSnapshot: (snapshot: Snapshot, problem?: Problem, server?: NamedServer) => void,
+  onSnapshot: (snapshot: Snapshot, server: NamedServer) => void,
 ): Promise<ContextResult> {
   const { id, context } = cluster;
   const { thresholds } = fleet.audit;
-  const skip = async (problem: string): Promise<ContextResult> => {
-    const why = {
-      kind: 'kubeconfig',
-      object: id,
-      message: problem,
-      remedy: `certmarshal doctor${auditRepeat({ ...options, context }).repeat}`,
-    };
-    onSnapshot(await auditSkipped(cluster, why, options, fleet, io), why);
-    return skipped(cluster, problem, pasteable(why.remedy, options.program));
-  };
   return withContext(
     () => openAuditTarget({ ...options, context }, fleet),
-    skip,
     async (target) => {
       const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
-      onSnapshot(report.snapshot, undefined, target.server);
+      onSnapshot(report.snapshot, target.server);
       const now = io.clock();
       const view = viewOf(report, now);
       const repeated = { ...options, ...auditRepeat({ ...options, context }, target.server.eks), now };
@@ -102,18 +104,25 @@ async function auditContext(
   );
 }
 
-/** Keeps a skipped cluster on the page, with the results of its earlier audits. */
+/**
+ * Keeps a skipped cluster on the page, with the results of its earlier audits. An interruption is no news of it, and a
+ * snapshot may be of another cluster with its name.
+ */
+// oxlint-disable-next-line max-params -- internal
 async function auditSkipped(
   { id, server = '' }: FleetContext,
   problem: Problem,
   options: Options,
   { audit: { thresholds } }: Fleet,
+  signal: AbortSignal,
   { clock, stderr }: AuditIo,
 ): Promise<Snapshot> {
   const provider = providerOf(undefined, URL.canParse(server) ? server : 'https://unknown.invalid');
   const snapshots = snapshotsOf(options);
   const { stored, readable } = await readBefore(snapshots, id, stderr, new AbortController().signal);
-  const before = stored?.snapshot;
+  const known = stored?.snapshot?.server;
+  const isAnother = known !== undefined && URL.canParse(server) && known !== addressOf(server);
+  const before = isAnother ? undefined : stored?.snapshot;
   const audited = await auditUnopened({ id, cluster: { name: id, provider } }, problem, {
     previous: before,
     thresholds,
@@ -123,7 +132,8 @@ async function auditSkipped(
   const partial: true | undefined =
     stored !== undefined && (before === undefined || before.partial === true) ? true : undefined;
   const snapshot = { ...audited.snapshot, server: before?.server, partial };
-  if (snapshots !== undefined && readable) await writeAfter(snapshots, { snapshot }, stored?.etag, stderr);
+  if (snapshots !== undefined && readable && !isAnother && !signal.aborted)
+    await writeAfter(snapshots, { snapshot }, stored?.etag, stderr);
   return snapshot;
 }
 
@@ -144,11 +154,6 @@ async function pageOf(
   const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
   const state = stateOfAudits(all, io.clock(), problems);
   printContexts(read, idsByUrgency(state, 'audits', monitoring, io.clock()), io);
-  // The user interrupted before the first cluster was read.
-  if (all.size === 0) {
-    io.stderr.write('Nothing was read, so there is no page.\n');
-    return EXIT.incomplete;
-  }
   // Standard output has the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
   if (output === 'table') io.stdout.write('\n');

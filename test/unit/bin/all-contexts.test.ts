@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clustersOf, eachCluster, printContexts } from '../../../bin/all-contexts.ts';
+import { type ContextWork, clustersOf, eachCluster, printContexts } from '../../../bin/all-contexts.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { recordedIo } from './io.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
@@ -87,13 +89,61 @@ describe('the lines of several clusters', () => {
   it('are finished and printed before an unexpected error ends the program', async () => {
     const io = recordedIo();
     const clusters = ['berlin', 'oslo'].map((id) => ({ context: id, id, server: undefined, also: [] }));
-    const work = async ({ id }: { readonly id: string }) => {
+    const read = async ({ id }: { readonly id: string }) => {
       if (id === 'oslo') throw new TypeError('a bug');
       await setImmediate();
       return { status: 1, lines: '✖ berlin expired', document: {} };
     };
+    const work = { read, skip: () => Promise.reject(new Error('not skipped')) };
     await expect(eachCluster(clusters, work, 'table', new AbortController().signal, io)).rejects.toThrow('a bug');
     expect(io.stdout.text()).toBe('✖ berlin expired\n');
+  });
+
+  it('are on the page also where a cluster cannot be opened, and where an interruption cut it off', async () => {
+    const io = recordedIo();
+    // Six at once; two of these end before the interruption, and the next two begin.
+    const ids = ['usage', 'key', 'fine', 'cut', 'thrown', 'done', 'fine-1', 'fine-2', 'late-1', 'late-2'];
+    const clusters = ids.map((id) => ({ context: id, id, server: undefined, also: [] }));
+    const stop = new AbortController();
+    const result = { status: 0, lines: '', document: {} };
+    const skipped: Record<string, string> = {};
+    const work: ContextWork = {
+      async read({ id }) {
+        if (id === 'usage') throw new UsageError('no such file');
+        if (id === 'key') throw new KubernetesError({ kind: 'invalid', object: 'key', problem: 'is bad', remedy: 'r' });
+        await setImmediate();
+        stop.abort();
+        if (id === 'thrown') throw new KubernetesError({ kind: 'aborted', object: 'x', problem: 'y', remedy: 'z' });
+        return { ...result, status: id === 'cut' ? 1 : 0 };
+      },
+      async skip({ id }, problem) {
+        skipped[id] = problem;
+        return { ...result, status: 1 };
+      },
+    };
+    const { status, read, isNothingRead } = await eachCluster(clusters, work, 'table', stop.signal, io);
+    const stopped = 'you stopped certmarshal before it was read';
+    expect(skipped).toEqual({
+      usage: 'no such file',
+      key: 'key: is bad. r',
+      cut: stopped,
+      thrown: stopped,
+      'late-1': stopped,
+      'late-2': stopped,
+    });
+    expect(read.map(({ cluster }) => cluster.id).toSorted()).toEqual([
+      'done',
+      'fine',
+      'fine-1',
+      'fine-2',
+      'key',
+      'usage',
+    ]);
+    const said = 'Interrupted: 4 clusters not read: cut, thrown, late-1, late-2.\n';
+    expect([status, isNothingRead, io.stderr.text()]).toEqual([1, false, said]);
+
+    const none = await eachCluster(clusters, work, 'table', AbortSignal.abort(), recordedIo());
+    expect(none).toMatchObject({ status: 1, read: [], isNothingRead: true });
   });
 });
 
