@@ -252,14 +252,25 @@ describe('runbooks', () => {
     for (const id of alarms) expect(headings.join('\n')).toContain(`# ${id}: `);
   });
 
-  it.each(ofAlarms)('%s says what it means, what to check first, how to decide and when to escalate', (page) => {
-    const parts = ['\n**What it means.** ', '\n## Check first\n', '\n## Decide\n', '\n## When to escalate\n'];
-    const places = parts.map((part) => textOf(page).indexOf(part));
-    expect(places.filter((place) => place === -1)).toEqual([]);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(blocksIn(page).length).toBeGreaterThanOrEqual(1);
-    expect(blocksIn(page).length).toBeLessThanOrEqual(4);
-  });
+  it.each(ofAlarms)(
+    '%s says what it means, what to check first, how to decide, when it is over and when to escalate',
+    (page) => {
+      const id = alarms.find((alarm) => alarmRunbook(alarm) === `${FOLDER}/${page}`) ?? 'AuditStale';
+      const parts = [
+        '\n**What it means.** ',
+        ALARMS[id].severity === 'critical' ? '\n**How bad.** Critical' : '\n**How bad.** Warning',
+        '\n## Check first\n',
+        '\n## Decide\n',
+        '\n## Verify\n',
+        '\n## When to escalate\n',
+      ];
+      const places = parts.map((part) => textOf(page).indexOf(part));
+      expect(places.filter((place) => place === -1)).toEqual([]);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(blocksIn(page).length).toBeGreaterThanOrEqual(1);
+      expect(blocksIn(page).length).toBeLessThanOrEqual(4);
+    },
+  );
 
   it('have one page for rollouts, with a section for every check and hold in their order, and no other', () => {
     const [head = '', ...sections] = textOf(ROLLOUTS).split('\n## ');
