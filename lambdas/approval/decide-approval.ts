@@ -197,7 +197,12 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
   // The policy with the fewest failed checks has the most useful explanation.
   const nearest = judgements.reduce((best, next) => (failures(next) < failures(best) ? next : best));
   const failed = nearest.checks.filter((check) => !check.passed);
-  const decisive = (deny ? failed.find((check) => check.hostile) : undefined) ?? failed[0];
+  const hostile = failed.filter((check) => check.hostile);
+  // No other fault of a request may hide whose name it asks for.
+  const ofAnother = nearest.names.some(({ ownedBy }) => ownedBy !== undefined)
+    ? hostile.find(({ reason }) => reason === 'SanNotOwned')
+    : undefined;
+  const decisive = ofAnother ?? hostile[0] ?? failed[0];
   const enforced = judgements.every(({ policy }) => policy.mode === 'enforce');
   return {
     verdict: deny ? 'deny' : 'leave',
@@ -205,7 +210,7 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
     message: decisive === undefined ? '' : sentence(decisive),
     policy: nearest.policy.name,
     mode: enforced ? nearest.policy.mode : 'observe',
-    hostile: nearest.checks.some((check) => check.hostile),
+    hostile: hostile.length > 0,
     checks: nearest.checks,
     names: nearest.names,
   };

@@ -9,7 +9,7 @@ export interface Check {
   readonly passed: boolean;
   readonly expected: string;
   readonly found: string;
-  /** The reason of the verdict if this is the first failed check. */
+  /** The reason of the verdict if this check decides it. */
   readonly reason?: Reason;
   /** True if the failure has no innocent cause; a policy may opt in to denying such requests. */
   readonly hostile?: boolean;

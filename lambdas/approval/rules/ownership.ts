@@ -43,6 +43,7 @@ export function proveOwnership(
   const proofs: NameProof[] = [];
   const judgedNames = new Set<string>();
   let failure: OwnershipResult['failure'];
+  let worst = 0;
   for (const name of names) {
     if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
     const asked = askedName(name);
@@ -53,8 +54,9 @@ export function proveOwnership(
     proofs.push(proof);
     if (why === undefined) continue;
     const hostile = why.hostile && !isSharedEndpoint(asked, known, cluster);
-    // A name that provably belongs to another node says more than one that is merely unknown.
-    if (failure === undefined || (hostile && !failure.hostile)) failure = { ...why, hostile };
+    // A name that provably belongs to another node says more than one that no node has, and that more than an unknown one.
+    const weight = hostile ? (proof.ownedBy === undefined ? 1 : 2) : 0;
+    if (failure === undefined || weight > worst) [failure, worst] = [{ ...why, hostile }, weight];
   }
   return failure === undefined ? { proofs } : { proofs, failure };
 }

@@ -5,6 +5,7 @@ import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts'
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext, Siblings } from '../../../lambdas/approval/request.ts';
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
+import { NAME_OF_ANOTHER } from '../../../lambdas/approval/verdict-words.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import {
   BERLIN,
@@ -241,11 +242,28 @@ describe('denial', () => {
     expect(decide({ request: { sans: ips('10.0.0.9') } }, { policies: [denying] }).verdict).toBe('leave');
   });
 
-  it('has the reason that is hostile, not the first', () => {
-    const fields = { ...hostile, expirationSeconds: 400 * 86_400 };
-    expect(decide(fields, { policies: [denying] }).reason).toBe('SanNotOwned');
-    expect(decide(fields, { policies: [leaving] }).reason).toBe('ExpirationTooLong');
+  it.each([[denying], [leaving]])('has the reason that is hostile, not the first, with %o', (only) => {
+    const late = { expirationSeconds: 400 * 86_400 };
+    expect(decide({ ...hostile, ...late }, { policies: [only] }).reason).toBe('SanNotOwned');
+    expect(decide({ ...late, usages: ['server auth'] }, { policies: [only] }).reason).toBe('UsagesNotAllowed');
   });
+
+  it.each([[{ expirationSeconds: 400 * 86_400 }], [{ usages: ['server auth'] }], [{ groups: [] }]])(
+    'says that another node owns a name, whatever else is wrong: %o',
+    (also) => {
+      const machines = [['node-1', '10.0.0.1'] as const, ['node-2', '10.0.0.2'] as const].map(([name, address]) =>
+        machine(name, { InternalIP: [address], Hostname: [name] }),
+      );
+      const evidence = evidenceFor(BERLIN, { machines });
+      const fields = { request: { sans: [...dns('*.evil.io', 'auth.evil.io'), ...ips('10.0.0.2')] }, ...also };
+      for (const only of [denying, leaving])
+        expect(decide(fields, { evidence, policies: [only] })).toMatchObject({
+          reason: 'SanNotOwned',
+          message: expect.stringMatching(NAME_OF_ANOTHER) as unknown,
+          hostile: true,
+        });
+    },
+  );
 
   it.each([
     ['one of two does not opt in', [denying, leaving]],

@@ -110,7 +110,7 @@ describe('a sweep', () => {
     expect(await sweep([PROVEN], { yes: true })).toMatchObject({ status: 0, stderr: '' });
     expect((await sweep([HOSTILE], { yes: true, columns: 120 })).stderr).not.toContain('Exit status');
     expect((await runCli(['sweep', '--help'])).stdout).toContain(
-      '0  done; also with a hostile request, without --fail-on hostile\n',
+      '0  done; without --fail-on hostile also if a request is provably hostile\n',
     );
   });
 
