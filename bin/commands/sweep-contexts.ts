@@ -23,7 +23,7 @@ import { auditRepeat, typedCommands } from './audit/repeat.ts';
 import { checkedOutput, idsByUrgency, writeReport } from './report/report.ts';
 import type { FleetState } from './report/sources.ts';
 import type { SweepOptions } from './sweep.ts';
-import { HOSTILE_PASSES, isHostile, sweepStory } from './sweep-view.ts';
+import { HOSTILE_PASSES, isHostile, sweepStory, unreadableNext } from './sweep-view.ts';
 
 interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn' | 'program'> {
   readonly output: 'table' | 'json';
@@ -112,18 +112,26 @@ async function sweepContext(
     async (target) => {
       const report = await approve(target, fleet.policies, clock, signal, {}, { dryRun: true });
       const { name, provider } = target.cluster;
+      const repeated = auditRepeat({ ...options, context });
+      const remedy = unreadableNext(report, options.program, repeated.repeat);
+      const problems = report.readable ? report.problems : report.problems.map((one) => ({ ...one, remedy }));
+      const shown = { ...report, problems };
       const swept = { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } as const;
       return {
         registered: { ...entryOf(id, startedAt), target: swept },
         hostile: isHostile(report),
         outcome: outcomeOf(
           swept,
-          { result: { report, server: target.workload.server }, problems: report.problems, failures: [] },
+          { result: { report: shown, server: target.workload.server }, problems: shown.problems, failures: [] },
           { startedAt, finishedAt: clock() },
         ),
         result: {
           status: report.complete && (options.failOn === undefined || !isHostile(report)) ? EXIT.done : EXIT.incomplete,
-          lines: sweepStory(report, { ...options, repeat: auditRepeat({ ...options, context }).repeatExplain }),
+          lines: sweepStory(report, {
+            program: options.program,
+            repeat: repeated.repeatExplain,
+            doctor: repeated.repeat,
+          }),
           document: report,
         },
       };

@@ -1,7 +1,9 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
 import { NAME_OF_ANOTHER, type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
+import { expiredServerRunbook } from '../../lambdas/audit/commands.ts';
 import { pasteable } from '../../lambdas/command.ts';
+import { isExpiredEndpoint } from '../../lambdas/expired-endpoint.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
 import type { NamedServer } from '../target.ts';
@@ -51,11 +53,16 @@ export function isHostile({ rows }: SweepReport): boolean {
   return rows.some(({ hostile }) => hostile);
 }
 
-/** Ignored, but open: another sweep may judge them. */
-const OPEN: ReadonlySet<string> = new Set<Reason>(['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded']);
+/** Ignored, but pending: another sweep may judge them, or a person. */
+const PENDING = ['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded', 'Deleting'] as const satisfies Reason[];
 
-function isIdle({ rows, complete, ignored }: SweepReport): boolean {
-  return rows.length === 0 && complete && !Object.keys(ignored).some((reason) => OPEN.has(reason));
+/** How many pending requests were ignored. */
+function pendingIgnored({ ignored }: SweepReport): number {
+  return PENDING.reduce((sum, reason) => sum + (ignored[reason] ?? 0), 0);
+}
+
+function isIdle(report: SweepReport): boolean {
+  return report.rows.length === 0 && report.complete && pendingIgnored(report) === 0;
 }
 
 /** `5 would be approved`, `5 would be approved, 1 would be denied`. */
@@ -65,35 +72,43 @@ function wouldBe(rows: readonly SweepRow[]): string {
   return joined([`${unwritten.length - denied} would be approved`, denied > 0 && `${denied} would be denied`]);
 }
 
-/** The summary of one cluster for a fleet, with the next step. */
-export function sweepStory(report: SweepReport, { program, repeat }: Pick<SweepView, 'program' | 'repeat'>): Lines {
+/**
+ * What to do first about a cluster that cannot be read. A remedy can be a command that writes, and names no cluster:
+ * doctor prints it.
+ *
+ * @param doctor the options of doctor for this cluster
+ */
+export function unreadableNext({ provider, problems }: SweepReport, program: string, doctor: string): string {
+  const isExpired = problems.some(({ kind, message }) => kind === 'certificate' && isExpiredEndpoint(message));
+  return isExpired ? pasteable(expiredServerRunbook(provider), program) : `${program} doctor${doctor}`;
+}
+
+/** The summary of one cluster for a fleet, with the next command. */
+export function sweepStory(
+  report: SweepReport,
+  { program, repeat, doctor }: Pick<SweepView, 'program' | 'repeat'> & { readonly doctor: string },
+): Lines {
   const { cluster, provider, readable, counts, rows, problems } = report;
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
   const [problem] = problems;
-  if (!readable)
-    return [
-      hang(
-        bad('✖ '),
-        bad(`${name} · not readable${problem === undefined ? '' : `: ${problem.object}: ${problem.message}`}`),
-      ),
-      problem !== undefined && hang('    → ', pasteable(problem.remedy, program)),
-    ];
+  if (!readable) {
+    const why = problem === undefined ? '' : `: ${problem.object}: ${problem.message}`;
+    return [hang(bad('✖ '), bad(`${name} · not readable${why}`)), `    → ${unreadableNext(report, program, doctor)}`];
+  }
   const hostile = rows.filter((row) => row.hostile).length;
+  const left = rows.filter((row) => row.hostile && row.verdict === 'leave').length;
+  const pending = pendingIgnored(report);
   const story = joined([
-    ...(isIdle(report) ? ['no request waits'] : [wouldBe(rows), `${counts.left} not approved`]),
-    rows.length === 0 && !isIdle(report) && counts.ignored > 0 && `${counts.ignored} ignored`,
-    hostile > 0 && `${hostile} provably hostile`,
+    ...(isIdle(report)
+      ? ['no request waits']
+      : [wouldBe(rows), `${counts.left} not approved${left > 0 ? ` (${left} provably hostile)` : ''}`]),
+    pending > 0 && `${pending} pending but ignored`,
     problem !== undefined && `${problem.object}: ${problem.message}`,
     problems.length > 1 && `${counted(problems.length - 1, 'problem')} more`,
   ]);
+  const isDone = isIdle(report) || (rows.length > 0 && pending === 0);
   const mark =
-    hostile > 0
-      ? bad('✖ ')
-      : counts.left + problems.length > 0
-        ? warn('! ')
-        : isIdle(report) || rows.length > 0
-          ? good('✔ ')
-          : faint('· ');
+    hostile > 0 ? bad('✖ ') : counts.left + problems.length > 0 ? warn('! ') : isDone ? good('✔ ') : faint('· ');
   return [
     hang(mark, `${strong(name)} · ${story}`),
     (!isIdle(report) || problems.length > 0) && `    → ${program} sweep${repeat}`,

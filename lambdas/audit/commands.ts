@@ -1,6 +1,6 @@
 import { type CommandCluster, clusterCommand, isWord, readRunbook, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
-import { EXPIRED_ENDPOINT } from '../expired-endpoint.ts';
+import { isExpiredEndpoint } from '../expired-endpoint.ts';
 import type { Provider } from '../identifiers.ts';
 import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
@@ -181,12 +181,13 @@ type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what' |
 
 /** Whether a source could not be read because the certificate of its API server has expired. */
 export function isOfExpiredServer(message: string): boolean {
-  const [, problem = ''] = /^the source \S+ [^(]*\(certificate: (.*)/.exec(message) ?? [];
-  return problem.includes(`: ${EXPIRED_ENDPOINT})`);
+  const [, problem = ''] = /^the source \S+ [^(]*\(certificate: [^)]*: ([^:)]*)\)/.exec(message) ?? [];
+  return isExpiredEndpoint(problem);
 }
 
-function isWaiting(message: string): boolean {
-  return /^\d+ (?:of \d+ )?nodes? waits? for an approval; /.test(message);
+/** Whether each node of an unknown expiry has a pending request. */
+function isPending(message: string): boolean {
+  return /^\d+ nodes? (?:has|have) a pending request; /.test(message);
 }
 
 /**
@@ -261,7 +262,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
     ),
   // Not yet issued.
   ExpiryUnknown: (context) =>
-    isWaiting(context.message ?? '') ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
+    isPending(context.message ?? '') ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined

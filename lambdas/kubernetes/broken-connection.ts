@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { ForbiddenAddressError } from '../allowed-addresses.ts';
-import { EXPIRED_ENDPOINT } from '../expired-endpoint.ts';
+import { EXPIRED, EXPIRED_OR_CA } from '../expired-endpoint.ts';
 import { DAY_MS } from '../time.ts';
 import type { Connection } from './connection.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
@@ -70,15 +70,16 @@ function oldCertificate({ object, now }: TrustContext, error: OldCertificateErro
 }
 
 const UNTIL_THEN =
-  'Until then, if only that certificate has expired, certmarshal connects with --tolerate-expired authority, or where recovery in fleet.yaml names the cluster.';
+  'To connect until then, add --tolerate-expired authority; deployed, name the cluster under recovery in fleet.yaml.';
 /** An impostor with the key of an old backup would have its Machines prove names in a cluster that is genuine. */
 const NEVER_TOLERATED =
   'Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names in another cluster. Recover this cluster first, with its own kubeconfig as --kubeconfig.';
 
 function explain(code: string, { serverName, bundle, expiredServer, now }: TrustContext): Explanation {
+  const isOver = ({ validToDate }: X509Certificate): boolean => validToDate.getTime() <= now;
   switch (code) {
     case 'CERT_HAS_EXPIRED':
-      return bundle?.every((authority) => authority.validToDate.getTime() <= now)
+      return bundle?.every(isOver)
         ? {
             kind: 'certificate',
             problem: 'every certificate of the CA bundle has expired',
@@ -86,8 +87,8 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
           }
         : {
             kind: 'certificate',
-            problem: EXPIRED_ENDPOINT,
-            remedy: `certmarshal runbook recovery says how to renew the certificate of the API server. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
+            problem: bundle === undefined || bundle.some(isOver) ? EXPIRED_OR_CA : EXPIRED,
+            remedy: `Renew the certificate of the API server: certmarshal runbook recovery. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:
       return {

@@ -46,7 +46,7 @@ describe('npm run demo -- --keep', () => {
       const [one = [], audit = [], look = [], write = []] = commands;
       expect(run(one, kubeconfig)).toMatchObject({
         status: 0,
-        stdout: expect.stringMatching(/4 nodes wait for an approval[^]*Next +certmarshal sweep\n/) as unknown,
+        stdout: expect.stringMatching(/4 nodes have a pending request[^]*Next +certmarshal sweep\n/) as unknown,
       });
       expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
         status: 1,

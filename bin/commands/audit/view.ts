@@ -3,7 +3,7 @@ import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
-import { EXPIRED_ENDPOINT } from '../../../lambdas/expired-endpoint.ts';
+import { isExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
 import { compare, counted, firstOf, kebab } from '../../../lambdas/words.ts';
@@ -109,7 +109,7 @@ function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
 
 /** One of several servers may have expired long before, and not be the reason. */
 function isOfExpiry(unread: UnreadObservation | undefined): boolean {
-  return unread?.problem === 'certificate' && unread.message.endsWith(EXPIRED_ENDPOINT);
+  return unread?.problem === 'certificate' && isExpiredEndpoint(unread.message);
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */
@@ -148,9 +148,14 @@ function isOfServer({ source }: { readonly source: SourceId }): boolean {
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
   if (isUnreadable(sources)) return unreadableLine(view, sources, now);
   const worst = worstOf(view);
-  // Without any certificate nothing is known to be healthy.
-  const [symbol, paint] = MARKS[worst?.severity ?? (view.groups.length === 0 ? 'info' : 'well')];
+  // Without any certificate nothing is known to be healthy, and without the machines not all of it.
+  const isPartial = view.groups.length === 0 || isWithoutMachines(sources);
+  const [symbol, paint] = MARKS[worst?.severity ?? (isPartial ? 'info' : 'well')];
   return hang(paint(`${symbol} `), readLine(view, sources, worst, now));
+}
+
+function isWithoutMachines({ off }: AuditedSources): boolean {
+  return off.some(({ source }) => source === 'tls');
 }
 
 function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
@@ -191,10 +196,13 @@ function readLine(
     groups.reduce((sum, { count }) => sum + count, 0),
     'certificate',
   );
-  const [, paint] = MARKS[worst?.severity ?? 'well'];
+  const healthy = isWithoutMachines(sources)
+    ? 'those read are healthy, the machines were not looked at'
+    : 'all healthy';
+  const [, paint] = MARKS[worst?.severity ?? (isWithoutMachines(sources) ? 'info' : 'well')];
   const { cluster, provider } = report.snapshot;
   const name = isTakenFor(sources) ? `${cluster} · taken for ${PROVIDER_NAMES[provider]}` : nameOf(report);
-  return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, now))}`;
+  return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, healthy, now))}`;
 }
 
 /** The reason without the list that failed first: the server as a whole does not answer. */
@@ -208,10 +216,12 @@ function remembered(groups: readonly CertificateGroup[], now: number): string {
   return oldest === undefined ? '' : `; what is shown was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
+// oxlint-disable-next-line max-params -- internal
 function story(
   worst: ExpiryFinding | undefined,
   findings: readonly ExpiryFinding[],
   groups: readonly CertificateGroup[],
+  healthy: string,
   now: number,
 ): string {
   const [first] = groups
@@ -231,7 +241,7 @@ function story(
     if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soon}`;
   }
   if (said !== undefined) return said;
-  return soonest === undefined ? 'none was seen' : `all healthy; ${soonest}`;
+  return soonest === undefined ? 'none was seen' : `${healthy}; ${soonest}`;
 }
 
 /** Of the worst severity, the earliest: findings are sorted by layer before date. */

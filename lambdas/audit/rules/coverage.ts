@@ -64,7 +64,11 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: `${waitingWords(waiting.length, names.length)}it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
+        message: withPending(
+          `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
+          waiting.length,
+          names.length,
+        ),
         renewedBy: renewedBy(what, provider),
       },
     ];
@@ -87,11 +91,15 @@ function waitingRequesters(observations: readonly Observation[]): ReadonlySet<st
   );
 }
 
-/** First, so that it is never cut. Commands depend on it: `isWaiting` in commands.ts. */
-function waitingWords(waiting: number, all: number): string {
-  if (waiting === 0) return '';
-  const who = waiting < all ? `${waiting} of ${counted(all, 'node')}` : counted(all, 'node');
-  return `${who} ${waiting === 1 ? 'waits' : 'wait'} for an approval; `;
+/**
+ * Adds how many of the nodes have a pending request. If all have, it comes first, is never cut, and leads to `sweep`:
+ * `isPending` in commands.ts. One node must not hide the others.
+ */
+function withPending(message: string, pending: number, all: number): string {
+  const has = pending === 1 ? 'has' : 'have';
+  if (pending === 0) return message;
+  if (pending < all) return `${message}; ${pending} of these ${has} a pending request`;
+  return `${counted(all, 'node')} ${has} a pending request; ${message}`;
 }
 
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];

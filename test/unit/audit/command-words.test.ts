@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS, commandOf } from '../../../lambdas/audit/commands.ts';
-import { EXPIRED_ENDPOINT } from '../../../lambdas/expired-endpoint.ts';
+import { EXPIRED, EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';
 import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
@@ -133,10 +133,11 @@ it.each([
 });
 
 it.each([
-  ['4 nodes wait for an approval; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
-  ['1 of 3 nodes waits for an approval; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['4 nodes have a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['1 node has a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['1 of 3 nodes has a pending request; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
   ['', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
-  ['x: 4 nodes wait for an approval; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
+  ['x: 4 nodes have a pending request; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
 ])('of an unknown expiry: %s', (begin, command) => {
   const finding = { code: 'ExpiryUnknown', cluster: 'berlin', object: 'kubelet-serving of members' } as const;
   const message = `${begin}it is unknown when the kubelet serving certificate of Node a expires`;
@@ -150,19 +151,20 @@ describe('of a source', () => {
     object: `source ${source}`,
     message: `the source ${source} could not be read for 2 days (${problem}); 3 certificates seen there earlier still count; renew it`,
   });
-  const EXPIRED = `certificate: list x on https://10.0.0.1:6443: ${EXPIRED_ENDPOINT}`;
+  const OVER = `certificate: list x on https://10.0.0.1:6443: ${EXPIRED_OR_CA}`;
 
   it('of an API server that has expired is an audit that tolerates that', () => {
-    expect(commandOf(said('api-services', EXPIRED), {})).toBe(
-      'certmarshal audit --tolerate-expired authority --kubeconfig KUBECONFIG --cluster oslo',
-    );
+    for (const problem of [OVER, OVER.replace(EXPIRED_OR_CA, EXPIRED)])
+      expect(commandOf(said('api-services', problem), {})).toBe(
+        'certmarshal audit --tolerate-expired authority --kubeconfig KUBECONFIG --cluster oslo',
+      );
   });
 
   it.each([
     // Its management cluster is never tolerated.
-    ['machines', EXPIRED, 'kubectl --kubeconfig MANAGEMENT '],
-    ['api-services', `forbidden: list x: certificate: ${EXPIRED_ENDPOINT}`, 'kubectl --kubeconfig KUBECONFIG '],
-    ['eks-cluster', EXPIRED, 'aws eks '],
+    ['machines', OVER, 'kubectl --kubeconfig MANAGEMENT '],
+    ['api-services', `forbidden: list x: certificate: ${EXPIRED_OR_CA}`, 'kubectl --kubeconfig KUBECONFIG '],
+    ['eks-cluster', OVER, 'aws eks '],
   ])('is not one of %s, %s', (source, problem, command) => {
     expect(commandOf(said(source, problem), {})).toContain(command);
   });

@@ -323,7 +323,7 @@ describe('the table of an audit', () => {
     ];
     const text = render({ report: reportOf(observations) });
     expect(text).toMatch(
-      /^✔ berlin · taken for EKS Anywhere · [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; use --provider eks for EKS\n/,
+      /^· berlin · taken for EKS Anywhere · 5 certificates: those read are healthy, the machines were not looked at; [^\n]+\n {2}taken for EKS Anywhere, but no Cluster API was found; use --provider eks for EKS\n/,
     );
     expect(text).toContain('  · machines: this cluster has no Cluster API\n');
     expect(text).toContain('  · tls: only the API endpoint, because of --no-handshakes\n');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type SweepView, sweepLines, sweepStory } from '../../../bin/commands/sweep-view.ts';
 import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { EXPIRED } from '../../../lambdas/expired-endpoint.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
 function render(view: Partial<SweepView>, screen: Screen = {}) {
@@ -140,7 +141,7 @@ describe('the table of a sweep', () => {
   });
 });
 
-const TYPED = { program: 'certmarshal', repeat: ' --context berlin' };
+const TYPED = { program: 'certmarshal', repeat: ' --context berlin --policy f', doctor: ' --context berlin' };
 
 describe('the line of a sweep in a fleet', () => {
   it('of a cluster without requests says so, without a command', () => {
@@ -150,7 +151,14 @@ describe('the line of a sweep in a fleet', () => {
 
   it.each([
     [{ AlreadyIssued: 59 }, true, '✔ berlin · EKS Anywhere · no request waits'],
-    [{ TooYoung: 1 }, true, '· berlin · EKS Anywhere · 0 would be approved, 0 not approved, 1 ignored'],
+    ...['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded', 'Deleting'].map(
+      (reason) =>
+        [
+          { AlreadyIssued: 59, [reason]: 1 },
+          true,
+          '· berlin · EKS Anywhere · 0 would be approved, 0 not approved, 1 pending but ignored',
+        ] as const,
+    ),
     [{}, false, '· berlin · EKS Anywhere · 0 would be approved, 0 not approved'],
   ] as const)('does not say that nothing waits, with %j, complete: %s', (ignored, complete, line) => {
     const count = Object.values(ignored).reduce((sum, next) => sum + next, 0);
@@ -159,28 +167,40 @@ describe('the line of a sweep in a fleet', () => {
     expect(first).toBe(line);
   });
 
-  it('of an unreadable cluster says what to do', () => {
-    const problems = [
-      { kind: 'certificate', object: 'list', message: 'expired', remedy: 'certmarshal runbook recovery says how' },
-    ];
+  it.each([
+    ['certificate', EXPIRED, 'runbook recovery'],
+    ['certificate', 'not for this name', 'doctor --context berlin'],
+    ['forbidden', `forbidden: ${EXPIRED}`, 'doctor --context berlin'],
+  ])('of an unreadable cluster leads to what only reads: %s, %s', (kind, message, next) => {
+    const problems = [{ kind, object: 'list', message, remedy: 'Grant it: certmarshal rbac | kubectl apply -f -' }];
     expect(draw(sweepStory({ ...REPORT, readable: false, problems }, { ...TYPED, program: 'npx certmarshal' }))).toBe(
-      '✖ berlin · EKS Anywhere · not readable: list: expired\n    → npx certmarshal runbook recovery says how',
+      `✖ berlin · EKS Anywhere · not readable: list: ${message}\n    → npx certmarshal ${next}`,
+    );
+  });
+
+  it('does not hide a request that was superseded behind one that would be approved', () => {
+    const rows = [rowOf({ outcome: 'observed' })];
+    const counts = { ...REPORT.counts, left: 0, wouldWrite: 1 };
+    expect(draw(sweepStory({ ...REPORT, rows, counts, ignored: { Superseded: 1 } }, TYPED))).toMatch(
+      /^· .* 1 would be approved, 0 not approved, 1 pending but ignored\n/,
     );
   });
 
   const problem = { kind: 'evidence', object: 'evidence machine', message: 'refused', remedy: 'r' };
   it.each([
-    [[], '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile'],
+    [[], '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved (1 provably hostile)'],
     [
       [problem],
-      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile, evidence machine: refused',
+      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved (1 provably hostile), evidence machine: refused',
     ],
     [
       [problem, problem, problem],
-      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved, 1 provably hostile, evidence machine: refused, 2 problems more',
+      '✖ berlin · EKS Anywhere · 0 would be approved, 4 not approved (1 provably hostile), evidence machine: refused, 2 problems more',
     ],
   ])('names what could not be read: %#', (problems, line) => {
-    expect(draw(sweepStory({ ...REPORT, problems }, TYPED))).toBe(`${line}\n    → certmarshal sweep --context berlin`);
+    expect(draw(sweepStory({ ...REPORT, problems }, TYPED))).toBe(
+      `${line}\n    → certmarshal sweep --context berlin --policy f`,
+    );
   });
 });
 

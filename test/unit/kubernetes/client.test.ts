@@ -379,7 +379,7 @@ describe('time', () => {
   test('finishes no write beyond its deadline, and no read', async () => {
     const stop = new AbortController();
     const server = await startTlsServer(() => stop.abort());
-    const { client } = connect(server.connection, { finishesWrites: true, requestTimeoutMs: 30 });
+    const { client } = connect(server.connection, { finishesWrites: true, requestTimeoutMs: 1_000 });
     expect((await failure(client.request({ ...WRITE, signal: stop.signal }))).kind).toBe('aborted');
     const again = new AbortController();
     const silent = await startTlsServer(() => again.abort());
@@ -541,10 +541,17 @@ describe('trust', () => {
     const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, -3) });
     const error = await failure(connect(server.connection).client.request(LIST));
     expect([error.kind, error.code]).toEqual(['certificate', 'CERT_HAS_EXPIRED']);
-    expect(error.remedy).toMatch(/^certmarshal runbook recovery says how to renew .* --tolerate-expired authority, /);
+    expect(error.problem).toBe('the certificate of the endpoint has expired');
+    const old = await createAuthority('old-ca', -10);
+    const caPem = `${server.connection.caPem}${old.certificatePem}`;
+    const unsure = await failure(connect({ ...server.connection, caPem }).client.request(LIST));
+    expect(unsure.problem).toBe('the certificate of the endpoint, or its CA, has expired');
+    expect(error.remedy).toMatch(
+      /^Renew the certificate of the API server: certmarshal runbook recovery\. To connect until then, add --tolerate-expired authority; /,
+    );
     const proving = connect({ ...server.connection, expiredServer: 'never' });
     expect((await failure(proving.client.request(LIST))).remedy).toMatch(
-      /^certmarshal runbook recovery says how to renew .* Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names/,
+      /^Renew the certificate of the API server: certmarshal runbook recovery\. Neither --tolerate-expired nor recovery in fleet.yaml applies here: its Machines prove names/,
     );
   });
 

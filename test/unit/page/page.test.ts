@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
-import { EXPIRED_ENDPOINT } from '../../../lambdas/expired-endpoint.ts';
+import { EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
@@ -363,7 +363,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        message: `the source ${source} could not be read (certificate: list: ${EXPIRED_ENDPOINT})`,
+        message: `the source ${source} could not be read (certificate: list: ${EXPIRED_OR_CA})`,
       });
     const audit = {
       ...indexed.audit!,
@@ -481,7 +481,7 @@ describe('what it tells', () => {
       const waiting = { registered, indexed: { ...indexed, audit } };
       return renderPage(healthOf([waiting, criticalCluster(0)]), { version: '1', basis: 'audits' });
     };
-    const waiting = told('4 nodes wait for an approval; it is unknown when it expires');
+    const waiting = told('4 nodes have a pending request; it is unknown when it expires');
     expect(waiting).toContain('At least 1 of 2 clusters needs a person now.');
     expect(waiting).toContain('<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster lisbon-prod</code>');
     // Not the audit that was just made.

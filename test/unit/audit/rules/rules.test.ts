@@ -957,7 +957,7 @@ describe('coverage', () => {
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
-          '1 node waits for an approval; it is unknown when the kubelet serving certificate of Node ip-2 expires',
+          '1 node has a pending request; it is unknown when the kubelet serving certificate of Node ip-2 expires',
         command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
       },
     ]);
