@@ -148,7 +148,7 @@ function judged({ report, server, yes = false, policies, program, repeat }: Swee
 function hostileAdvice({ csr, node, message, hostile }: SweepRow, program: string): string | false {
   const isOfAnother = hostile && NAME_OF_ANOTHER.test(message);
   if (!isOfAnother || !KUBERNETES_NAME.test(csr) || !KUBERNETES_NAME.test(node)) return false;
-  return `Do not approve ${csr}. Unless the name was moved to ${node} on purpose, treat ${node} as compromised: ${program} runbook san-not-owned`;
+  return `Do not approve ${csr}. Unless someone moved this name to ${node} on purpose, ${node} may be compromised: ${program} runbook san-not-owned`;
 }
 
 /** `policy default (enforce)`, `dry run (policy default)` */

@@ -1,9 +1,12 @@
+import { BLANK, OUR_MARKS } from '../printable.ts';
+
 const LONGEST = 300;
+const WHITE = new RegExp(`[\\s${BLANK}]+`, 'gu');
 
 /**
  * Text from a cluster, made safe for a terminal, a log line and a person: white space becomes single spaces, control,
- * bidirectional, format, private-use and unpaired-surrogate characters are removed, secrets are cut out, at most 300
- * characters.
+ * bidirectional, format, private-use and unpaired-surrogate characters are removed, the marks of certmarshal's own lines
+ * become question marks, secrets are cut out, at most 300 characters.
  *
  * Removes what ../printable.ts escapes: a secret interrupted by such characters must close up again to be found.
  * Secrets are cut after the cleaning and before the shortening, so neither can assemble one or leave half of one.
@@ -11,7 +14,7 @@ const LONGEST = 300;
  * @param secrets texts that must not be echoed, for example the bearer token of the request
  */
 export function printable(text: string, secrets: readonly string[] = []): string {
-  let clean = text.replaceAll(/\s+/gu, ' ').replaceAll(/\p{C}/gu, '').trim();
+  let clean = text.replaceAll(WHITE, ' ').replaceAll(/\p{C}/gu, '').replaceAll(OUR_MARKS, '?').trim();
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
   return clean.length <= LONGEST
     ? clean

@@ -10,7 +10,7 @@ import { requestWords, troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import type { Basis, Known } from './known.ts';
-import { counted, cut, linkTo, number, shownState, stateWords, timeTag } from './words.ts';
+import { counted, cut, isWithoutMachines, linkTo, number, shownState, stateWords, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;
 /** Most clusters that a tile names. */
@@ -38,17 +38,19 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
         .slice(0, 1)
         .map((trouble) => story(cluster, trouble, known, typed)),
     );
+  // A green tile is about every cluster.
+  const isAllRead = unreadIn(clusters).length === 0 && !(basis === 'audits' && clusters.some(isWithoutMachines));
   const tiles = {
     hub: () => [
       wellTile(health, basis),
-      soonTile(ends, Date.parse(health.at)),
+      soonTile(ends, isAllRead, Date.parse(health.at)),
       hostileTile(health),
       unseenTile(clusters),
       sloTile(health),
       dayTile(health),
     ],
-    audits: () => [wellTile(health, basis), soonTile(ends, Date.parse(health.at)), unlistedTile(clusters)],
-    sweep: () => [...requestTiles(clusters), pendingHostileTile(health), unreadTile(clusters)],
+    audits: () => [wellTile(health, basis), soonTile(ends, isAllRead, Date.parse(health.at)), unlistedTile(clusters)],
+    sweep: () => [...requestTiles(clusters, isAllRead), pendingHostileTile(health, isAllRead), unreadTile(clusters)],
   }[basis]();
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${sentence}${rest !== undefined && html` <small>${rest}</small>`}</h2>
 ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES)}</ul>`}
@@ -94,10 +96,12 @@ function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
   const rest = [...others.filter((one) => !beside.includes(one)).map(saidWords), ...maintenance];
   const calm =
     basis === 'sweep'
-      ? 'No request needs a person.'
-      : present === 1
-        ? `The ${basis === 'audits' ? 'certificates of the cluster are' : 'cluster is'} healthy.`
-        : `${basis === 'audits' ? 'The certificates of all' : 'All'} ${number(present)} clusters are healthy.`;
+      ? 'No request that was judged needs a person.'
+      : basis === 'audits'
+        ? healthyCertificates(clusters)
+        : present === 1
+          ? 'The cluster is healthy.'
+          : `All ${number(present)} clusters are healthy.`;
   const sentence =
     worst !== undefined
       ? `${basis === 'audits' && counts.critical > 0 && counts.critical < present ? 'At least ' : ''}${number(worst[0])} of ${counted(present, 'cluster')} ${[worst[1], ...beside.map(saidWords)].join(', and ')}.`
@@ -105,6 +109,14 @@ function headline({ counts, clusters }: FleetHealth, basis: Basis): Headline {
         ? `${number(counts.well)} of ${counted(present, 'cluster')} ${counts.well === 1 ? 'is' : 'are'} healthy.`
         : calm;
   return { sentence, ...(rest.length > 0 && { rest: `${rest.join(', ')}.` }) };
+}
+
+function healthyCertificates(clusters: readonly ClusterHealth[]): string {
+  const those = clusters.length === 1 ? 'the cluster' : `all ${number(clusters.length)} clusters`;
+  const without = clusters.filter(isWithoutMachines).length;
+  if (without === 0) return `The certificates of ${those} are healthy.`;
+  const machines = clusters.length === 1 ? 'its machines' : `the machines of ${number(without)}`;
+  return `The certificates that were read of ${those} are healthy; ${machines} were not looked at.`;
 }
 
 type Said = readonly [count: number, words: string];
@@ -138,7 +150,8 @@ function toneOf({ counts, clusters }: FleetHealth, basis: Basis): Tone {
   if (counts.critical > 0) return 'critical';
   if (counts.warning + counts.noted > 0) return 'warning';
   if (basis === 'sweep') return unreadIn(clusters).length > 0 ? 'new' : 'well';
-  return counts.new > 0 || clusters.length === counts.gone ? 'new' : 'well';
+  const isPartial = basis === 'audits' && clusters.some(isWithoutMachines);
+  return counts.new > 0 || clusters.length === counts.gone || isPartial ? 'new' : 'well';
 }
 
 /** With what to do first, where the reader can paste it: a hub does not know the kubeconfig. */
@@ -213,12 +226,13 @@ function wellTile(health: FleetHealth, basis: Basis): Html {
 }
 
 /** Counts clusters: people do not think in kinds of certificates. */
-function soonTile(ends: readonly CertificateEnd[], now: number): Html {
+function soonTile(ends: readonly CertificateEnd[], isAllRead: boolean, now: number): Html {
   const urgent = ends.filter(({ urgency }) => urgency !== 'well').toSorted((a, b) => a.at - b.at);
   const soon = ends.filter(({ at, urgency }) => urgency === 'well' && at <= now + SOON_DAYS * DAY_MS);
   const count = new Set(urgent.map(({ cluster }) => cluster.id)).size;
   const renewing = new Set(soon.map(({ cluster }) => cluster.id)).size;
-  const tone = urgent.some(({ urgency }) => urgency === 'critical') ? 'critical' : count > 0 ? 'warning' : 'well';
+  const isCritical = urgent.some(({ urgency }) => urgency === 'critical');
+  const tone = isCritical ? 'critical' : count > 0 ? 'warning' : isAllRead ? 'well' : 'new';
   const [first] = urgent;
   const others = `Certificates of ${counted(renewing, 'cluster')} expire within ${SOON_DAYS} days and still have time to renew.`;
   return tile(
@@ -231,7 +245,7 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
         ? html`First <a href="${linkTo(first.cluster.id)}">${cut(first.cluster.name, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'expired '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
         : soon.length > 0
           ? others
-          : `None expires within ${SOON_DAYS} days.`,
+          : `None ${isAllRead ? '' : 'that was read '}expires within ${SOON_DAYS} days.`,
   );
 }
 
@@ -254,34 +268,35 @@ function hostileIn(clusters: readonly ClusterHealth[]): readonly ClusterHealth[]
 }
 
 /** The same for a single sweep, which has no history. */
-function pendingHostileTile({ clusters, totals: { RequestsHostile: count } }: FleetHealth): Html {
+function pendingHostileTile({ clusters, totals: { RequestsHostile: count } }: FleetHealth, isAllRead: boolean): Html {
   return tile(
-    count > 0 ? 'critical' : 'well',
+    count > 0 ? 'critical' : isAllRead ? 'well' : 'new',
     html`${number(count)}`,
     `hostile ${count === 1 ? 'request' : 'requests'}`,
     count > 0
       ? html`A node claims what is not its own: ${names(hostileIn(clusters))}.`
-      : 'No node claims what another node owns.',
+      : 'No request that was judged claims what another node owns.',
   );
 }
 
 /** What the sweep would approve, and what not. */
-function requestTiles(clusters: readonly ClusterHealth[]): readonly Html[] {
+function requestTiles(clusters: readonly ClusterHealth[], isAllRead: boolean): readonly Html[] {
   const those = (key: 'approved' | 'left') => clusters.filter((cluster) => wouldBe(cluster)[key] > 0);
   const sum = (key: 'approved' | 'left') => clusters.reduce((all, cluster) => all + wouldBe(cluster)[key], 0);
   const [approved, left] = [sum('approved'), sum('left')];
+  const none = isAllRead ? 'well' : 'new';
   return [
     tile(
-      approved > 0 ? 'new' : 'well',
+      approved > 0 ? 'new' : none,
       html`${number(approved)}`,
       `${approved === 1 ? 'request' : 'requests'} would be approved`,
-      approved > 0 ? html`Nothing was written: ${names(those('approved'))}.` : 'No request waits for approval.',
+      approved > 0 ? html`Nothing was written: ${names(those('approved'))}.` : 'No request that was judged is proven.',
     ),
     tile(
-      left > 0 ? 'warning' : 'well',
+      left > 0 ? 'warning' : none,
       html`${number(left)}`,
       `${left === 1 ? 'request is' : 'requests are'} not approved`,
-      left > 0 ? html`${names(those('left'))}` : 'No request lacks proof.',
+      left > 0 ? html`${names(those('left'))}` : 'No request that was judged lacks proof.',
     ),
   ];
 }

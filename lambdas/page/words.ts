@@ -19,11 +19,18 @@ export function shownState(state: ClusterState, basis: Basis): ClusterState {
 }
 
 /** Symbol and word of the state of a cluster; the colour comes from the class of {@link shownState}. Nothing is new to a laptop, which keeps nothing. */
-export function stateWords({ state, readable }: Pick<ClusterHealth, 'state' | 'readable'>, basis: Basis): string {
+export function stateWords(cluster: Pick<ClusterHealth, 'state' | 'readable' | 'audit'>, basis: Basis): string {
+  const { state, readable } = cluster;
   // An audit judges no requests.
-  if (state === 'well' && basis === 'audits') return '✔ certificates healthy';
+  if (state === 'well' && basis === 'audits')
+    return isWithoutMachines(cluster) ? '○ healthy, without machines' : '✔ certificates healthy';
   if (state !== 'new' || basis === 'hub') return STATE_WORDS[shownState(state, basis)];
   return basis === 'sweep' && readable ? '○ read' : '○ not read';
+}
+
+/** Whether its audit made no handshakes with machines. */
+export function isWithoutMachines({ audit }: Pick<ClusterHealth, 'audit'>): boolean {
+  return audit?.sources.off.includes('tls') === true;
 }
 
 /** Cuts a text to the room, between two words if possible. */

@@ -315,7 +315,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             '  csr-q77zt  worker-3  Ns +✖ not approved  IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
             '  csr-8xk2p  worker-8  Ns +✔ approved      worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
             '',
-            '  ✖ Do not approve csr-q77zt\\. Unless the name was moved to worker-3 on purpose, treat worker-3 as compromised: kubectl certmarshal runbook san-not-owned',
+            '  ✖ Do not approve csr-q77zt\\. Unless someone moved this name to worker-3 on purpose, worker-3 may be compromised: kubectl certmarshal runbook san-not-owned',
             '',
             '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
             '',

@@ -43,7 +43,7 @@ describe('the table of a sweep', () => {
       ],
     );
     expect(lines).toContain(
-      '  ✖ Do not approve thief. Unless the name was moved to worker-1 on purpose, treat worker-1 as compromised: certmarshal runbook san-not-owned',
+      '  ✖ Do not approve thief. Unless someone moved this name to worker-1 on purpose, worker-1 may be compromised: certmarshal runbook san-not-owned',
     );
     expect(lines).toContain('  → certmarshal explain thief --kubeconfig k');
     expect(lines).toContain(

@@ -468,6 +468,35 @@ describe('what it tells', () => {
     expect(commands(ago(10_000))).toContainEqual(expect.stringMatching(/^certmarshal audit --kubeconfig /));
   });
 
+  it('has no green tile about clusters that were not read, and none about requests that were not judged', () => {
+    const idle = looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 3, failed: 0 } });
+    const gone = { registered: { ...looked({}).registered, id: 'gone' }, indexed: undefined };
+    const tiles = (html: string) => /<dl class="tiles">(.*?)<\/dl>/s.exec(html)?.[1] ?? '';
+    const page = (clusters: Parameters<typeof healthOf>[0], basis: 'sweep' | 'audits') =>
+      tiles(renderPage(healthOf(clusters), { version: '1', basis }));
+    expect(page([idle], 'sweep').match(/"detail well"/g)).toHaveLength(4);
+    expect(page([idle], 'sweep')).toContain('No request that was judged lacks proof.');
+    expect(page([idle, gone], 'sweep')).not.toContain('"detail well"');
+    expect(page([wellCluster(6), gone], 'audits')).toMatch(/None that was read expires within 30 days/);
+  });
+
+  it('calls nothing healthy without the machines', () => {
+    const { registered, indexed } = wellCluster(3);
+    const audit = { ...indexed.audit!, sources: { ...indexed.audit!.sources, off: ['tls' as const] } };
+    const without = { registered, indexed: { ...indexed, audit } };
+    const page = (...clusters: Parameters<typeof healthOf>[0]) =>
+      renderPage(healthOf(clusters), { version: '1', basis: 'audits' });
+    expect(page(without)).toContain(
+      'The certificates that were read of the cluster are healthy; its machines were not',
+    );
+    expect(page(without)).toContain('<td>○ healthy, without machines</td>');
+    expect(page(without)).not.toContain('✔ certificates healthy');
+    expect(page(without, wellCluster(6))).toContain(
+      'The certificates that were read of all 2 clusters are healthy; the machines of 1 were not looked at.',
+    );
+    expect(page(wellCluster(3), wellCluster(6))).toContain('The certificates of all 2 clusters are healthy.');
+  });
+
   it('says of audits that requests may be worse, and leads from one that waits to sweep', () => {
     const { registered, indexed } = wellCluster(3);
     const told = (message: string) => {
