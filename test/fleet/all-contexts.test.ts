@@ -283,7 +283,7 @@ describe('--all-contexts', () => {
     expect(stderr).toContain('Stopping: what was read so far is shown. Ctrl-C again ends at once.');
     expect(stderr).toMatch(/Interrupted: 30 clusters not read: hole-\d+, /);
     const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(await readFile(page, 'utf8'))?.[1] ?? '');
-    const problems = data.clusters.flatMap(({ problems = [] }) => problems.map(({ message }) => message));
-    expect(problems).toEqual(Array.from({ length: 30 }, () => 'you stopped certmarshal before it was read'));
+    const told = data.clusters.flatMap(({ problems = [] }) => problems.map(({ message }) => message));
+    expect(told).toEqual(Array.from({ length: 30 }, () => 'you stopped certmarshal before it was read'));
   });
 });
