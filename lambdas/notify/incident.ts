@@ -56,7 +56,7 @@ function labelOf({ alarm, part, cluster, name }: AlarmEvent): string | undefined
 
 /** Without the times that the title has. */
 function factsOf(event: AlarmEvent, title: string): readonly string[] {
-  const { state, alarm, due, since, cluster, provider } = event;
+  const { state, alarm, due, since, cluster, provider, part } = event;
   const times: readonly (readonly [word: string, at: string | undefined])[] =
     state === 'closed'
       ? [['Opened', since]]
@@ -69,7 +69,7 @@ function factsOf(event: AlarmEvent, title: string): readonly string[] {
       at === undefined || title.includes(dateOf(at)) ? [] : [`${word} ${dateOf(at)}.`],
     ),
     ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`]),
-    ...(state === 'closed' ? [] : consequenceOf(alarm, provider)),
+    ...(state === 'closed' ? [] : consequenceOf(alarm, provider, part)),
   ];
   return facts.length === 0 ? [] : [facts.join(' ')];
 }

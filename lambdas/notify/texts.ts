@@ -2,6 +2,7 @@ import { nameInId } from '../audit/commands.ts';
 import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import { isEksChange } from '../health/due.ts';
+import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { printable } from '../printable.ts';
@@ -16,7 +17,8 @@ import {
   isOnSignal,
   runbookPlace,
 } from '../tables/alarms.ts';
-import type { Signal } from '../tables/signals.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { counted, date, firstOf, isoOf, span, timeOf } from '../words.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
@@ -74,7 +76,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
     const facts = [...when(first, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
     return composed(
       openedLine(severity, labelOf(first), story(signal.story), { ...signal, at }),
-      [facts.join(' '), ...consequenceOf(alarm, cluster.provider)],
+      [facts.join(' '), ...consequenceOf(alarm, cluster.provider, worstClass(first))],
       commandsOf(first, scene),
       scene,
     );
@@ -245,14 +247,24 @@ function reasonWords(reason: string | undefined): string {
   return reason === undefined ? '' : ` (${reason})`;
 }
 
-/** What no longer works, and what the first command needs. As a list, for lines. */
-export function consequenceOf(alarm: AlarmId, provider?: Provider): readonly string[] {
+/** What no longer works, and what the first command needs. As a list, for lines. @param what class of the certificate */
+export function consequenceOf(alarm: AlarmId, provider?: Provider, what?: string): readonly string[] {
   const { consequence, ...entry }: AlarmEntry = ALARMS[alarm];
   const words = typeof consequence === 'object' ? consequence[provider ?? 'either'] : consequence;
+  const expired = 'signal' in entry.watches && CLASS_SIGNALS.has(entry.watches.signal) ? onceExpired(what) : undefined;
   return [
     ...(words === undefined ? [] : [words]),
+    ...(expired === undefined ? [] : [`Once it has expired, ${expired}.`]),
     ...('first' in entry && entry.first === 'doctor' ? [DOCTOR_NEEDS] : []),
   ];
+}
+
+function onceExpired(what: string | undefined): string | undefined {
+  return Object.entries(CERTIFICATE_CLASSES).find(([id]) => id === what)?.[1].onceExpired;
+}
+
+function worstClass({ cluster, signal }: Culprit): string | undefined {
+  return findingGroups(cluster.audit).find(({ id }) => id === signal.id)?.shown[0]?.what;
 }
 
 const DOCTOR_NEEDS = 'Run doctor where your fleet file is, with credentials and Region of the hub.';

@@ -56,6 +56,8 @@ interface ClassEntry {
    * phases of both.
    */
   readonly ofOneRun: boolean;
+  /** What happens once it has expired, for a person on call; undefined if that depends on its owner. */
+  readonly onceExpired: string | undefined;
   /** Share of its validity period after which its kubelet should have renewed it (client-go, certificate manager). */
   readonly overdueAfter: number | undefined;
 }
@@ -69,6 +71,7 @@ const EXPIRED_CONTROL_PLANE = 'not automatic once it has expired: renew by hand,
 const EXPIRED_KUBELET_CLIENT =
   'not automatic once it has expired: give the kubelet a bootstrap kubeconfig, or replace the machine';
 const NOTHING = 'not automatic: renew by hand';
+const WITHOUT_ETCD = 'the API server loses its storage';
 
 /**
  * Renewed by people or by a rollout, which takes time. The ceilings are above the shares of 398 days, the longest usual
@@ -110,6 +113,7 @@ const OF_CLUSTER = {
   generic: false,
   severalAtAPlace: false,
   ofOneRun: false,
+  onceExpired: undefined,
   overdueAfter: undefined,
 } as const;
 const BY_PEOPLE = { ...OF_CLUSTER, needsPeople: true } as const;
@@ -127,6 +131,7 @@ export const CERTIFICATE_CLASSES = {
     ...BY_KUBEADM,
     title: 'kube-apiserver',
     layer: 'control plane',
+    onceExpired: 'kubectl, controllers and kubelets of the cluster fail; running containers continue',
     renewedBy: { 'eks-anywhere': CONTROL_PLANE_ROLLOUT },
   },
   'eks-api-server': {
@@ -135,12 +140,14 @@ export const CERTIFICATE_CLASSES = {
     layer: 'control plane',
     thresholds: BY_KUBELET,
     anyIssuer: true,
+    onceExpired: 'kubectl, controllers and kubelets of the cluster fail; running containers continue',
     renewedBy: { eks: EKS },
   },
   'control-plane-clients': {
     ...BY_KUBEADM,
     title: 'control plane clients',
     layer: 'control plane',
+    onceExpired: 'scheduling, controllers, kubectl logs and exec fail; running containers continue',
     renewedBy: { 'eks-anywhere': CONTROL_PLANE_ROLLOUT },
   },
   'kube-controller-manager': {
@@ -157,8 +164,20 @@ export const CERTIFICATE_CLASSES = {
     anyIssuer: true,
     renewedBy: { 'eks-anywhere': 'kube-scheduler at its next start, if it made the certificate itself' },
   },
-  'etcd-server': { ...BY_KUBEADM, title: 'etcd server', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
-  'etcd-peer': { ...BY_KUBEADM, title: 'etcd peer', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
+  'etcd-server': {
+    ...BY_KUBEADM,
+    title: 'etcd server',
+    layer: 'etcd',
+    onceExpired: WITHOUT_ETCD,
+    renewedBy: { 'eks-anywhere': ETCD_ROLLOUT },
+  },
+  'etcd-peer': {
+    ...BY_KUBEADM,
+    title: 'etcd peer',
+    layer: 'etcd',
+    onceExpired: WITHOUT_ETCD,
+    renewedBy: { 'eks-anywhere': ETCD_ROLLOUT },
+  },
   'etcd-healthcheck-client': {
     ...BY_KUBEADM,
     title: 'etcd health check client',
@@ -169,18 +188,34 @@ export const CERTIFICATE_CLASSES = {
     ...BY_PEOPLE,
     title: 'etcd client',
     layer: 'etcd',
+    onceExpired: WITHOUT_ETCD,
     renewedBy: { 'eks-anywhere': 'an etcd rollout, then a rollout of the control plane machines' },
   },
-  'cluster-ca': { ...AUTHORITY, title: 'cluster CA', renewedBy: { 'eks-anywhere': NOTHING } },
+  'cluster-ca': {
+    ...AUTHORITY,
+    title: 'cluster CA',
+    onceExpired: 'everything that it signed fails, and nothing new is signed',
+    renewedBy: { 'eks-anywhere': NOTHING },
+  },
   'eks-cluster-ca': {
     ...AUTHORITY,
     title: 'EKS cluster CA',
     needsPeople: false,
     renewedBy: { eks: 'EKS; you can activate the successor earlier' },
   },
-  'client-ca': { ...AUTHORITY, title: 'client CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
-  'front-proxy-ca': { ...AUTHORITY, title: 'front proxy CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
-  'etcd-ca': { ...AUTHORITY, title: 'etcd CA', renewedBy: { 'eks-anywhere': NOTHING } },
+  'client-ca': {
+    ...AUTHORITY,
+    title: 'client CA',
+    onceExpired: 'every login with a client certificate fails: administrators, kubelets, control plane',
+    renewedBy: { eks: EKS, 'eks-anywhere': NOTHING },
+  },
+  'front-proxy-ca': {
+    ...AUTHORITY,
+    title: 'front proxy CA',
+    onceExpired: 'aggregated APIs such as metrics-server fail',
+    renewedBy: { eks: EKS, 'eks-anywhere': NOTHING },
+  },
+  'etcd-ca': { ...AUTHORITY, title: 'etcd CA', onceExpired: WITHOUT_ETCD, renewedBy: { 'eks-anywhere': NOTHING } },
   'aws-iam-authenticator-ca': {
     ...AUTHORITY,
     title: 'IAM authenticator CA',
@@ -204,9 +239,15 @@ export const CERTIFICATE_CLASSES = {
   'kubelet-client': {
     ...OF_KUBELET,
     title: 'kubelet client',
+    onceExpired: 'its node goes NotReady',
     renewedBy: { 'eks-anywhere': 'the kubelet, automatically; kube-controller-manager approves it' },
   },
-  'kubelet-serving': { ...OF_KUBELET, title: 'kubelet serving', renewedBy: { eks: KUBELET, 'eks-anywhere': KUBELET } },
+  'kubelet-serving': {
+    ...OF_KUBELET,
+    title: 'kubelet serving',
+    onceExpired: 'kubectl logs, exec and metrics of its node fail',
+    renewedBy: { eks: KUBELET, 'eks-anywhere': KUBELET },
+  },
   'kubelet-self-signed': {
     ...OF_ITS_OWNER,
     title: 'kubelet, self-signed',

@@ -43,6 +43,22 @@ describe('what people are told of a certificate', () => {
     expect(linesOf(told({ due }, audit))[1]).toMatch(/^Due 2026-11-22/);
   });
 
+  it.each([
+    [
+      'kube-apiserver',
+      'Once it has expired, kubectl, controllers and kubelets of the cluster fail; running containers continue.',
+    ],
+    ['etcd-peer', 'Once it has expired, the API server loses its storage.'],
+    // Its owner knows.
+    ['ca-bundle', undefined],
+  ] as const)('says what happens once it has expired: %s', (what, words) => {
+    const audit = auditSummary({
+      findings: [expiryFinding({ code: 'CertificateExpiring', severity: 'critical', what })],
+    });
+    const { text } = told({}, audit);
+    expect(/Once it has expired, [^.]*\./.exec(text)?.[0]).toBe(words);
+  });
+
   it('says it of each of several', () => {
     const culprits = [DAY, -DAY].map((ms, index) => ({
       cluster: cluster(`c${index}`),
