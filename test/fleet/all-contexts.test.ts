@@ -239,7 +239,7 @@ describe('--all-contexts', () => {
     const args = ['sweep', '--all-contexts', '--kubeconfig', file, '--report', join(directory, 'hostile.html')];
     expect(await runCli(args)).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^✖ bern .*, 1 provably hostile\n/),
+      stdout: expect.stringMatching(/^✖ bern .* 1 not approved \(1 provably hostile\)\n/),
       stderr: 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n',
     });
     expect(await runCli([...args, '--fail-on', 'hostile'])).toMatchObject({ status: 1, stderr: '' });
