@@ -14,6 +14,9 @@ process.env['npm_lifecycle_event'] = 'test';
 // The CDK validates each template anew, for seconds; `npm run synth` and cfn-lint do that, in test/rehearsal/templates.test.ts.
 process.env['CDK_VALIDATION'] ??= 'false';
 
+// No test dials the metadata service of EC2.
+process.env['AWS_EC2_METADATA_DISABLED'] ??= 'true';
+
 /** Two more than there are cores: what waits for controllers and schedules runs beside what computes. */
 const WORKERS = availableParallelism() + 2;
 
