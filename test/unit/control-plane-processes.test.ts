@@ -71,7 +71,7 @@ describe('a group of daemons', () => {
 
     parent.kill('SIGKILL');
 
-    await expect.poll(() => isAlive(pid) || existsSync(directory), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid) || existsSync(directory)).toBe(false);
   });
 
   it('does not keep a process running that forgot to stop it', async () => {
@@ -82,6 +82,6 @@ describe('a group of daemons', () => {
       console.log(daemon.pid);
     `;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
-    await expect.poll(() => isAlive(Number(stdout)), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(Number(stdout))).toBe(false);
   });
 });

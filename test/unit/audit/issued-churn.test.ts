@@ -360,7 +360,6 @@ const isOf = ({ object }: ExpiryFinding, { fingerprint }: Issued) => object.ends
 
 test.each([1])(
   'a month of churn: nothing honest is called another’s, and nothing hostile is forgotten (seed %i)',
-  { timeout: 120_000 },
   async (seed) => {
     const world = createWorld(seed);
     const hostile: {

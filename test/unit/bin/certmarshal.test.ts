@@ -82,7 +82,7 @@ describe('the command line', () => {
     );
     for (const { command, help } of connecting)
       expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });
-  }, 60_000);
+  });
 
   it.each([['nope'], ['help', 'nope']])('names the command that is unknown: %j %j', async (...args) => {
     expect(await runCli(args)).toEqual(refusal("error: unknown command 'nope'"));
