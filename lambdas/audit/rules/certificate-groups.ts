@@ -7,7 +7,7 @@ import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../ta
 import { type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { compare, isoOf } from '../../words.ts';
 import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
-import { isOfServer } from './proof.ts';
+import { isOfServer, isProven } from './proof.ts';
 
 /**
  * The certificates of one class, for a line of a timeline: all of them, and the one that expires first. All times RFC
@@ -118,7 +118,10 @@ function groupOf(
  * not read: of the one whose estimate is nearest, which is then no certificate more.
  */
 function withoutEstimate(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
-  const endpoint = same.find(({ member, best }) => member === undefined && isOfServer(best) && best.issuedByCluster);
+  const endpoint = same.find(
+    ({ member, best, lastSeen }) =>
+      member === undefined && lastSeen === undefined && isOfServer(best) && best.issuedByCluster && isProven(best),
+  );
   if (endpoint === undefined) return same;
   const distance = ({ notAfter }: KnownCertificate): number => Math.abs(notAfter - endpoint.notAfter);
   const [estimate] = same
