@@ -30,6 +30,8 @@ export interface DemoCluster {
   readonly server: SimulatedApiServer;
   readonly target: SweepTarget;
   readonly kubelets: readonly Kubelet[];
+  /** When it was made, with its certificates. Milliseconds since the epoch. */
+  readonly madeAt: number;
   /** Starts a kubelet that asks for its own names, or for those it is told to. */
   start(node: SimulatedNode, asksFor?: ServingNames): void;
   stop(): Promise<void>;
@@ -47,8 +49,12 @@ export interface DemoClusterOptions {
 export async function startDemoCluster(options: DemoClusterOptions): Promise<DemoCluster> {
   const { name, provider, clock, instances } = options;
   const { certificateNotAfter = new Date(Date.now() + 200 * 86_400_000) } = options;
+  // A year, as kubeadm and EKS issue it.
+  const certificateNotBefore = new Date(certificateNotAfter.getTime() - 365 * 86_400_000);
+  // Later than that: what an audit infers from this then expires after the certificate that it reads, which it names first.
+  const madeAt = certificateNotBefore.getTime() + 1000;
   const random = seededRandom(name.length);
-  const rules = grantedRules();
+  const rules = [...grantedRules(), ...rulesOf(rbacManifests({ recovery: true }, [DEFAULT_POLICY]))];
   const server = await startSimulatedApiServer({
     clock,
     name,
@@ -56,10 +62,9 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
     controlPlanes: provider === 'eks-anywhere',
     certificateNotAfter,
-    // A year, as kubeadm and EKS issue it.
-    certificateNotBefore: new Date(certificateNotAfter.getTime() - 365 * 86_400_000),
+    certificateNotBefore,
   });
-  const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
+  const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000, madeAt });
   const client = createKubernetesClient({
     ...loadSecretKubeconfig(kubeconfigOf(server, 'certmarshal')),
     addresses: 'local',
@@ -70,7 +75,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
         name: configMap,
         namespace: 'kube-system',
         uid: configMap,
-        creationTimestamp: kubernetesTime(clock.now()),
+        creationTimestamp: kubernetesTime(madeAt),
       },
       data,
     });
@@ -84,6 +89,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     name,
     server,
     kubelets,
+    madeAt,
     target: {
       cluster: { name, provider },
       workload: client,
@@ -127,21 +133,23 @@ export function kubeconfigOfAll(clusters: readonly DemoCluster[]): string {
 
 /** What `certmarshal rbac` grants is what the demo's certmarshal may do. */
 export function grantedRules(policies: readonly ApprovalPolicy[] = [DEFAULT_POLICY]): readonly PolicyRule[] {
-  const manifests = [rbacManifests({}, policies), rbacManifests({ management: true, rollouts: true }, policies)];
-  return manifests
-    .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
-    .flatMap((object: { kind: string; rules?: PolicyRule[] }) => object.rules ?? []);
+  return [{}, { management: true, rollouts: true }].flatMap((options) => rulesOf(rbacManifests(options, policies)));
+}
+
+/** The rules of manifests that `certmarshal rbac` prints. */
+export function rulesOf(manifests: string): readonly PolicyRule[] {
+  return parseAllDocuments(manifests).flatMap((document): readonly PolicyRule[] => document.toJS().rules ?? []);
 }
 
 function jitter(random: Random): Random {
   return seededRandom(Math.floor(random() * 2 ** 31));
 }
 
-/** Adds the first machine of a control plane, and what makes and watches it. */
-export function addControlPlane(cluster: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
-  const { name, server } = cluster;
+/** Adds the first machine of a control plane, and what makes and watches it: as old as its certificates. */
+export function addControlPlane(cluster: DemoCluster, node: SimulatedNode): void {
+  const { name, server, madeAt } = cluster;
   const of = { provider: PROVIDERS['Nutanix, 0.26'], name };
-  const creationTimestamp = kubernetesTime(server.api.clock.now());
+  const creationTimestamp = kubernetesTime(madeAt);
   const uid = `control-plane-${name}`;
   const replicas = { replicas: 1, readyReplicas: 1, upToDateReplicas: 1, availableReplicas: 1 };
   const made = kubeadmControlPlane(of);
@@ -160,26 +168,33 @@ export function addControlPlane(cluster: Pick<DemoCluster, 'name' | 'server'>, n
   const template = { namespace: made.metadata.namespace, name: EVERYWHERE.firstTemplate.value(name) };
   server.api.audited('machineTemplates').put({ metadata: { ...template, uid: `template-${name}`, creationTimestamp } });
   const conditions = MACHINE_CONDITIONS.v1beta2.map((type) => rawCondition(type, 'True'));
-  addMachine(cluster, node, (...machine) => {
-    const plain = controlPlaneMachine(...machine, uid);
-    return { ...plain, status: { ...plain.status, conditions } };
+  addMachine(cluster, node, {
+    madeAt,
+    machineOf(...machine) {
+      const plain = controlPlaneMachine(...machine, uid);
+      return { ...plain, status: { ...plain.status, conditions } };
+    },
   });
 }
 
-/** Adds a Node and its Machine, as the kubelet and Cluster API would show them. */
+/**
+ * Adds a Node and its Machine, as the kubelet and Cluster API would show them.
+ *
+ * @param madeAt milliseconds since the epoch. @default now
+ */
 export function addMachine(
   { name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>,
   node: SimulatedNode,
-  machineOf = workerMachine,
+  { madeAt = server.api.clock.now(), machineOf = workerMachine } = {},
 ): void {
-  const now = kubernetesTime(server.api.clock.now());
+  const creationTimestamp = kubernetesTime(madeAt);
   const of = { provider: PROVIDERS['Nutanix, 0.26'], name: cluster };
   // Cluster API has no Machine without its Cluster.
   if (server.api.clusters?.get(`eksa-system/${cluster}`) === undefined) {
     const made = capiCluster(of);
     server.api.clusters?.put({
       ...made,
-      metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp: now },
+      metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp },
     });
   }
   // One for each of its networks.
@@ -188,14 +203,14 @@ export function addMachine(
     ...node.dnsNames.map((address) => ({ type: 'Hostname', address })),
   ];
   server.api.nodes.put({
-    metadata: { name: node.name, uid: `node-${node.name}`, creationTimestamp: now },
+    metadata: { name: node.name, uid: `node-${node.name}`, creationTimestamp },
     status: { addresses, conditions: [{ type: 'Ready', status: 'True' }] },
   });
   const name = `${cluster}-${node.name}`;
   const made = machineOf(of, { name, address: '' });
   server.api.machines?.put({
     ...made,
-    metadata: { ...made.metadata, uid: `machine-${name}`, creationTimestamp: now },
+    metadata: { ...made.metadata, uid: `machine-${name}`, creationTimestamp },
     status: {
       ...made.status,
       nodeRef: { name: node.name },

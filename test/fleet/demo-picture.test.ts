@@ -35,22 +35,23 @@ describe('npm run demo -- --keep', () => {
     try {
       let kubeconfig = '';
       const commands: string[][] = [];
-      for await (const line of createInterface(demo.stdout)) {
+      const lines = createInterface(demo.stdout)[Symbol.asyncIterator]();
+      for (;;) {
+        const { value: line = 'kubectl' } = await lines.next();
         kubeconfig ||= /export KUBECONFIG=(\S+)/.exec(line)?.[1] ?? '';
-        if (kubeconfig === '') continue;
-        const [npx, program, ...args] = line.trim().split(' ');
-        if (npx === 'npx' && program === 'certmarshal') commands.push(args);
-        if (args.includes('--yes')) break;
+        const command = / npx certmarshal (.+)/.exec(line)?.[1];
+        if (kubeconfig !== '' && command !== undefined) commands.push(command.split(' '));
+        if (line.includes('kubectl')) break;
       }
       const report = `${kubeconfig}.html`;
-      const [one = [], audit = [], look = [], write = []] = commands;
+      const [one = [], look = [], write = [], expired = [], plan = [], audit = []] = commands;
       expect(run(one, kubeconfig)).toMatchObject({
         status: 0,
         stdout: expect.stringMatching(/4 nodes have a pending request[^]*Next +certmarshal sweep\n/) as unknown,
       });
       expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
         status: 1,
-        stdout: expect.stringMatching(/berlin · EKS Anywhere · 67 certificates[^]*: 3 clusters/) as unknown,
+        stdout: expect.stringMatching(/berlin · EKS Anywhere · 66 certificates[^]*: 3 clusters/) as unknown,
       });
       expect(readFileSync(report, 'utf8')).toContain('madrid');
       expect(run(['doctor'], kubeconfig)).toMatchObject({
@@ -58,10 +59,23 @@ describe('npm run demo -- --keep', () => {
         stdout: expect.stringContaining('Everything works.') as unknown,
       });
       expect(run([...one, '--management-context', 'berlin'], kubeconfig).stdout).not.toContain('SourceUnread');
+      expect(run(expired, kubeconfig).stdout).toMatch(/Next +certmarshal runbook recovery\n/);
+      expect(run([...expired, '--tolerate-expired', 'authority'], kubeconfig).stdout).toMatch(
+        /6 findings: 6 critical[^]*Next +certmarshal runbook recovery\n/,
+      );
+      expect(
+        run(
+          ['recovery', 'open', '--context', 'oslo', '--nodes', 'control-plane-1', '--tolerate-expired', 'authority'],
+          kubeconfig,
+        ).stderr,
+      ).toContain('No request is pending there now.');
+      expect(plan).toEqual(['rollout', 'plan', '--context', 'madrid']);
       expect(run(look, kubeconfig).stdout).toContain('3 would be approved');
       expect(run(write, kubeconfig).stdout).toMatch(/✔ +3 approved/);
       demo.kill('SIGINT');
       expect(await ended).toEqual([0, null]);
+      await lines.next();
+      expect(await lines.next()).toMatchObject({ value: 'The clusters are closed.' });
       expect(existsSync(kubeconfig)).toBe(false);
     } finally {
       demo.kill('SIGKILL');

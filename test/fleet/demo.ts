@@ -74,7 +74,7 @@ let stopEks: () => void = () => {};
 
 try {
   addControlPlane(berlin, CONTROL_PLANE);
-  for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index));
+  for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index), { madeAt: berlin.madeAt });
   screen.event('berlin', 'plain', `${WORKERS + 1} nodes restart at once; each asks for a serving certificate`);
   berlin.start(CONTROL_PLANE);
   for (let index = 1; index <= WORKERS; index += 1)
@@ -89,6 +89,7 @@ try {
   );
   for (const instance of dublinNodes()) dublin.start(instance);
   stopEks = playEks(dublin);
+  addControlPlane(oslo, CONTROL_PLANE);
   screen.event('oslo', 'plain', 'a cluster that no one has checked for a year');
 
   const ticker = setInterval(() => screen.standing(clusters.map(standingOf)), 250);
@@ -111,6 +112,7 @@ try {
   stopEks();
   await Promise.all(clusters.map((cluster) => cluster.stop()));
 }
+if (keep) say(['', 'The clusters are closed.']);
 
 function adviseNext(): void {
   say(['', 'What you would do next']);
@@ -144,7 +146,7 @@ function adviseNext(): void {
 }
 
 /**
- * Keeps the EKS Anywhere clusters open until Ctrl-C, and one more whose API certificate expires soon. Three nodes of berlin
+ * Keeps the EKS Anywhere clusters open until Ctrl-C, and one more whose certificates expire soon. Three nodes of berlin
  * wait for an approval. Not dublin: its proof is in EC2, which only this process simulates.
  */
 async function keepOpen(): Promise<void> {
@@ -160,18 +162,24 @@ async function keepOpen(): Promise<void> {
   try {
     const kubeconfig = join(directory, 'kubeconfig');
     await writeFile(kubeconfig, kubeconfigOfAll([berlin, madrid, oslo]), { mode: 0o600 });
+    // Never wrapped: it is to be pasted.
     say([
       '',
-      hang(
-        '',
-        `Open until Ctrl-C: berlin, where three new nodes and worker-${THIEF} wait for an approval; oslo; and madrid, a new cluster whose API server certificate expires in 9 days (dublin is closed). In another terminal, in this directory (the machines are not real: audit makes no TLS handshakes with them, rollout plan and explain --node do not reach them, and kubectl does not work):`,
-      ),
+      'Open until Ctrl-C. In another terminal, in this directory:',
       '',
       `  export KUBECONFIG=${kubeconfig}`,
-      '  npx certmarshal audit --no-handshakes',
-      '  npx certmarshal audit --all-contexts --no-handshakes',
-      '  npx certmarshal sweep',
-      '  npx certmarshal sweep --yes',
+      '',
+      `  berlin  three new nodes and worker-${THIEF} wait for an approval`,
+      '          npx certmarshal audit --no-handshakes',
+      '          npx certmarshal sweep',
+      '          npx certmarshal sweep --yes',
+      '  oslo    the certificate of its API server has expired',
+      '          npx certmarshal audit --no-handshakes --context oslo',
+      '  madrid  its control plane certificates expire in 9 days',
+      '          npx certmarshal rollout plan --context madrid',
+      '  all     npx certmarshal audit --all-contexts --no-handshakes',
+      '',
+      'The machines are not real: no command reaches them by TLS. kubectl does not work either.',
     ]);
     await new Promise<void>((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

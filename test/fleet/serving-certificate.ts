@@ -19,9 +19,10 @@ const DAY = 86_400_000;
 
 /**
  * A certificate for 127.0.0.1 and localhost by an authority of its own, in real time: it is real clients that check it.
+ * The authority begins with it, and lasts ten years.
  *
  * @param commonName of the authority.
- * @param notAfter when the certificate ends; its authority lasts.
+ * @param notAfter when the certificate ends.
  * @param notBefore when it begins. @default yesterday, or a day before its end
  */
 export async function createServingCertificate(
@@ -32,8 +33,8 @@ export async function createServingCertificate(
   const keys = await createKeyPair('P-256');
   const authority = await createCertificateAuthority({
     commonName,
-    notBefore: dayBefore(notAfter),
-    notAfter: new Date(Date.now() + 10 * 365 * DAY),
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + 10 * 365 * DAY),
   });
   const request = await createCertificateRequest({
     commonName: 'kube-apiserver',

@@ -10,6 +10,8 @@ export interface SignerOptions {
   readonly intervalMs?: number;
   /** Lifetime of certificates, milliseconds. @default upstream's, 365 days */
   readonly durationMs?: number;
+  /** When its authority was made, milliseconds since the epoch. @default an hour ago */
+  readonly madeAt?: number;
 }
 
 export interface Signer extends Background {
@@ -28,10 +30,11 @@ const DAY = 24 * HOUR;
 export async function startSigner(options: SignerOptions): Promise<Signer> {
   const { api, intervalMs = 50, durationMs = 365 * DAY } = options;
   const { clock, csrs } = api;
+  const { madeAt = clock.now() - HOUR } = options;
   const authority = await createCertificateAuthority({
     commonName: 'certmarshal simulated signer',
-    notBefore: new Date(clock.now() - HOUR),
-    notAfter: new Date(clock.now() + 10 * 365 * DAY),
+    notBefore: new Date(madeAt),
+    notAfter: new Date(madeAt + 10 * 365 * DAY),
   });
 
   /** Reads the request anew: it may have gone or changed while it was waiting. */

@@ -7,6 +7,7 @@ import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../ta
 import { type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { compare, isoOf } from '../../words.ts';
 import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
+import { isOfServer, isProven } from './proof.ts';
 
 /**
  * The certificates of one class, for a line of a timeline: all of them, and the one that expires first. All times RFC
@@ -90,13 +91,14 @@ function groupOf(
       : earliest,
   );
   const { best, object, member, notAfter, lastSeen } = first;
+  const different = withoutEstimate(same);
   const { title, layer } = CERTIFICATE_CLASSES[what];
   return {
     what,
     title,
     layer,
-    count: same.length,
-    ended: same.filter((certificate) => certificate.notAfter <= now).length,
+    count: different.length,
+    ended: different.filter((certificate) => certificate.notAfter <= now).length,
     first: {
       object,
       notBefore: best.notBefore,
@@ -109,4 +111,21 @@ function groupOf(
     severity,
     renewedBy: renewalOf(first, provider, now),
   };
+}
+
+/**
+ * An endpoint leads to a machine. Unless a machine was seen with the same certificate, it is that of a machine which was
+ * not read: of the one whose estimate is nearest, which is then no certificate more.
+ */
+function withoutEstimate(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
+  const endpoint = same.find(
+    ({ member, best, lastSeen }) =>
+      member === undefined && lastSeen === undefined && isOfServer(best) && best.issuedByCluster && isProven(best),
+  );
+  if (endpoint === undefined) return same;
+  const distance = ({ notAfter }: KnownCertificate): number => Math.abs(notAfter - endpoint.notAfter);
+  const [estimate] = same
+    .filter(({ member, best }) => member !== undefined && best.basis !== 'certificate')
+    .toSorted((a, b) => distance(a) - distance(b));
+  return same.filter((certificate) => certificate !== estimate);
 }

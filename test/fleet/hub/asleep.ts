@@ -1,4 +1,3 @@
-import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_BOOTSTRAP_GROUPS } from '../../../lambdas/contracts/recovery-window.ts';
@@ -7,8 +6,8 @@ import { controlPlaneMachine, workerMachine } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
 import { makeRequest } from '../../unit/x509/request-factory.ts';
 import { type SimulatedApiServerOptions, startSimulatedApiServer } from '../api-server.ts';
-import { authenticated, type PolicyRule } from '../authorization.ts';
-import { grantedRules } from '../demo-cluster.ts';
+import { authenticated } from '../authorization.ts';
+import { grantedRules, rulesOf } from '../demo-cluster.ts';
 import { kubernetesTime } from '../kube-object.ts';
 import { kubeconfigOf } from '../kubeconfig.ts';
 import type { Ground, HubKubeconfigCluster } from './clusters.ts';
@@ -29,11 +28,7 @@ export async function startAsleepCluster(
   name: string,
   certificate: Pick<SimulatedApiServerOptions, 'certificateNotBefore' | 'certificateNotAfter'> = {},
 ): Promise<AsleepCluster> {
-  const rules = [{}, { recovery: true }].flatMap((options) =>
-    parseAllDocuments(rbacManifests(options, [DEFAULT_POLICY])).flatMap(
-      (document): readonly PolicyRule[] => document.toJS().rules ?? [],
-    ),
-  );
+  const rules = rulesOf(rbacManifests({ recovery: true }, [DEFAULT_POLICY]));
   const server = await startSimulatedApiServer({
     clock,
     name,

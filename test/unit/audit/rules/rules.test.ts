@@ -1206,6 +1206,42 @@ describe('certificateGroups', () => {
     });
   });
 
+  it.each([
+    ['is one with the estimate for a machine that was not read', [['cp-1', 'inference', 200]], 1],
+    ['is one with an annotation', [['cp-1', 'annotation', 200]], 1],
+    [
+      'is one of three',
+      [
+        ['cp-1', 'inference', 200],
+        ['cp-2', 'inference', 200],
+        ['cp-3', 'inference', -1],
+      ],
+      3,
+    ],
+    ['is none of those that were read', [['cp-1', 'certificate', 200]], 2],
+  ] as const)('counts certificates: what an endpoint shows %s', (_, machines, count) => {
+    const endpoint = certificate({ where: 'vip:6443', notAfter: days(200), issuedByCluster: true, fingerprint: 'vip' });
+    const observations = machines.map(([node, basis, end]) =>
+      certificate({
+        source: basis === 'certificate' ? 'tls' : 'machines',
+        where: node,
+        member: node,
+        basis,
+        notAfter: days(end),
+        fingerprint: basis === 'certificate' ? node : undefined,
+      }),
+    );
+    const groupsOf = (...shown: readonly CertificateObservation[]) =>
+      certificateGroups(
+        { observations: [...observations, ...shown], findings: [], provider: 'eks-anywhere', auditedAt: days(0) },
+        NOW,
+      );
+    const ended = machines.filter(([, , end]) => end < 0).length;
+    expect(groupsOf(endpoint)).toMatchObject([{ count, ended }]);
+    // What no CA of the cluster signed is of no machine.
+    expect(groupsOf({ ...endpoint, issuedByCluster: false })).toMatchObject([{ count: machines.length + 1, ended }]);
+  });
+
   it('is as urgent as the worst finding about its certificates, whatever that is about', () => {
     const worker = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3', fingerprint: 'k' } as const;
     const result = assess([
