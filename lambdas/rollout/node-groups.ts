@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { word } from '../command.ts';
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
+import { trustedSince } from '../eks-successor.ts';
 import { printable } from '../printable.ts';
 import type { ObservedAuthority, ObservedEksNode, ObservedNodeGroup, ObservedUpdate } from '../resources/eks.ts';
 import type { NodeKind } from '../resources/node.ts';
@@ -97,11 +98,6 @@ export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
 /** Section of `docs/runbooks/rollouts.md` for work left to a person. */
 export const NODES_BY_HAND = 'nodes-by-hand';
 
-/**
- * EKS says when a successor was created, not when its distribution was complete. Nodes created within this time after
- * are replaced too: once too often rather than never.
- */
-const DISTRIBUTION_MS = 60 * MINUTE_MS;
 /** How long a try without an update is retried. Then it counts as failed. */
 const TRY_MS = 60 * MINUTE_MS;
 /** How long Nodes of deleted instances may stay. */
@@ -276,16 +272,15 @@ export function successorOf(authorities: readonly ObservedAuthority[]): Observed
 
 /** Except nodes that are being deleted. A node without a time is old. */
 function isOld({ createdAt, deleting }: ObservedEksNode, successor: ObservedAuthority): boolean {
-  return !deleting && !(createdAt >= knownSince(successor));
+  return !deleting && !(createdAt >= trustedSince(successor.createdAt));
 }
 
 /** Nodes created from this time on trust the successor. */
-const knownSince = ({ createdAt }: ObservedAuthority): number => createdAt + DISTRIBUTION_MS;
 
 /** The newest update since then that replaced all nodes, or should have, by anyone. */
 function lastUpdate({ updates }: ObservedNodeGroup, successor: ObservedAuthority): ObservedUpdate | undefined {
   return updates
-    .filter(({ type, createdAt }) => type === 'VersionUpdate' && createdAt >= knownSince(successor))
+    .filter(({ type, createdAt }) => type === 'VersionUpdate' && createdAt >= trustedSince(successor.createdAt))
     .toSorted((a, b) => b.createdAt - a.createdAt)[0];
 }
 

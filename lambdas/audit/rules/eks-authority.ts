@@ -1,4 +1,5 @@
 import type { AuthorityObservation, MemberObservation, Observation } from '../../contracts/observation.ts';
+import { trustedSince } from '../../eks-successor.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
@@ -35,7 +36,8 @@ function untrusted(
   const { id, createdAt, signingStatus, firstAutoActivation } = authority;
   const created = timeOf(createdAt);
   if (signingStatus === 'IN_USE' || created === undefined) return [];
-  const older = ({ createdAt: at }: MemberObservation): boolean => (timeOf(at) ?? Number.POSITIVE_INFINITY) < created;
+  const older = ({ createdAt: at }: MemberObservation): boolean =>
+    (timeOf(at) ?? Number.POSITIVE_INFINITY) < trustedSince(created);
   const nodes = members
     .filter(
       (member) =>
@@ -70,7 +72,7 @@ function untrusted(
       object: `EKS certificate authority ${id}`,
       what: 'eks-cluster-ca',
       places: nodes,
-      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'is' : 'are'} older than the successor of the cluster CA of ${date(created)} and will lose the API server once it is active; ${when}`,
+      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'was' : 'were'} made before or less than an hour after the successor of the cluster CA of ${date(created)}, and will lose the API server once it is active; ${when}`,
       due: activation === undefined ? undefined : isoOf(activation),
       renewedBy: 'you, by replacing the Nodes',
       words: { authority: id, nodegroup },

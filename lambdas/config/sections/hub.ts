@@ -46,7 +46,7 @@ export const Hub = section(
       .max(MAX_CONCURRENCY, wrong(`is more than an account has; write ${MAX_CONCURRENCY} or less`))
       .exactOptional()
       .describe(
-        'Reserved concurrency of each sweep function, so that nothing else in the account can starve it. Each unit of it sweeps ten clusters at once.',
+        'Reserved concurrency of each sweep function, so that nothing else in the account can starve it. Each unit of it sweeps up to 32 clusters at once.',
       ),
     architecture: z
       .enum(['arm64', 'x86_64'])

@@ -745,7 +745,8 @@ describe('EKS authorities', () => {
 
   it.each([
     ['before the successor', { createdAt: days(-10.1) }, 1],
-    ['at the same moment', { createdAt: days(-10) }, 0],
+    ['at the same moment', { createdAt: days(-10) }, 1],
+    ['an hour later', { createdAt: days(-10 + 1 / 24) }, 0],
     ['nobody knows when', { createdAt: 'soon' }, 0],
   ])('a Node that was made %s', (_, changes, count) => {
     expect(found(on(successor({}), member(changes)), 'SuccessorNotTrusted')).toHaveLength(count);
