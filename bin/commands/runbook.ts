@@ -10,7 +10,8 @@ import { compare } from '../../lambdas/words.ts';
 import { EXIT_HELP, type Register } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print } from '../io.ts';
-import { hang, type Lines, table } from '../terminal/draw.ts';
+import { draw, hang, type Lines, screenOf, table } from '../terminal/draw.ts';
+import { markdownLines } from '../terminal/markdown.ts';
 import { strong } from '../terminal/paint.ts';
 
 /** Two folders up in a clone, one in an installed package. */
@@ -34,7 +35,7 @@ ${EXIT_HELP}`,
 };
 
 /**
- * Prints a runbook as Markdown, or the names. A section of `rollouts.md` is a runbook, too, printed with the head of
+ * Prints a runbook as Markdown, wrapped on a terminal, or the names. A section of `rollouts.md` is a runbook, too, printed with the head of
  * its page.
  *
  * @returns the exit status
@@ -68,9 +69,15 @@ export async function runbookCommand(page: string | undefined, program: string, 
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
   const text = texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program));
   const hints = [...(VARIABLE.test(text) ? [EXAMPLES] : []), ...(KUBECONFIG.test(text) ? [CONTEXT] : [])];
-  io.stdout.write(hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`));
+  const told = hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`);
+  const { width, colours = false } = screenOf(io.stdout, io.env);
+  if (width === undefined) io.stdout.write(told);
+  else io.stdout.write(`${draw(markdownLines(told), { width: Math.min(width, MAX_WIDTH), colours })}\n`);
   return EXIT.done;
 }
+
+/** Columns: longer lines are hard to read. */
+const MAX_WIDTH = 100;
 
 /** A line of a block that sets a variable. */
 const VARIABLE = /^(?:export )?[A-Z]+=/m;

@@ -24,6 +24,21 @@ describe('certmarshal runbook', () => {
     expect(stdout).toMatch(/^# CertificateCritical: /);
   });
 
+  it('wraps the page on a terminal, at 100 columns at most', async () => {
+    for (const [columns, longest] of [
+      [60, 60],
+      [200, 100],
+    ] as const) {
+      const io = recordedIo({ columns });
+      const { stdout } = await outcomeOf(io, runbookCommand('san-not-owned', 'certmarshal', io));
+      const [prose] = stdout.split('```');
+      expect(Math.max(...(prose ?? '').split('\n').map((line) => line.length))).toBeLessThanOrEqual(longest);
+      expect(stdout).not.toContain('**');
+      expect(stdout).toMatch(/^certmarshal explain "\$CSR" --kubeconfig .* --cluster "\$CLUSTER"$/m);
+    }
+    expect((await printed('san-not-owned')).stdout).toContain('**What it means.** ');
+  });
+
   it('says below the title that values in commands are examples', async () => {
     const told = '\n\nThe values in the commands (NAME=…) are examples: put in your own.\n';
     expect((await printed('dispatch-heartbeat')).stdout).toContain(`${told}\n**What it means.**`);
