@@ -19,7 +19,15 @@ import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts'
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { type NamedServer, openTarget, otherwiseNotice, quote, repeatOptions, type TargetOptions } from '../target.ts';
+import {
+  type NamedServer,
+  openTarget,
+  otherwiseNotice,
+  quote,
+  repeatNames,
+  repeatOptions,
+  type TargetOptions,
+} from '../target.ts';
 import type { Places } from '../terminal/phrases.ts';
 import { serverPorts } from './audit/ports.ts';
 import { explainNodeCommand } from './explain-node.ts';
@@ -53,7 +61,7 @@ ${EXIT_HELP}`,
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
         const { policies } = fleet;
-        const places = { program: name, runbooks: fleet.monitoring.runbooks };
+        const places = { program: name, runbooks: fleet.monitoring.runbooks, repeatNames: repeatNames(options) };
         const signal = interruption('nothing is written');
         const query = { policies, output, places };
         const explained =

@@ -29,6 +29,8 @@ export interface Places {
   readonly program: string;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string | undefined;
+  /** Options that name the cluster in the commands of a runbook. */
+  readonly repeatNames: string;
 }
 
 /**
@@ -36,8 +38,8 @@ export interface Places {
  *
  * @param name `certificate-expiring`
  */
-export function runbookPlace(name: string, { program, runbooks }: Places): string {
-  return `${program} runbook ${name}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
+export function runbookPlace(name: string, { program, runbooks, repeatNames }: Places): string {
+  return `${program} runbook ${name}${repeatNames}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
 }
 
 /** The next command. It is never wrapped, so that it can be pasted. */
