@@ -91,7 +91,7 @@ interface Query {
 }
 
 /** Judges one live request as a sweep would, and shows every check. Writes nothing. */
-async function explainCommand(
+export async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   query: Query,
   signal: AbortSignal,
@@ -112,7 +112,7 @@ async function explainCommand(
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
-    io.stderr.write(noSuchRequest(cluster.name, name));
+    io.stderr.write(noSuchRequest(cluster.name, name) + nodeHint(query));
     return EXIT.incomplete;
   }
 }
@@ -147,6 +147,12 @@ function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat 
   return verdict.reason === 'AlreadyIssued' && isWord(node)
     ? `${program} explain --node ${quote(node)}${repeat}`
     : undefined;
+}
+
+/** A kubelet calls its requests `csr-…`, its first one `node-csr-…`. Another name may be that of a Node. */
+function nodeHint({ name, places: { program }, repeat }: Query): string {
+  if (/^(?:node-)?csr-/.test(name) || !isWord(name)) return '';
+  return `If ${name} is a Node: ${program} explain --node ${quote(name)}${repeat}\n`;
 }
 
 /** The message for a missing request. */
