@@ -1,6 +1,7 @@
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines } from './draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from './paint.ts';
+import { visibleWidth } from './wrap.ts';
 
 // Phrases that several commands share.
 
@@ -42,9 +43,13 @@ export function runbookPlace(name: string, { program, runbooks, repeatNames }: P
   return `${program} runbook ${name}${repeatNames}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
 }
 
-/** The next command. It is never wrapped, so that it can be pasted. */
-export function nextLine(command: string): Lines {
-  return `  ${strong('Next')}  ${command}`;
+/** The next command. It is never wrapped, so that it can be pasted. @param note after it, with its comma or semicolon */
+export function nextLine(command: string, note = ''): Lines {
+  const line = `  ${strong('Next')}  ${command}`;
+  return (width = Infinity) =>
+    note === '' || visibleWidth(line + note) <= width
+      ? line + note
+      : [line, hang(' '.repeat(8), note.replace(/^[,;] /, ''))];
 }
 
 /** A spreadsheet runs a cell that begins like this as a formula. */

@@ -289,7 +289,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
       ];
     });
     const head = ['CLASS', ...(isTight ? [] : ['LIFE USED', 'LEFT', 'EXPIRES'])].map(faint);
-    return ['', table([['', ...head, narrow ? '' : faint('RENEWED BY')], ...rows], NARROW)];
+    return ['', table([['', ...head, faint(isTight ? 'EXPIRES; RENEWED BY' : 'RENEWED BY')], ...rows], NARROW)];
   };
 }
 

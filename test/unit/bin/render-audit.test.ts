@@ -360,7 +360,8 @@ describe('the table of an audit on a terminal', () => {
     const lines = render({}, { width: 80 }).split('\n');
     const head = lines.findIndex((line) => line.includes('LIFE USED'));
     expect(lines[head]).toMatch(/EXPIRES$/);
-    expect(lines[head + 2]).toBe('    a rollout of the machines that run etcd');
+    expect(lines[head + 1]).toBe('    RENEWED BY');
+    expect(lines[head + 3]).toBe('    a rollout of the machines that run etcd');
   });
 
   it('loses only colours without one', () => {
