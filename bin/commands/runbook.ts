@@ -139,9 +139,12 @@ function headFor(section: string, head: string): string {
 
 /** The functions and variables that only this part sets. */
 function namesIn(part: string, parts: readonly string[]): readonly string[] {
-  const setIn = (text: string) => [...text.matchAll(/^(\w+)(?:=|\(\) \{)/gm)].map(([, name = '']) => name);
   const others = new Set(parts.filter((other) => other !== part).flatMap(setIn));
   return setIn(part).filter((name) => !others.has(name));
+}
+
+function setIn(part: string): readonly string[] {
+  return [...part.matchAll(/^(\w+)(?:=|\(\) \{)/gm)].map(([, name = '']) => name);
 }
 
 /** Commands and variables. */

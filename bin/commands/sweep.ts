@@ -31,6 +31,8 @@ export interface SweepOptions {
   readonly repeatNames: string;
 }
 
+type Given = AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat' | 'repeatNames'>;
+
 export const register: Register = (command, { program: name, interruption, run }) => {
   const own = command
     .option('--yes', 'approve what is proven; without it nothing is written')
@@ -56,28 +58,20 @@ Exit status:
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
-      run(
-        async (
-          options: AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat' | 'repeatNames'>,
-        ) => {
-          const fleet = await loadFleet(options.policy);
-          if (options.allContexts === true) {
-            // Load the page only on request.
-            const { sweepAllContexts } = await import('./sweep-contexts.ts');
-            const given = { ...options, program: name };
-            return sweepAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
-          }
-          requireOneCluster(options);
-          const given = {
-            ...options,
-            program: name,
-            repeat: repeatOptions(options),
-            repeatNames: repeatNames(options),
-          };
-          const signal = options.yes === true ? interruption() : interruption('nothing is written');
-          return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
-        },
-      ),
+      run(async (options: Given) => {
+        const fleet = await loadFleet(options.policy);
+        if (options.allContexts === true) {
+          // Load the page only on request.
+          const { sweepAllContexts } = await import('./sweep-contexts.ts');
+          const given = { ...options, program: name };
+          return sweepAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
+        }
+        requireOneCluster(options);
+        const repeated = { repeat: repeatOptions(options), repeatNames: repeatNames(options) };
+        const given = { ...options, program: name, ...repeated };
+        const signal = options.yes === true ? interruption() : interruption('nothing is written');
+        return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
+      }),
     );
 };
 

@@ -17,7 +17,7 @@ function commandsWith(names: ClusterNames) {
 }
 
 const HOSTILE = "it's; touch $(x)";
-/** After an option, its value. */
+/** The value of an option; without it the first word. */
 const after = (words: readonly string[], option: string) => words[words.indexOf(option) + 1];
 const ownOf = (words: readonly string[]) => words[0] === 'certmarshal' && words.includes('--context');
 
@@ -36,8 +36,8 @@ describe('the commands of a runbook', () => {
       expect(after(words, '--context')).toBe(HOSTILE);
       expect(words).not.toContain('--kubeconfig');
       expect(words).not.toContain('--management-kubeconfig');
-      if (words.includes('--management-context')) expect(after(words, '--management-context')).toBe('mgmt');
-      if (words.includes('--cluster')) expect(after(words, '--cluster')).toBe('oslo');
+      expect(['mgmt', words[0]]).toContain(after(words, '--management-context'));
+      expect(['oslo', words[0]]).toContain(after(words, '--cluster'));
     }
     const kubectl = commands.filter(([tool]) => tool === 'kubectl');
     expect(kubectl.length).toBeGreaterThan(150);
