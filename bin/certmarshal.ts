@@ -8,7 +8,7 @@ import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { isSupported, programName, startedIn } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
-import { closing } from './terminal/closing.ts';
+import { closing, usage } from './terminal/closing.ts';
 
 interface Row {
   readonly takes: string;
@@ -182,6 +182,7 @@ async function build(asked: readonly string[]): Promise<Command> {
           ? Help.prototype.subcommandTerm.call(this, command)
           : `${command.name()} ${row.takes}`.trimEnd();
       },
+      commandUsage: (command) => usage(new Help().commandUsage(command), helpWidth()),
       // What only this command has comes before what many have.
       groupItems(all, shown, groupOf) {
         const groups = new Help().groupItems(all, shown, groupOf);

@@ -61,18 +61,30 @@ export function providerOption(description: string): Option {
   return new Option('--provider <provider>', description).choices(['eks', 'eks-anywhere']);
 }
 
+const CLUSTER_OPTION = [
+  '--cluster <name>',
+  'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig',
+] as const;
+
+function withServer(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one');
+}
+
+/** Which cluster, for a command that only names it. */
+export function withNames(command: Command): Command {
+  return withManagement(withServer(command)).option(...CLUSTER_OPTION);
+}
+
 /** What is read of a management cluster proves names in another one, and an expired certificate may be that of an impostor. */
 export const OF_KUBECONFIG = 'the API server of --kubeconfig (never of the management cluster)';
 
 /** Which cluster. @param tolerated whose certificate may have expired */
 export function withCluster(command: Command, tolerated = OF_KUBECONFIG): Command {
-  const own = command
-    .optionsGroup('Which cluster:')
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: the files of $KUBECONFIG, else ~/.kube/config')
-    .option('--context <name>', 'context of the kubeconfig; default: its current one');
-  const named = withManagement(own)
+  const named = withManagement(withServer(command.optionsGroup('Which cluster:')))
     .option(...NAMESPACE_OPTION)
-    .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+    .option(...CLUSTER_OPTION)
     .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
     .option(...ALLOW_EXEC_OPTION);
   return withTolerance(named, tolerated).optionsGroup('');

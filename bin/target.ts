@@ -350,6 +350,23 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
   ]);
 }
 
+/** How commands name a cluster. */
+export type ClusterNames = Pick<
+  TargetOptions,
+  'kubeconfig' | 'context' | 'managementKubeconfig' | 'managementContext' | 'cluster'
+>;
+
+/** The names among the given options as text, for a runbook. */
+export function repeatNames(names: ClusterNames): string {
+  return repeatedFlags([
+    ['--kubeconfig', names.kubeconfig],
+    ['--context', names.context],
+    ['--management-kubeconfig', names.managementKubeconfig],
+    ['--management-context', names.managementContext],
+    ['--cluster', names.cluster],
+  ]);
+}
+
 /** Flags with values as text for a command; absent ones are dropped. */
 export function repeatedFlags(
   flags: readonly (readonly [flag: string, value: string | boolean | undefined])[],

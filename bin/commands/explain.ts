@@ -19,7 +19,15 @@ import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts'
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { type NamedServer, openTarget, otherwiseNotice, quote, repeatOptions, type TargetOptions } from '../target.ts';
+import {
+  type NamedServer,
+  openTarget,
+  otherwiseNotice,
+  quote,
+  repeatNames,
+  repeatOptions,
+  type TargetOptions,
+} from '../target.ts';
 import type { Places } from '../terminal/phrases.ts';
 import { serverPorts } from './audit/ports.ts';
 import { explainNodeCommand } from './explain-node.ts';
@@ -53,7 +61,7 @@ ${EXIT_HELP}`,
         const fleet = await loadFleet(options.policy);
         const target = await openTarget(options, fleet);
         const { policies } = fleet;
-        const places = { program: name, runbooks: fleet.monitoring.runbooks };
+        const places = { program: name, runbooks: fleet.monitoring.runbooks, repeatNames: repeatNames(options) };
         const signal = interruption('nothing is written');
         const query = { policies, output, places };
         const explained =
@@ -83,7 +91,7 @@ interface Query {
 }
 
 /** Judges one live request as a sweep would, and shows every check. Writes nothing. */
-async function explainCommand(
+export async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   query: Query,
   signal: AbortSignal,
@@ -104,7 +112,7 @@ async function explainCommand(
     return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
-    io.stderr.write(noSuchRequest(cluster.name, name));
+    io.stderr.write(noSuchRequest(cluster.name, name) + nodeHint(query));
     return EXIT.incomplete;
   }
 }
@@ -139,6 +147,12 @@ function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat 
   return verdict.reason === 'AlreadyIssued' && isWord(node)
     ? `${program} explain --node ${quote(node)}${repeat}`
     : undefined;
+}
+
+/** A kubelet calls its requests `csr-…`, its first one `node-csr-…`. Another name may be that of a Node. */
+function nodeHint({ name, places: { program }, repeat }: Query): string {
+  if (/^(?:node-)?csr-/.test(name) || !isWord(name)) return '';
+  return `If ${name} is a Node: ${program} explain --node ${quote(name)}${repeat}\n`;
 }
 
 /** The message for a missing request. */

@@ -7,18 +7,23 @@ import { didYouMean } from '../../lambdas/did-you-mean.ts';
 import { FINDING_CODES } from '../../lambdas/tables/finding-codes.ts';
 import { keysOf } from '../../lambdas/tables/keys.ts';
 import { compare } from '../../lambdas/words.ts';
-import { EXIT_HELP, type Register } from '../command.ts';
+import { EXIT_HELP, type Register, withNames } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print } from '../io.ts';
-import { hang, type Lines, table } from '../terminal/draw.ts';
+import { type ClusterNames, repeatNames } from '../target.ts';
+import { draw, hang, type Lines, screenOf, table } from '../terminal/draw.ts';
+import { markdownLines } from '../terminal/markdown.ts';
 import { strong } from '../terminal/paint.ts';
+import { examplesIn, withNames as withNamesOf } from './runbook-values.ts';
 
 /** Two folders up in a clone, one in an installed package. */
 const FOLDERS = ['../../docs/runbooks/', '../docs/runbooks/'];
 
 export const register: Register = (command, { program: name, run }) => {
-  command
+  const own = command
     .argument('[name]', 'name from a message, a finding or a check')
+    .optionsGroup('Which cluster its commands name; nothing is read:');
+  withNames(own)
     .addHelpText(
       'after',
       `
@@ -28,19 +33,28 @@ Examples:
   ${name} runbook certificate-critical
   ${name} runbook san-not-owned
   ${name} runbook no-hold
+  ${name} runbook certificate-expired --context berlin
 ${EXIT_HELP}`,
     )
-    .action(run((page?: string) => runbookCommand(page, name, PROCESS)));
+    .action(
+      run((page: string | undefined, given: ClusterNames) =>
+        runbookCommand(page, { ...given, program: name }, PROCESS),
+      ),
+    );
 };
 
 /**
- * Prints a runbook as Markdown, or the names. A section of `rollouts.md` is a runbook, too, printed with the head of
+ * Prints a runbook as Markdown, wrapped on a terminal, or the names. A section of `rollouts.md` is a runbook, too, printed with the head of
  * its page.
  *
  * @returns the exit status
  * @throws UsageError for an unknown name
  */
-export async function runbookCommand(page: string | undefined, program: string, io: Io): Promise<number> {
+export async function runbookCommand(
+  page: string | undefined,
+  { program, ...given }: ClusterNames & { readonly program: string },
+  io: Io,
+): Promise<number> {
   const folder = FOLDERS.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   if (folder === undefined) throw new UsageError('docs/runbooks is missing. Install certmarshal again.');
   const files = (await readdir(folder, { recursive: true }))
@@ -66,18 +80,33 @@ export async function runbookCommand(page: string | undefined, program: string, 
     shown.length === 0
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
-  const text = texts.join('\n').replaceAll(CODE, (code) => pasteable(code, program));
-  const hints = [...(VARIABLE.test(text) ? [EXAMPLES] : []), ...(KUBECONFIG.test(text) ? [CONTEXT] : [])];
-  io.stdout.write(hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`));
+  const named = withNamesOf(texts.join('\n'), given);
+  const text = named.replaceAll(CODE, (code) => pasteable(code, program));
+  const hints = hintsOf(named, given);
+  const told = hints.length === 0 ? text : text.replace(/^# .*\n/, (title) => `${title}\n${hints.join('')}`);
+  const { width, colours = false } = screenOf(io.stdout, io.env);
+  if (width === undefined) io.stdout.write(told);
+  else io.stdout.write(`${draw(markdownLines(told), { width: Math.min(width, MAX_WIDTH), colours })}\n`);
   return EXIT.done;
 }
 
-/** A line of a block that sets a variable. */
-const VARIABLE = /^(?:export )?[A-Z]+=/m;
-const EXAMPLES = 'The values in the commands (NAME=…) are examples: put in your own.\n';
-const KUBECONFIG = /certmarshal .*--kubeconfig "\$KUBECONFIG"/;
-const CONTEXT =
+/** Columns: longer lines are hard to read. */
+const MAX_WIDTH = 100;
+
+const IN_CONTEXT =
   'If your kubeconfig has the cluster, --context NAME replaces --kubeconfig and --cluster of certmarshal; a cluster that manages\nitself needs no --management-kubeconfig.\n';
+const IN_FILE = 'eksctl takes no context: MANAGEMENT is a file whose current context is the management cluster.\n';
+
+function hintsOf(page: string, given: ClusterNames): readonly string[] {
+  const examples = examplesIn(page, given);
+  const names = repeatNames(given) === '' ? 'NAME=…' : examples.map((name) => `${name}=…`).join(', ');
+  const isServerGiven = given.kubeconfig !== undefined || given.context !== undefined;
+  return [
+    ...(examples.length > 0 ? [`The values in the commands (${names}) are examples: put in your own.\n`] : []),
+    ...(!isServerGiven && /certmarshal .*--kubeconfig "\$KUBECONFIG"/.test(page) ? [IN_CONTEXT] : []),
+    ...(given.managementContext !== undefined && page.includes('" eksctl ') ? [IN_FILE] : []),
+  ];
+}
 
 const ROLLOUTS = 'rollouts.md';
 
@@ -89,12 +118,39 @@ function nameOf(file: string): string {
   return file.replace(/\/?README\.md$/, '').replace(/^.*\/|\.md$/g, '') || 'runbooks';
 }
 
-/** Sections by heading, each with the head of the page. */
+/** Sections by heading, each with what it needs of the head of the page. */
 function sectionsOf(page: string): ReadonlyMap<string, string> {
   const [head = '', ...sections] = page.split(/^## /m);
   return new Map(
-    sections.map((section) => [section.slice(0, section.indexOf('\n')), `${head}## ${section.trimEnd()}\n`]),
+    sections.map((section) => [
+      section.slice(0, section.indexOf('\n')),
+      `${headFor(section, head)}## ${section.trimEnd()}\n`,
+    ]),
   );
+}
+
+/** Without the parts that set only what the section does not use. If it uses none of them, all are printed. */
+function headFor(section: string, head: string): string {
+  const parts = head.split(/^(?=### )/m);
+  const isUsed = (part: string) => namesIn(part, parts).some((name) => usesOf(section).has(name));
+  const left = parts.filter((part) => namesIn(part, parts).length === 0 || isUsed(part));
+  return parts.some(isUsed) ? left.join('') : head;
+}
+
+/** The functions and variables that only this part sets. */
+function namesIn(part: string, parts: readonly string[]): readonly string[] {
+  const others = new Set(parts.filter((other) => other !== part).flatMap(setIn));
+  return setIn(part).filter((name) => !others.has(name));
+}
+
+function setIn(part: string): readonly string[] {
+  return [...part.matchAll(/^(\w+)(?:=|\(\) \{)/gm)].map(([, name = '']) => name);
+}
+
+/** Commands and variables. */
+function usesOf(section: string): ReadonlySet<string> {
+  const blocks = (section.match(/^```sh\n[^]*?^```$/gm) ?? []).join('\n');
+  return new Set([...blocks.matchAll(/(?:^|\| )([a-z_]+)|\$\{?([A-Z_]+)/gm)].flatMap(([, ...names]) => names));
 }
 
 const LINK = /\[(?<label>[^\]]+)\]\((?<path>[\w./-]*\.md)?(?:#(?<anchor>[\w-]+))?\)/g;

@@ -130,6 +130,7 @@ async function sweepContext(
           lines: sweepStory(report, {
             program: options.program,
             repeat: repeated.repeatExplain,
+            repeatNames: repeated.repeatNames,
             doctor: repeated.repeat,
           }),
           document: report,

@@ -26,6 +26,8 @@ export interface SweepView {
   /** The command that starts this program, and the target options as text, for the next commands. */
   readonly program: string;
   readonly repeat: string;
+  /** The same for a runbook. */
+  readonly repeatNames: string;
 }
 
 /** The result of a sweep for people: a summary, then what needs a person, then the rest. */
@@ -77,23 +79,36 @@ function wouldBe(rows: readonly SweepRow[]): string {
  * doctor prints it.
  *
  * @param doctor the options of doctor for this cluster
+ * @param names those of runbook
  */
-export function unreadableNext({ provider, problems }: SweepReport, program: string, doctor: string): string {
+// oxlint-disable-next-line max-params -- internal
+export function unreadableNext(
+  { provider, problems }: SweepReport,
+  program: string,
+  doctor: string,
+  names = '',
+): string {
   const isExpired = problems.some(({ kind, message }) => kind === 'certificate' && isExpiredEndpoint(message));
-  return isExpired ? pasteable(expiredServerRunbook(provider), program) : `${program} doctor${doctor}`;
+  return isExpired ? `${pasteable(expiredServerRunbook(provider), program)}${names}` : `${program} doctor${doctor}`;
 }
 
 /** The summary of one cluster for a fleet, with the next command. */
 export function sweepStory(
   report: SweepReport,
-  { program, repeat, doctor }: Pick<SweepView, 'program' | 'repeat'> & { readonly doctor: string },
+  {
+    program,
+    repeat,
+    repeatNames,
+    doctor,
+  }: Pick<SweepView, 'program' | 'repeat' | 'repeatNames'> & { readonly doctor: string },
 ): Lines {
   const { cluster, provider, readable, counts, rows, problems } = report;
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
   const [problem] = problems;
   if (!readable) {
     const why = problem === undefined ? '' : `: ${problem.object}: ${problem.message}`;
-    return [hang(bad('✖ '), bad(`${name} · not readable${why}`)), `    → ${unreadableNext(report, program, doctor)}`];
+    const next = unreadableNext(report, program, doctor, repeatNames);
+    return [hang(bad('✖ '), bad(`${name} · not readable${why}`)), `    → ${next}`];
   }
   const hostile = rows.filter((row) => row.hostile).length;
   const left = rows.filter((row) => row.hostile && row.verdict === 'leave').length;
@@ -115,14 +130,14 @@ export function sweepStory(
   ];
 }
 
-function judged({ report, server, yes = false, policies, program, repeat }: SweepView): Lines {
+function judged({ report, server, yes = false, policies, program, repeat, repeatNames }: SweepView): Lines {
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
   const shown = [...others.slice(0, MAX_OTHERS), ...approvals.slice(0, MAX_APPROVALS)];
   const hidden = rows.length - shown.length;
   const [first] = others;
-  const advice = first !== undefined && hostileAdvice(first, program);
+  const advice = first !== undefined && hostileAdvice(first, program, repeatNames);
   return [
     hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, yes)}`),
     serverLine(server),
@@ -145,10 +160,10 @@ function judged({ report, server, yes = false, policies, program, repeat }: Swee
 }
 
 /** Of a name of another node. Other hostile requests can have harmless causes, which explain names. */
-function hostileAdvice({ csr, node, message, hostile }: SweepRow, program: string): string | false {
+function hostileAdvice({ csr, node, message, hostile }: SweepRow, program: string, names: string): string | false {
   const isOfAnother = hostile && NAME_OF_ANOTHER.test(message);
   if (!isOfAnother || !KUBERNETES_NAME.test(csr) || !KUBERNETES_NAME.test(node)) return false;
-  return `Do not approve ${csr}. Unless someone moved this name to ${node} on purpose, ${node} may be compromised: ${program} runbook san-not-owned`;
+  return `Do not approve ${csr}. Unless someone moved this name to ${node} on purpose, ${node} may be compromised: ${program} runbook san-not-owned${names}`;
 }
 
 /** `policy default (enforce)`, `dry run (policy default)` */

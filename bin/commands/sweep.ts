@@ -10,7 +10,7 @@ import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
-import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions } from '../target.ts';
+import { type OpenCluster, openTarget, otherwiseNotice, repeatNames, repeatOptions } from '../target.ts';
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -27,7 +27,11 @@ export interface SweepOptions {
   readonly program: string;
   /** The target options as text, for the next command. */
   readonly repeat: string;
+  /** Of them, those of a runbook. */
+  readonly repeatNames: string;
 }
+
+type Given = AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat' | 'repeatNames'>;
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   const own = command
@@ -54,7 +58,7 @@ Exit status:
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
-      run(async (options: AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
+      run(async (options: Given) => {
         const fleet = await loadFleet(options.policy);
         if (options.allContexts === true) {
           // Load the page only on request.
@@ -63,7 +67,8 @@ Exit status:
           return sweepAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
         }
         requireOneCluster(options);
-        const given = { ...options, program: name, repeat: repeatOptions(options) };
+        const repeated = { repeat: repeatOptions(options), repeatNames: repeatNames(options) };
+        const given = { ...options, program: name, ...repeated };
         const signal = options.yes === true ? interruption() : interruption('nothing is written');
         return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
       }),

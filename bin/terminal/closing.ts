@@ -18,6 +18,13 @@ export function closing(text: string, width: number): string {
     .join('\n');
 }
 
+const USAGE = 'Usage: ';
+
+/** What follows `Usage: ` in a help, in `width` columns. Pure. */
+export function usage(text: string, width: number): string {
+  return wrap(text, width - USAGE.length).join(`\n${' '.repeat(USAGE.length)}`);
+}
+
 /** What is wrapped has a mark, which may be empty. */
 interface Block {
   readonly mark?: string;

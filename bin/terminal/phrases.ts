@@ -1,6 +1,7 @@
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines } from './draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from './paint.ts';
+import { visibleWidth } from './wrap.ts';
 
 // Phrases that several commands share.
 
@@ -29,6 +30,8 @@ export interface Places {
   readonly program: string;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string | undefined;
+  /** Options that name the cluster in the commands of a runbook. */
+  readonly repeatNames: string;
 }
 
 /**
@@ -36,13 +39,17 @@ export interface Places {
  *
  * @param name `certificate-expiring`
  */
-export function runbookPlace(name: string, { program, runbooks }: Places): string {
-  return `${program} runbook ${name}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
+export function runbookPlace(name: string, { program, runbooks, repeatNames }: Places): string {
+  return `${program} runbook ${name}${repeatNames}${runbooks === undefined ? '' : ` · ${runbooks}/${name}.md`}`;
 }
 
-/** The next command. It is never wrapped, so that it can be pasted. */
-export function nextLine(command: string): Lines {
-  return `  ${strong('Next')}  ${command}`;
+/** The next command. It is never wrapped, so that it can be pasted. @param note after it, with its comma or semicolon */
+export function nextLine(command: string, note = ''): Lines {
+  const line = `  ${strong('Next')}  ${command}`;
+  return (width = Infinity) =>
+    note === '' || visibleWidth(line + note) <= width
+      ? line + note
+      : [line, hang(' '.repeat(8), note.replace(/^[,;] /, ''))];
 }
 
 /** A spreadsheet runs a cell that begins like this as a formula. */

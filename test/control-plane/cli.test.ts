@@ -315,7 +315,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             '  csr-q77zt  worker-3  Ns +✖ not approved  IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
             '  csr-8xk2p  worker-8  Ns +✔ approved      worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
             '',
-            '  ✖ Do not approve csr-q77zt\\. Unless someone moved this name to worker-3 on purpose, worker-3 may be compromised: kubectl certmarshal runbook san-not-owned',
+            '  ✖ Do not approve csr-q77zt\\. Unless someone moved this name to worker-3 on purpose, worker-3 may be compromised: kubectl certmarshal runbook san-not-owned --kubeconfig berlin\\.yaml',
             '',
             '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
             '',
@@ -339,7 +339,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
       expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
       expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
-      expect(stdout).toContain('→ certmarshal runbook san-not-owned\n');
+      expect(stdout).toContain('→ certmarshal runbook san-not-owned --kubeconfig berlin.yaml\n');
       await admin.put(`${CSRS}/csr-q77zt/approval`, {
         ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
         status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },

@@ -282,7 +282,9 @@ describe('runbooks', () => {
     for (const word of ['resume', 'abort', 'status --watch', 'plan --verbose'])
       expect(head).toMatch(new RegExp(`^rollout ${word}\\b`, 'm'));
     // What is pasted first only sets and defines.
-    for (const block of blocksIn(ROLLOUTS).slice(0, 2))
+    const defining = blocksIn(ROLLOUTS).filter((block) => block.includes('() {'));
+    expect(defining).toHaveLength(2);
+    for (const block of defining)
       expect(
         block.split('\n').filter((line) => !/^$|^(?:export )?[A-Z_]+=\S+$|^\w+\(\) \{ .+; \}$/.test(line)),
       ).toEqual([]);

@@ -1,16 +1,18 @@
 import { isAudit, TOLERANT_AUDIT } from '../../../lambdas/audit/commands.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
-import { pasteable, readRunbook } from '../../../lambdas/command.ts';
+import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import type { FleetContext } from '../../all-contexts.ts';
-import { type NamedServer, namesManagement, repeatedFlags, repeatOptions } from '../../target.ts';
+import { type NamedServer, namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
 /** The given options as text, for commands to paste. */
 export interface AuditRepeat {
   /** For this program: the target options. */
   readonly repeat: string;
+  /** For `certmarshal runbook`. */
+  readonly repeatNames: string;
   /** For `certmarshal explain` and `sweep`. */
   readonly repeatExplain: string;
   /** For `certmarshal audit`: all options. */
@@ -39,6 +41,7 @@ export function auditRepeat(options: Given, { region, profile }: NonNullable<Nam
   const ports = (options.port ?? []).map((port) => ['--port', port] as const);
   return {
     repeat,
+    repeatNames: repeatNames(options),
     repeatExplain: `${repeat}${repeatedFlags([
       ['--policy', policy],
       ...(serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
@@ -101,10 +104,11 @@ export function nextOfFinding(
   program: string,
   given: AuditRepeat,
 ): string {
-  return isAudit(untolerant(command, given))
-    ? pasteable(readRunbook(runbook), program)
-    : asTyped(command, program, given);
+  const next = isAudit(untolerant(command, given)) ? readRunbook(runbook) : command;
+  return `${asTyped(next, program, given)}${RUNBOOK.test(next) ? given.repeatNames : ''}`;
 }
+
+const RUNBOOK = /^certmarshal runbook [a-z-]+$/;
 
 /** The given options tolerate an expired server already. */
 function untolerant(command: string, { repeat }: Pick<AuditRepeat, 'repeat'>): string {

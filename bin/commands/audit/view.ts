@@ -96,11 +96,11 @@ function isWithoutRoute({ report: { snapshot } }: AuditView): boolean {
 function unreadableNext(
   view: AuditView,
   { unread }: AuditedSources,
-  { program, repeat }: Pick<AuditRendering, 'program' | 'repeat'>,
+  { program, repeat, repeatNames }: AuditRepeat & Pick<AuditRendering, 'program'>,
 ): string {
   return expiredServer(view) === undefined || !isOfExpiry(unread.find(isOfServer))
     ? `${program} doctor${repeat}`
-    : pasteable(expiredServerRunbook(view.report.snapshot.provider), program);
+    : `${pasteable(expiredServerRunbook(view.report.snapshot.provider), program)}${repeatNames}`;
 }
 
 function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
@@ -289,7 +289,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
       ];
     });
     const head = ['CLASS', ...(isTight ? [] : ['LIFE USED', 'LEFT', 'EXPIRES'])].map(faint);
-    return ['', table([['', ...head, narrow ? '' : faint('RENEWED BY')], ...rows], NARROW)];
+    return ['', table([['', ...head, faint(isTight ? 'EXPIRES; RENEWED BY' : 'RENEWED BY')], ...rows], NARROW)];
   };
 }
 

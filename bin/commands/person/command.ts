@@ -47,6 +47,8 @@ export interface PersonSettings {
   readonly version: string;
   /** The target options as text, for the next command. */
   readonly repeat: string;
+  /** Of them, those of a runbook. */
+  readonly repeatNames: string;
   /** User name if the API server does not report it. */
   readonly localUser: string;
   /** @default only the output and the condition keep a record */

@@ -6,7 +6,7 @@ import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { PROCESS } from '../../io.ts';
 import { openKeyboardJournal } from '../../keyboard-journal.ts';
-import { openTarget, repeatedFlags, repeatOptions, type TargetOptions } from '../../target.ts';
+import { openTarget, repeatedFlags, repeatNames, repeatOptions, type TargetOptions } from '../../target.ts';
 import { personCommand } from './command.ts';
 
 interface Given extends TargetOptions {
@@ -89,6 +89,7 @@ Exit status:
             program: name,
             version: packageJson.version,
             repeat: repeatOptions(options) + repeatedFlags([['--journal', options.journal]]),
+            repeatNames: repeatNames(options),
             localUser: `${userInfo().username} on ${hostname()}`,
             journal,
           };

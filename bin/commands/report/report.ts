@@ -12,9 +12,10 @@ import { EXIT_HELP, type Register } from '../../command.ts';
 import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
-import { type Io, PROCESS, printJson } from '../../io.ts';
+import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { repeatedFlags } from '../../target.ts';
+import { hang } from '../../terminal/draw.ts';
 import { joined } from '../../terminal/words.ts';
 import { replaceTextFile } from '../../text-file.ts';
 import {
@@ -145,10 +146,10 @@ export async function writeReport(
   }
   const { runbooks } = monitoring;
   const page = renderPage(health, { ...given, unread, basis, runbooks });
-  const told = (name: string) => `${story(name, health, basis, page)}\n`;
+  const told = (name: string) => hang('', story(name, health, basis, page));
   if (output === '-') {
     stdout.write(page);
-    stderr.write(told('report'));
+    print({ ...io, stdout: stderr }, told('report'));
     return failed();
   }
   if (unread.length > 0 && (await checkedOutput(output)) === 'a report') {
@@ -164,7 +165,7 @@ export async function writeReport(
     );
     return EXIT.incomplete;
   }
-  stdout.write(told(printable(output)));
+  print(io, told(printable(output)));
   return failed();
 }
 

@@ -272,25 +272,34 @@ function nextLines(view: RolloutPlanView): Lines {
     '; ',
   );
   const command = nextCommand(view);
-  return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(command)];
+  return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(...command)];
 }
 
+const FIXED = ', after you have fixed what is above';
+
 /** Undefined if the command that follows continues the rollout. */
-function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
+function nextCommand({
+  observed,
+  schedule,
+  person,
+  program,
+  repeat,
+  following,
+}: RolloutPlanView): readonly [command: string, note?: string] | undefined {
   if (following === true) return undefined;
-  if (schedule.kind === 'ask') return safe(schedule.command);
+  if (schedule.kind === 'ask') return [safe(schedule.command)];
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
-  if (goesOn(schedule)) return run('status --watch');
-  if (schedule.state === 'held') return `${run('resume')}, after you have fixed what is above`;
+  if (goesOn(schedule)) return [run('status --watch')];
+  if (schedule.state === 'held') return [run('resume'), FIXED];
   // Do not suggest a rollout that is not due.
-  if (!isDue(schedule)) return `nothing to do; ${program} audit shows every certificate`;
-  if (person.kind === 'act') return run('start --yes --watch');
+  if (!isDue(schedule)) return ['nothing to do', `; ${program} audit shows every certificate`];
+  if (person.kind === 'act') return [run('start --yes --watch')];
   if (person.kind === 'hold') {
-    if (schedule.state === 'expired') return runbook('not-expired', program);
+    if (schedule.state === 'expired') return [runbook('not-expired', program)];
     const inTheWay = person.checks.filter(({ passed, waived }) => !passed && waived !== true);
     if (inTheWay.length === 1 && inTheWay[0]?.id === 'single-replica' && observed.unread.length === 0)
-      return `${program} runbook renew-in-place`;
-    return `${run('plan')}, after you have fixed what is above; without a rollout: ${program} runbook renew-in-place`;
+      return [`${program} runbook renew-in-place`];
+    return [run('plan'), `${FIXED}; without a rollout: ${program} runbook renew-in-place`];
   }
-  return observed.unread.length > 0 ? `${run('plan')}, after you have fixed what is above` : run('plan');
+  return observed.unread.length > 0 ? [run('plan'), FIXED] : [run('plan')];
 }

@@ -55,7 +55,7 @@ export function rolloutStatusLines(view: RolloutStatusView): Lines {
     ),
     '',
     nextMs === undefined
-      ? nextLine(nextCommand(view))
+      ? nextLine(...nextCommand(view))
       : `  Reading again every ${nextMs / 1000} s; times in UTC. Ctrl-C stops this view, never the rollout.`,
   ];
 }
@@ -111,10 +111,10 @@ function unwell({ state, unhealthy }: MachineProgress): string | undefined {
   return words && bad(words);
 }
 
-function nextCommand({ step, program, repeat }: RolloutStatusView): string {
-  if (step.kind === 'ask') return safe(step.command);
+function nextCommand({ step, program, repeat }: RolloutStatusView): readonly [command: string, note?: string] {
+  if (step.kind === 'ask') return [safe(step.command)];
   const run = (command: string): string => `${program} rollout ${command}${repeat}`;
-  if (goesOn(step)) return run('status --watch');
-  if (step.state === 'held') return `${run('resume')}, after you have fixed what is above; or ${run('abort')}`;
-  return step.state === 'done' ? `nothing left to do; ${program} audit shows every certificate` : run('plan');
+  if (goesOn(step)) return [run('status --watch')];
+  if (step.state === 'held') return [run('resume'), `, after you have fixed what is above; or ${run('abort')}`];
+  return step.state === 'done' ? ['nothing left to do', `; ${program} audit shows every certificate`] : [run('plan')];
 }

@@ -21,7 +21,12 @@ describe('a command as the user has to type it', () => {
     [
       'the runbook, where the audit that was just done would be next',
       'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
-      'npm run -s certmarshal -- runbook unreachable',
+      "npm run -s certmarshal -- runbook unreachable --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
+    ],
+    [
+      'the runbook of a finding that leads to one',
+      'certmarshal runbook recovery',
+      "npm run -s certmarshal -- runbook recovery --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
     ],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
     [
@@ -101,6 +106,7 @@ describe('a command as the user has to type it', () => {
       String.raw`kubectl --kubeconfig forty.yaml --context 'it'\''s $(oslo)' get nodes -o wide`,
     );
     expect(typed('kubectl get nodes', { id: 'of an earlier audit' })).toBe('kubectl get nodes');
+    expect(typed('certmarshal runbook recovery', first)).toBe('npx certmarshal runbook recovery');
   });
 
   it('names the Region and profile of an EKS cluster', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closing } from '../../../bin/terminal/closing.ts';
+import { closing, usage } from '../../../bin/terminal/closing.ts';
 
 const TEXT = `
 A paragraph of
@@ -38,4 +38,10 @@ Exit status:
       }),
     );
   });
+});
+
+it('wraps the usage below its first word', () => {
+  const text = 'certmarshal approve [options] --because <words> <csr-name>';
+  expect(`Usage: ${usage(text, 60)}`).toBe('Usage: certmarshal approve [options] --because <words>\n       <csr-name>');
+  expect(usage(text, 100)).toBe(text);
 });

@@ -82,7 +82,13 @@ function targetOf(given: Given) {
 async function explain(given: Given = {}, node = 'worker-8', output: 'table' | 'json' = 'table') {
   const { target, client, dialled } = targetOf(given);
   const io = recordedIo({ now: NOW });
-  const query = { node, port: 10_250, policies: [DEFAULT_POLICY], output, places: { program: 'certmarshal' } };
+  const query = {
+    node,
+    port: 10_250,
+    policies: [DEFAULT_POLICY],
+    output,
+    places: { program: 'certmarshal', repeatNames: '' },
+  };
   const outcome = await outcomeOf(io, explainNodeCommand(target, query, new AbortController().signal, io));
   return { ...outcome, dialled, writes: client.calls.filter(({ method }) => method !== 'GET') };
 }
@@ -228,7 +234,7 @@ describe('certmarshal explain --node', () => {
       port: 10_250,
       policies: [],
       output: 'table',
-      places: { program: 'certmarshal' },
+      places: { program: 'certmarshal', repeatNames: '' },
     } as const;
     const { stdout } = await outcomeOf(
       io,
@@ -275,7 +281,7 @@ describe('certmarshal explain --node', () => {
       port,
       policies: [DEFAULT_POLICY],
       output: 'json',
-      places: { program: 'certmarshal' },
+      places: { program: 'certmarshal', repeatNames: '' },
     } as const;
     const { status, stdout } = await outcomeOf(
       io,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../bin/commands/explain.ts';
+import { explain, explainCommand } from '../../../bin/commands/explain.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { failure, fakeClient } from '../audit/sources/fake-cluster.ts';
+import { outcomeOf, recordedIo } from './io.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');
 const CLUSTER_API = '/apis/cluster.x-k8s.io';
@@ -75,4 +76,36 @@ describe('a request that the list has no room for', () => {
 
 it('a request that the list has is read once', async () => {
   expect(await explained([OWN], [OWN])).toEqual({ verdict: 'approve', reason: 'Proven', gets: 1 });
+});
+
+describe('a name that no request has', () => {
+  const said = async (asked: string) => {
+    const client = fakeClient({
+      [`${REQUESTS}/${asked}`]: () => {
+        throw failure('not-found');
+      },
+    });
+    const target = {
+      cluster: { name: 'bench', provider: 'eks-anywhere', endpoints: [], serviceCidrs: undefined },
+      workload: client,
+      management: client,
+      machinesNamespace: 'eksa-system',
+    } as const;
+    const places = { program: 'npx certmarshal', repeatNames: '' };
+    const query = { name: asked, policies: [], output: 'table', places, repeat: ' --context oslo' } as const;
+    const io = recordedIo();
+    return outcomeOf(io, explainCommand(target, query, signal, io));
+  };
+
+  it('may be that of a Node: nothing else is read', async () => {
+    const { status, stdout, stderr } = await said('worker-17');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^bench has no CertificateSigningRequest worker-17\. .*\nIf worker-17 is a Node: npx certmarshal explain --node worker-17 --context oslo\n$/,
+    );
+  });
+
+  it.each(['csr-q77zt', 'node-csr-1', 'a b'])('is not where it cannot be: %s', async (asked) => {
+    expect((await said(asked)).stderr).not.toContain('is a Node');
+  });
 });

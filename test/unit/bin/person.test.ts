@@ -95,7 +95,15 @@ async function decide(
     target,
     [DEFAULT_POLICY],
     { csr: csr.metadata.name, decision: 'approve', because: BECAUSE, yes: true, names: [], ...asked },
-    { output: 'table', program: 'certmarshal', version: '1.2.3', repeat: '', localUser: 'root on host', ...settings },
+    {
+      output: 'table',
+      program: 'certmarshal',
+      version: '1.2.3',
+      repeat: '',
+      repeatNames: '',
+      localUser: 'root on host',
+      ...settings,
+    },
     new AbortController().signal,
     io,
   );

@@ -152,7 +152,7 @@ describe('the table of an audit', () => {
         '',
         '  ✖ critical  CertificateExpiring  etcd server 10.0.1.31:2379',
         '      the etcd server certificate ends in 11 days, and nothing renews it by itself',
-        '      since 2026-11-21, 2 h ago · kubectl certmarshal runbook certificate-expiring',
+        '      since 2026-11-21, 2 h ago · kubectl certmarshal runbook certificate-expiring --kubeconfig k',
         '      → kubectl certmarshal probe 10.0.1.31:2379',
         '',
         '  ! warning  KubeletRenewalOverdue ×42  kubelet serving worker-0, kubelet serving worker-1, kubelet serving worker-2 and 39 more',
@@ -172,7 +172,7 @@ describe('the table of an audit', () => {
         '',
         '  ! warning  Unreachable  etcd server 10.0.1.32:2379',
         '      no answer in 5 s',
-        '      new · kubectl certmarshal runbook unreachable',
+        '      new · kubectl certmarshal runbook unreachable --kubeconfig k',
         '      → kubectl certmarshal probe 10.0.1.32:2379',
         '',
         '  If your network does not reach the machines: --no-handshakes',
@@ -193,7 +193,7 @@ describe('the table of an audit', () => {
   it('ends with the runbook where the command of the finding is the audit that was just done', () => {
     const report = reportOf([], [findingOf({ command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin' })]);
     const text = render({ report });
-    expect(text).toContain('  Next  kubectl certmarshal runbook certificate-expiring\n');
+    expect(text).toContain('  Next  kubectl certmarshal runbook certificate-expiring --kubeconfig k\n');
     expect(text.match(/runbook certificate-expiring/g)).toHaveLength(2);
   });
 
@@ -255,7 +255,7 @@ describe('the table of an audit', () => {
     const rendering = { program: 'certmarshal', now: NOW, ...auditRepeat({ kubeconfig: 'k', context: 'oslo' }) };
     const view = { report: reportWith([expired]), groups: [], issued: undefined };
     expect(draw(storyLine(view, rendering), { colours: false })).toBe(
-      `✖ berlin · EKS Anywhere · not readable: ${message}\n    → certmarshal runbook recovery`,
+      `✖ berlin · EKS Anywhere · not readable: ${message}\n    → certmarshal runbook recovery --kubeconfig k --context oslo`,
     );
     const unknown = { ...view, report: reportWith([]) };
     expect(draw(storyLine(unknown, rendering), { colours: false })).toMatch(
@@ -360,7 +360,8 @@ describe('the table of an audit on a terminal', () => {
     const lines = render({}, { width: 80 }).split('\n');
     const head = lines.findIndex((line) => line.includes('LIFE USED'));
     expect(lines[head]).toMatch(/EXPIRES$/);
-    expect(lines[head + 2]).toBe('    a rollout of the machines that run etcd');
+    expect(lines[head + 1]).toBe('    RENEWED BY');
+    expect(lines[head + 3]).toBe('    a rollout of the machines that run etcd');
   });
 
   it('loses only colours without one', () => {

@@ -29,7 +29,7 @@ function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
 }
 
 const render = (explanation: Explanation = explain(), width?: number) =>
-  draw(explanationLines(explanation, 'csr-8', { program: 'certmarshal' }, NOW), {
+  draw(explanationLines(explanation, 'csr-8', { program: 'certmarshal', repeatNames: '' }, NOW), {
     width,
     colours: width !== undefined,
   });

@@ -12,6 +12,7 @@ function render(view: Partial<SweepView>, screen: Screen = {}) {
     policies: [DEFAULT_POLICY],
     program: 'certmarshal',
     repeat: ' --kubeconfig k',
+    repeatNames: ' --kubeconfig k',
     ...view,
   });
   return draw(lines, screen);
@@ -43,7 +44,7 @@ describe('the table of a sweep', () => {
       ],
     );
     expect(lines).toContain(
-      '  ✖ Do not approve thief. Unless someone moved this name to worker-1 on purpose, worker-1 may be compromised: certmarshal runbook san-not-owned',
+      '  ✖ Do not approve thief. Unless someone moved this name to worker-1 on purpose, worker-1 may be compromised: certmarshal runbook san-not-owned --kubeconfig k',
     );
     expect(lines).toContain('  → certmarshal explain thief --kubeconfig k');
     expect(lines).toContain(
@@ -141,7 +142,12 @@ describe('the table of a sweep', () => {
   });
 });
 
-const TYPED = { program: 'certmarshal', repeat: ' --context berlin --policy f', doctor: ' --context berlin' };
+const TYPED = {
+  program: 'certmarshal',
+  repeat: ' --context berlin --policy f',
+  repeatNames: ' --context berlin',
+  doctor: ' --context berlin',
+};
 
 describe('the line of a sweep in a fleet', () => {
   it('of a cluster without requests says so, without a command', () => {
@@ -168,7 +174,7 @@ describe('the line of a sweep in a fleet', () => {
   });
 
   it.each([
-    ['certificate', EXPIRED, 'runbook recovery'],
+    ['certificate', EXPIRED, 'runbook recovery --context berlin'],
     ['certificate', 'not for this name', 'doctor --context berlin'],
     ['forbidden', `forbidden: ${EXPIRED}`, 'doctor --context berlin'],
   ])('of an unreadable cluster leads to what only reads: %s, %s', (kind, message, next) => {

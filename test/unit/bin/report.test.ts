@@ -197,6 +197,15 @@ describe('certmarshal report', () => {
     },
   );
 
+  it('wraps its story on a narrow terminal', async () => {
+    const io = recordedIo({ now: NOW, columns: 40 });
+    const state = { registry: REGISTRY, index: INDEX, problems: [] };
+    expect(await writeReport(state, { output: file(), version: '0.1.0' }, DEFAULT_MONITORING, io)).toBe(0);
+    const lines = io.stdout.text().split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+    expect(lines.join('')).toContain('out.html:');
+  });
+
   it('says why the page cannot be written', async () => {
     await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     const place = join(directory, 'no', 'such', 'place.html');

@@ -49,6 +49,13 @@ describe('certmarshal rollout plan', () => {
     expect(/ {2}Next {2}(.*)\n$/.exec(stdout)?.[1]?.slice(0, next.length)).toBe(next);
   });
 
+  it('has the command on one line on a narrow terminal, and what follows it below', async () => {
+    const script = { schedule: [refused(SINGLE, UNHEALTHY)], person: refused(SINGLE, UNHEALTHY), columns: 60 };
+    expect((await plan(script)).stdout).toMatch(
+      / {2}Next {2}certmarshal rollout plan --kubeconfig berlin\.yaml\n {8}after you have fixed what is above; without a\n {8}rollout: certmarshal runbook renew-in-place\n$/,
+    );
+  });
+
   it('leads to the recovery where certificates have expired', async () => {
     const { stdout } = await plan({ schedule: [{ ...refused(SINGLE), state: 'expired' }], person: refused(SINGLE) });
     expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook not-expired\n$/);

@@ -14,7 +14,7 @@ import { runCli } from './run-cli.ts';
 
 const printed = async (name?: string) => {
   const io = recordedIo();
-  return outcomeOf(io, runbookCommand(name, 'certmarshal', io));
+  return outcomeOf(io, runbookCommand(name, { program: 'certmarshal' }, io));
 };
 
 describe('certmarshal runbook', () => {
@@ -22,6 +22,21 @@ describe('certmarshal runbook', () => {
     const { status, stdout, stderr } = await runCli(['runbook', 'certificate-critical']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/^# CertificateCritical: /);
+  });
+
+  it('wraps the page on a terminal, at 100 columns at most', async () => {
+    for (const [columns, longest] of [
+      [60, 60],
+      [200, 100],
+    ] as const) {
+      const io = recordedIo({ columns });
+      const { stdout } = await outcomeOf(io, runbookCommand('san-not-owned', { program: 'certmarshal' }, io));
+      const [prose] = stdout.split('```');
+      expect(Math.max(...(prose ?? '').split('\n').map((line) => line.length))).toBeLessThanOrEqual(longest);
+      expect(stdout).not.toContain('**');
+      expect(stdout).toMatch(/^certmarshal explain "\$CSR" --kubeconfig .* --cluster "\$CLUSTER"$/m);
+    }
+    expect((await printed('san-not-owned')).stdout).toContain('**What it means.** ');
   });
 
   it('says below the title that values in commands are examples', async () => {
@@ -79,6 +94,32 @@ describe('certmarshal runbook', () => {
     }
     expect(await printed('docs/runbooks/rollouts.md#no-hold')).toEqual(await printed('no-hold'));
     expect((await printed('rollouts')).stdout.match(/^## /gm)).toEqual(page.match(/^## /gm));
+  });
+
+  it('has of the head of rollouts only what a section uses, and all of it where it uses both', async () => {
+    const parts = async (name: string) => (await printed(name)).stdout.match(/^### .*/gm);
+    expect(await parts('no-hold')).toEqual(['### EKS Anywhere', '### Do not']);
+    expect(await parts('node-group-healthy')).toEqual(['### EKS node groups', '### Do not']);
+    expect(await parts('nodes-by-hand')).toEqual(['### EKS node groups', '### Do not']);
+    const all = ['### EKS Anywhere', '### EKS node groups', '### Do not'];
+    expect(await parts('opted-in-by-owner')).toEqual(all);
+    expect(await parts('fleet-budget')).toEqual(all);
+    expect((await printed('node-group-healthy')).stdout).not.toMatch(/^rollout |^mgmt\(\)/m);
+  });
+
+  it('puts the names of a cluster into the commands, and says what is still an example', async () => {
+    const io = recordedIo();
+    const given = { context: 'oslo', managementKubeconfig: 'm.yaml' };
+    const { stdout } = await outcomeOf(io, runbookCommand('certificate-expiring', { program: 'npx c', ...given }, io));
+    expect(stdout).toMatch(/^# .*\n\n\*\*What it means/);
+    expect(stdout).toContain(
+      '```sh\nMANAGEMENT=m.yaml\nnpx c audit --context oslo --management-kubeconfig "$MANAGEMENT"\n```',
+    );
+    expect(stdout).toContain('`npx c runbook renew-in-place --context oslo --management-kubeconfig m.yaml`');
+    const { stdout: expired } = await runCli(['runbook', 'certificate-expired', '--cluster', 'oslo']);
+    expect(expired).toContain('The values in the commands (KUBECONFIG=…, MANAGEMENT=…, HOST=…, CSR=…) are examples: ');
+    expect(expired).toContain('\nIf your kubeconfig has the cluster, --context NAME');
+    expect(expired).toContain('\nCLUSTER=oslo\nexport KUBECONFIG=berlin.yaml\n');
   });
 
   it('lists the pages by what names them, after how to print one', async () => {

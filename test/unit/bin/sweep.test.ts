@@ -52,7 +52,7 @@ async function sweep(
     server: { context: 'admin', address: '127.0.0.1:6443' },
     close() {},
   } as const;
-  const options: SweepOptions = { output: 'table', program: 'certmarshal', repeat: '', ...given };
+  const options: SweepOptions = { output: 'table', program: 'certmarshal', repeat: '', repeatNames: '', ...given };
   const outcome = await outcomeOf(
     io,
     sweepCommand(async () => target, policies, options, never, io),

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { examplesIn, withNames } from '../../../bin/commands/runbook-values.ts';
+import type { ClusterNames } from '../../../bin/target.ts';
+import { recordCommands } from '../../support/page-shell.ts';
+
+const FOLDER = 'docs/runbooks';
+const pages = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
+const textOf = (file: string) => readFileSync(`${FOLDER}/${file}`, 'utf8');
+
+/** What bash would run of all pages. */
+function commandsWith(names: ClusterNames) {
+  return pages.map((file) => {
+    const blocks = [...withNames(textOf(file), names).matchAll(/^```sh\n([^]*?)^```$/gm)];
+    return recordCommands(blocks.map(([, text = '']) => ({ heading: file, text })));
+  });
+}
+
+const HOSTILE = "it's; touch $(x)";
+/** The value of an option; without it the first word. */
+const after = (words: readonly string[], option: string) => words[words.indexOf(option) + 1];
+const ownOf = (words: readonly string[]) => words[0] === 'certmarshal' && words.includes('--context');
+
+describe('the commands of a runbook', () => {
+  it('stay as they are where nothing is given', () => {
+    for (const file of pages) expect(withNames(textOf(file), {})).toBe(textOf(file));
+  });
+
+  it('name contexts as one word, and no kubeconfig', () => {
+    const commands = commandsWith({ context: HOSTILE, managementContext: 'mgmt', cluster: 'oslo' }).flatMap((one) => {
+      expect(one.problems.filter((problem) => !problem.includes('command not found'))).toEqual([]);
+      return one.commands;
+    });
+    expect(commands.filter(ownOf).length).toBeGreaterThan(80);
+    for (const words of commands.filter(ownOf)) {
+      expect(after(words, '--context')).toBe(HOSTILE);
+      expect(words).not.toContain('--kubeconfig');
+      expect(words).not.toContain('--management-kubeconfig');
+      expect(['mgmt', words[0]]).toContain(after(words, '--management-context'));
+      expect(['oslo', words[0]]).toContain(after(words, '--cluster'));
+    }
+    const kubectl = commands.filter(([tool]) => tool === 'kubectl');
+    expect(kubectl.length).toBeGreaterThan(150);
+    expect(kubectl.filter((words) => ![HOSTILE, 'mgmt'].includes(after(words, '--context') ?? ''))).toEqual([]);
+  });
+
+  it('name files by their variables, with their contexts', () => {
+    const names = {
+      kubeconfig: 'a b.yaml',
+      context: 'oslo',
+      managementKubeconfig: 'm.yaml',
+      managementContext: 'mgmt',
+    };
+    const page = withNames(textOf('source-unread.md'), names);
+    expect(page).toContain("export KUBECONFIG='a b.yaml'\nMANAGEMENT=m.yaml\n");
+    expect(page).toContain(
+      'certmarshal audit --kubeconfig "$KUBECONFIG" --context oslo --management-kubeconfig "$MANAGEMENT" --management-context mgmt\n',
+    );
+    const replace = withNames(textOf('replace-node.md'), names);
+    expect(replace).toContain('kubectl --kubeconfig "$MANAGEMENT" --context mgmt -n eksa-system get ');
+    expect(replace).toContain('-n eksa-system --kubeconfig "$MANAGEMENT" --kubeconfig-context mgmt\n');
+    expect(replace).toContain('kubectl --context oslo drain "$NODE"');
+    expect(examplesIn(page, names)).not.toContain('KUBECONFIG');
+    expect(examplesIn(page, names)).toContain('HOST');
+  });
+
+  it('ask for the management cluster where it is not known, and say what one that manages itself does', () => {
+    const page = withNames(textOf('san-not-owned.md'), { context: 'oslo' });
+    expect(page).toContain(
+      [
+        '# Manages itself: its own --context for kubectl, no --management-kubeconfig. EKS: without --management-kubeconfig.',
+        'MANAGEMENT=management.yaml',
+        'certmarshal explain "$CSR" --context oslo --management-kubeconfig "$MANAGEMENT"\n',
+      ].join('\n'),
+    );
+    expect(page).not.toMatch(/CLUSTER=|KUBECONFIG/);
+    expect(withNames(textOf('san-not-owned.md'), { kubeconfig: 'oslo.yaml' })).toContain(
+      '# Manages itself: MANAGEMENT=$KUBECONFIG. ',
+    );
+    expect(withNames(textOf('replace-node.md'), { context: 'oslo' })).not.toContain('MANAGEMENT=$KUBECONFIG');
+  });
+
+  it('that run on a machine keep its own kubeconfig', () => {
+    const page = withNames(textOf('recovery.md'), { context: 'oslo' });
+    expect(page).toContain('    SERVER=$(kubectl --kubeconfig "$KUBECONFIG" config view --minify ');
+    expect(page).toContain('    kubectl config --kubeconfig=bootstrap-kubelet.conf use-context bootstrap\n');
+    expect(page).toContain('| kubectl --context oslo apply -f -\n');
+  });
+});
