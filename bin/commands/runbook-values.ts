@@ -10,7 +10,7 @@ const RUNBOOK = /^`certmarshal runbook [a-z-]+(?=`)/;
 const KUBECTL = /(?<=^ *|[`|;&({] ?|xargs )kubectl(?= \S+ \S)(?! (?:config )?--kubeconfig)/gm;
 const OF_MANAGEMENT = /(?<=(?<tool>kubectl|clusterctl) (?:.* )?)--kubeconfig "\$MANAGEMENT"/g;
 const SETTING = /^(?:# Manages itself: .*\n)?(?<set>(?:export )?(?<name>KUBECONFIG|MANAGEMENT|CLUSTER)=)\S+\n/gm;
-const EXAMPLE = /^(?:export )?(?<name>[A-Z_]+)=\S+$/gm;
+const EXAMPLE = /^(?:export )?(?<name>[A-Z_]+)=(?:\S+|"[^"\n]*")$/gm;
 /** Not with contexts: kubectl would take the current one. */
 const MANAGES_ITSELF = /`?MANAGEMENT=\$KUBECONFIG`?/g;
 
