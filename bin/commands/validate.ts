@@ -1,4 +1,4 @@
-import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
@@ -92,6 +92,7 @@ function told({ clusters, managementClusters, discovery, policies }: Fleet): str
     [
       listed === '' ? 'no clusters' : listed,
       `policies: ${modes}`,
+      policies.includes(DEFAULT_POLICY) && 'mode: observe under policies only shows',
     ],
     '; ',
   );

@@ -22,7 +22,7 @@ describe('certmarshal validate', () => {
     );
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
-      stdout: `${file} is valid: 1 discovery entry; policies: default (enforce, approves proven requests).\n\n  Next  certmarshal doctor --fleet ${file}\n`,
+      stdout: `${file} is valid: 1 discovery entry; policies: default (enforce, approves proven requests); mode: observe under policies only shows.\n\n  Next  certmarshal doctor --fleet ${file}\n`,
       stderr: '',
     });
   });
