@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { tryFile } from '../../../lambdas/audit/make-directory.ts';
@@ -145,7 +146,8 @@ export async function writeReport(
   }
   const { runbooks } = monitoring;
   const page = renderPage(health, { ...given, unread, basis, runbooks });
-  const told = (name: string) => `${story(name, health, basis, page)}\n`;
+  const told = (name: string, isReplaced = false) =>
+    `${story(name, health, basis, page)}${isReplaced ? '; it replaces the earlier page' : ''}\n`;
   if (output === '-') {
     stdout.write(page);
     stderr.write(told('report'));
@@ -156,6 +158,7 @@ export async function writeReport(
     stderr.write(`${printable(output)} was not changed: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
   }
+  const isReplaced = existsSync(output);
   try {
     replaceTextFile(output, page);
   } catch (error) {
@@ -164,7 +167,7 @@ export async function writeReport(
     );
     return EXIT.incomplete;
   }
-  stdout.write(told(printable(output)));
+  stdout.write(told(printable(output), isReplaced));
   return failed();
 }
 
@@ -233,11 +236,11 @@ async function headOf(output: string, option: string): Promise<string> {
 }
 
 /** A returned string says why the state could not be read. */
-async function stateOf(source: ReportSource, now: number, signal: AbortSignal): Promise<FleetState | string> {
-  const { bucket, state, snapshots } = source;
+async function stateOf(source: ReportOptions, now: number, signal: AbortSignal): Promise<FleetState | string> {
+  const { bucket, state, snapshots, program = 'certmarshal' } = source;
   if ([bucket, state, snapshots].filter((place) => place !== undefined).length !== 1)
     throw new UsageError(
-      'Name one place of the state: --bucket NAME of a hub, --state DIRECTORY with a copy of its objects, or --snapshots DIRECTORY that audits wrote.',
+      `${program} audit --all-contexts reads the clusters of your kubeconfig and writes a page of them. This command makes a page of what is stored; name one place: --snapshots DIRECTORY, which ${program} audit --snapshots wrote, or the state of certmarshal in AWS: --bucket NAME, or --state DIRECTORY with a copy of it.`,
     );
   if (snapshots !== undefined) return readSnapshots(snapshots, now);
   if (state !== undefined) return readState(directoryReader(state), state, now);
