@@ -163,7 +163,7 @@ async function pageOf(
     program,
     basis: 'audits',
     typed: typedCommands(clusters, options, eks),
-    sweep: `${program} sweep --all-contexts${auditRepeat(options).repeatExplain}`,
+    other: `${program} sweep --all-contexts${auditRepeat(options).repeatExplain}`,
     again: snapshots === undefined ? undefined : againCommand(options, program),
   } as const;
   return writeReport(state, given, monitoring, shown);

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { tryFile } from '../../../lambdas/audit/make-directory.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
-import type { Basis } from '../../../lambdas/page/known.ts';
+import { type Basis, TITLES } from '../../../lambdas/page/known.ts';
 import { type PageOptions as Page, renderPage } from '../../../lambdas/page/page.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { counted } from '../../../lambdas/words.ts';
@@ -35,7 +35,7 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'sweep'> {
+export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'other'> {
   /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
   /** Version of certmarshal. */
@@ -215,7 +215,8 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   }
   const head = await headOf(output, option);
   if (head === '') return 'nothing';
-  if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
+  const isReport = Object.values(TITLES).some((title) => head.includes(`<title>${title} · certmarshal</title>`));
+  if (!head.startsWith('<!doctype html>') || !isReport)
     throw new UsageError(`${printable(output)} exists and is not a report of certmarshal: it is not overwritten.`);
   return 'a report';
 }
