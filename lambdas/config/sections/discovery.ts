@@ -126,9 +126,9 @@ type WrittenEntry = Written<typeof DiscoveryEntry>;
 /** A Region may be newer than this version, so it is only a remark; at the first place of each. */
 export function knownRegions({ entries }: Written<typeof Discovery>): void {
   const written = entries.flatMap((entry) => entry.at('regions').entries);
-  for (const [name, [first]] of Map.groupBy(written, ({ valid }) => valid))
-    if (name !== undefined && name !== SELF && !REGIONS.has(name))
-      first?.refuse(`Region ${name} is not among those that this version of certmarshal knows; is it misspelled?`);
+  for (const [place, [first]] of Map.groupBy(written, ({ valid }) => valid))
+    if (place !== undefined && place !== SELF && !REGIONS.has(place))
+      first?.refuse(`Region ${place} is not among those that this version of certmarshal knows; is it misspelled?`);
 }
 
 export function discoveryRules({ entries }: Written<typeof Discovery>): void {
