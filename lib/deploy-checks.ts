@@ -1,7 +1,7 @@
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { formatDuration } from '../lambdas/config/duration.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
-import { REGIONS } from '../lambdas/config/regions.ts';
+import type { FleetCheck } from '../lambdas/config/load-fleet.ts';
 import { type RuleProblem, repeats } from '../lambdas/config/written.ts';
 import type { Path } from '../lambdas/config/yaml-values.ts';
 import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
@@ -12,29 +12,26 @@ import { DAY_MS } from '../lambdas/time.ts';
 import { firstOf } from '../lambdas/words.ts';
 
 /**
- * Warnings about settings that are probably unintended, with their places in the file.
+ * Find settings that are probably unintended, with their places in the file.
  *
  * @param now milliseconds since the epoch
  */
-export function deployWarnings(fleet: Fleet, now: number): readonly RuleProblem[] {
+export function deployChecks(now: number): readonly FleetCheck[] {
   return [
-    ...empty(fleet),
-    ...unselected(fleet),
-    ...unusedPolicies(fleet),
-    ...unusedLanes(fleet),
-    ...outsideEveryVpc(fleet),
-    ...rareAudits(fleet),
-    ...sharedSecrets(fleet),
-    ...unknownRegions(fleet),
-    ...entriesElsewhere(fleet),
-    ...unwatched(fleet),
-    ...unheard(fleet),
-    ...oddMaintenance(fleet, now),
-    ...lockedForGood(fleet),
-    ...fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
-      clusters.flatMap((glob, at) => missedGlob(fleet, ['rollouts', 'clusters', index, 'clusters', at], glob)),
-    ),
-    ...oddRecovery(fleet, now),
+    empty,
+    unselected,
+    unusedPolicies,
+    unusedLanes,
+    outsideEveryVpc,
+    rareAudits,
+    sharedSecrets,
+    entriesElsewhere,
+    unwatched,
+    unheard,
+    (fleet) => oddMaintenance(fleet, now),
+    lockedForGood,
+    missedGlobs,
+    (fleet) => oddRecovery(fleet, now),
   ];
 }
 
@@ -176,15 +173,6 @@ function sharedSecrets(fleet: Fleet): readonly RuleProblem[] {
   }));
 }
 
-function unknownRegions({ discovery }: Fleet): readonly RuleProblem[] {
-  return firstOfEach(discovery.flatMap(({ regions }, index) => placedRegions(regions, index)))
-    .filter(({ region }) => !REGIONS.has(region))
-    .map(({ path, region }) => ({
-      path,
-      message: `Region ${region} is not among those that this version of certmarshal knows; is it misspelled?`,
-    }));
-}
-
 function alarmPath(id: string): Path {
   return ['monitoring', 'alarms', id];
 }
@@ -257,6 +245,12 @@ function unusedGlobs(fleet: Fleet, path: Path, globs: readonly string[]): readon
     namedClusters(fleet).some(({ id, name }) => matchesGlob(glob, id) || matchesGlob(glob, name))
       ? []
       : [{ path: [...path, at], message: `${glob} is the id or name of no cluster of the fleet; is it misspelled?` }],
+  );
+}
+
+function missedGlobs(fleet: Fleet): readonly RuleProblem[] {
+  return fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
+    clusters.flatMap((glob, at) => missedGlob(fleet, ['rollouts', 'clusters', index, 'clusters', at], glob)),
   );
 }
 

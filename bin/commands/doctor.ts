@@ -139,7 +139,8 @@ async function doctorGroups(
   const sweepRole = options.sweepRole === undefined ? undefined : requireRoleArn(options.sweepRole);
   const file = options.fleet ?? options.policy;
   const fleet = await loadFleet(file, '--fleet');
-  const group = { policies: fleet.policies, policyFile: file, program, now: Date.now };
+  const { policies, audit } = fleet;
+  const group = { policies, thresholds: audit.thresholds, policyFile: file, program, now: Date.now };
   if (options.fleet === undefined) {
     const { localGroups } = await import('../doctor/local-groups.ts');
     return localGroups(options, group, fleet);

@@ -6,6 +6,7 @@ import { pasteable, readRunbook, runbookName } from '../../lambdas/command.ts';
 import { didYouMean } from '../../lambdas/did-you-mean.ts';
 import { FINDING_CODES } from '../../lambdas/tables/finding-codes.ts';
 import { keysOf } from '../../lambdas/tables/keys.ts';
+import { REASONS } from '../../lambdas/tables/reasons.ts';
 import { compare } from '../../lambdas/words.ts';
 import { EXIT_HELP, type Register, withNames } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -175,24 +176,28 @@ function titleOf(page: string): string {
   return (page.split('\n', 1)[0] ?? '').replace(/^# (?:[^:]*: )?/, '');
 }
 
-/** Grouped by what names them; a README is for readers of its folder. The names of findings say what they are. */
+/**
+ * Grouped by what names them; a README is for readers of its folder. An alarm with the name of a finding is printed with
+ * it.
+ */
 function listLines(pages: readonly (readonly [file: string, title: string])[], program: string): Lines {
-  const codes = new Set(keysOf(FINDING_CODES).map(runbookName));
+  const codes = new Set([...keysOf(FINDING_CODES), ...keysOf(REASONS)].map(runbookName));
+  const groupOf = (file: string) => {
+    if (file.startsWith('alarms/')) return codes.has(nameOf(file)) ? undefined : 'Alarms';
+    return codes.has(nameOf(file)) ? CODES : 'Procedures';
+  };
   const groups = Map.groupBy(
     pages.filter(([file]) => !file.endsWith('README.md')),
-    ([file]) => (file.startsWith('alarms/') ? 'Alarms' : codes.has(nameOf(file)) ? 'Findings' : 'Procedures'),
+    ([file]) => groupOf(file),
   );
-  const findings = (groups.get('Findings') ?? []).map(([file]) => nameOf(file));
-  const half = Math.ceil(findings.length / 2);
   return [
     hang('', `${program} runbook NAME; the message or the finding has the name.`),
-    '',
-    strong('Findings'),
-    table(findings.slice(0, half).map((name, index) => [name, findings[half + index] ?? ''])),
-    (['Alarms', 'Procedures'] as const).map((group) => [
+    ([CODES, 'Alarms', 'Procedures'] as const).map((group) => [
       '',
       strong(group),
       table((groups.get(group) ?? []).map(([file, title]) => [nameOf(file), title])),
     ]),
   ];
 }
+
+const CODES = 'Findings and verdicts';

@@ -91,7 +91,8 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   if (output === 'table') io.stdout.write('\n');
   const typed = typedCommands(clusters, options);
   const { program } = options;
-  const given = { output: report, version: packageJson.version, program, basis: 'sweep', typed } as const;
+  const other = `${program} audit --all-contexts${auditRepeat(options).repeatAudit}`;
+  const given = { output: report, version: packageJson.version, program, basis: 'sweep', typed, other } as const;
   const written = await writeReport(state, given, fleet.monitoring, shown);
   const status = Math.max(worst, written);
   if (status === EXIT.done && anyHostile && io.stdout.isTTY !== true) io.stderr.write(HOSTILE_PASSES);

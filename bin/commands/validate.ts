@@ -1,12 +1,15 @@
-import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
-import { deployWarnings } from '../../lib/deploy-checks.ts';
+import { deployChecks, namedClusters } from '../../lib/deploy-checks.ts';
 import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type Io, PROCESS, printJson } from '../io.ts';
+import { type Io, PROCESS, print, printJson } from '../io.ts';
+import { repeatedFlags } from '../target.ts';
+import { nextLine } from '../terminal/phrases.ts';
 import { joined } from '../terminal/words.ts';
 import { readTextFile } from '../text-file.ts';
 
@@ -37,7 +40,9 @@ Exit status:
   2  the file cannot be deployed, it cannot be read, or wrong usage`,
     )
     .action(
-      run((file: string, { output }: { readonly output: 'table' | 'json' }) => validateCommand(file, output, PROCESS)),
+      run((file: string, { output }: { readonly output: 'table' | 'json' }) =>
+        validateCommand(file, output, name, PROCESS),
+      ),
     );
 };
 
@@ -47,24 +52,48 @@ Exit status:
  * @returns the exit status: `usage` if a problem prevents the deployment
  * @throws UsageError if the file cannot be read
  */
-export async function validateCommand(file: string, output: 'table' | 'json', io: Io): Promise<number> {
-  const parsed = parseFleet(await readTextFile(file), printable(file));
+export async function validateCommand(
+  file: string,
+  output: 'table' | 'json',
+  program: string,
+  io: Io,
+): Promise<number> {
+  const name = printable(file);
+  const parsed = parseFleet(await readTextFile(file), name);
   const problems = parsed.ok ? [] : parsed.problems;
-  const warnings = parsed.ok ? parsed.located(deployWarnings(parsed.fleet, io.clock())) : [];
-  if (output === 'json') printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
-  else if (!parsed.ok) io.stderr.write(`${formatProblems(problems)}\n`);
-  else {
-    const { clusters, managementClusters, discovery, policies } = parsed.fleet;
-    const listed = joined([
-      clusters.length > 0 && counted(clusters.length, 'cluster'),
-      managementClusters.length > 0 && counted(managementClusters.length, 'management cluster'),
-      discovery.length > 0 && counted(discovery.length, 'discovery entry', 'discovery entries'),
-    ]);
-    const modes = policies.map(({ name, mode }) => `${name} (${mode}, ${MEANINGS[mode]})`).join(', ');
-    io.stdout.write(
-      `${printable(file)} is valid${warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`}: ${listed === '' ? 'no clusters' : listed}; policies: ${modes}.\n`,
-    );
+  const warnings = parsed.remarks?.(deployChecks(io.clock())) ?? [];
+  const status = parsed.ok ? EXIT.done : EXIT.usage;
+  if (output === 'json') {
+    printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
+    return status;
   }
-  if (output === 'table' && warnings.length > 0) io.stderr.write(`${formatProblems(warnings, 'warning')}\n`);
-  return parsed.ok ? EXIT.done : EXIT.usage;
+  const doubts = warnings.length > 0 && counted(warnings.length, 'warning');
+  if (parsed.ok) {
+    const next = `${program} doctor${repeatedFlags([['--fleet', file]])}`;
+    io.stdout.write(`${joined([`${name} is valid`, doubts && `with ${doubts}`])}: ${told(parsed.fleet)}.\n`);
+    if (namedClusters(parsed.fleet).length + parsed.fleet.discovery.length > 0) print(io, ['', nextLine(next)]);
+  }
+  const lines = [formatProblems(problems), formatProblems(warnings, 'warning')].filter((text) => text !== '');
+  if (!parsed.ok) lines.push(`${joined([counted(problems.length, 'problem'), doubts], ' and ')} in ${name}`);
+  if (parsed.remarks === undefined) lines.push('Fix these first: other checks need a file that can be read.');
+  if (lines.length > 0) io.stderr.write(`${lines.join('\n')}\n`);
+  return status;
+}
+
+/** `2 clusters; policies: default (enforce, approves proven requests)` */
+function told({ clusters, managementClusters, discovery, policies }: Fleet): string {
+  const listed = joined([
+    clusters.length > 0 && counted(clusters.length, 'cluster'),
+    managementClusters.length > 0 && counted(managementClusters.length, 'management cluster'),
+    discovery.length > 0 && counted(discovery.length, 'discovery entry', 'discovery entries'),
+  ]);
+  const modes = policies.map(({ name, mode }) => `${name} (${mode}, ${MEANINGS[mode]})`).join(', ');
+  return joined(
+    [
+      listed === '' ? 'no clusters' : listed,
+      `policies: ${modes}`,
+      policies.includes(DEFAULT_POLICY) && 'mode: observe under policies only shows',
+    ],
+    '; ',
+  );
 }

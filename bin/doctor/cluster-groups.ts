@@ -1,6 +1,7 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
+import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import type { Answer, Check, CheckGroup, Fix } from './check.ts';
 import { machinesCheck, signerCheck } from './cluster-checks.ts';
@@ -38,6 +39,8 @@ export interface ClusterUnderTest {
 export interface GroupOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly policyFile?: string;
+  /** When an audit has a finding about a certificate. */
+  readonly thresholds: Thresholds;
   /** The command that starts this program. */
   readonly program: string;
   /** Milliseconds since the epoch. */
@@ -72,12 +75,13 @@ function group(
 ): CheckGroup {
   const server: Server = {};
   const first = opening(server);
+  const { thresholds, now } = options;
   return {
     subject,
     note,
     checks: [
       ...first,
-      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, sweptFrom, now: options.now, ...answers }),
+      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, sweptFrom, thresholds, now, ...answers }),
       ...rightChecks(server, { roles, ...options, ...(grantee === undefined ? {} : { grantee }) }),
       ...last(server),
     ],

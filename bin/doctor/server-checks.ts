@@ -1,4 +1,6 @@
 import { lookup } from 'node:dns/promises';
+import { expirySeverity, type Life, type Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
+import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
@@ -43,6 +45,8 @@ export interface ServerCheckOptions {
   readonly refused?: (problem: string) => Answer;
   /** @default from here, or from a network where its name may resolve differently */
   readonly sweptFrom?: SweptFrom | undefined;
+  /** When an audit has a finding about its certificate. */
+  readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -52,13 +56,19 @@ const PRIVATE = addressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 
 
 /** Leaves time to rotate the CA before anything fails. */
 const CA_WARNING_DAYS = 30;
-/** kubeadm renews during an upgrade, other tools a few days before the certificate expires. */
-const CERTIFICATE_WARNING_DAYS = 7;
 
 /** Checks that an API server is reachable, is the right one, and authenticates us. */
 export function serverChecks(
   server: Server,
-  { after, object, renew, refused = (problem) => failed(problem, renew), sweptFrom, now }: ServerCheckOptions,
+  {
+    after,
+    object,
+    renew,
+    refused = (problem) => failed(problem, renew),
+    sweptFrom,
+    thresholds,
+    now,
+  }: ServerCheckOptions,
 ): Check[] {
   const host = () => hostOf(new URL(known(server.connection).server));
   const fromHere = (answer: Answer): Answer =>
@@ -118,7 +128,12 @@ export function serverChecks(
       title: 'certificate is trusted',
       object,
       needs: ['connect', 'ca-bundle'],
-      run: async () => certificateAnswer(known(server.probe), renew, now()),
+      run: async () => {
+        const isEks = regionOfEksEndpoint(known(server.connection).server) !== undefined;
+        const severity = (life: Life) =>
+          expirySeverity(life, isEks ? 'eks-api-server' : 'kube-apiserver', thresholds, now());
+        return certificateAnswer(known(server.probe), renew, severity);
+      },
     },
     {
       id: 'clock',
@@ -194,7 +209,11 @@ function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answe
     : warning(found, { text: 'Rotate the CA of the cluster in time, then put its new bundle where the old one is.' });
 }
 
-function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
+function certificateAnswer(
+  probe: Probe,
+  renew: Fix,
+  severityOf: (life: Life) => 'critical' | 'warning' | undefined,
+): Answer {
   if (!probe.answered) {
     if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
     const { code = '', problem, remedy } = probe.error;
@@ -203,9 +222,10 @@ function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
   if (probe.recovering !== undefined)
     return warning(`expired on ${dayOf(probe.recovering.notAfter)}, and tolerated`, RENEW_CERTIFICATE);
   if (probe.certificate === undefined) return passed('trusted');
-  const end = probe.certificate.validToDate.getTime();
-  const found = `trusted, valid until ${dayOf(end)}`;
-  return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS ? passed(found) : warning(found, RENEW_CERTIFICATE);
+  const [notBefore, notAfter] = [probe.certificate.validFromDate.getTime(), probe.certificate.validToDate.getTime()];
+  const found = `trusted, valid until ${dayOf(notAfter)}`;
+  const severity = severityOf({ notBefore, notAfter });
+  return severity === undefined ? passed(found) : warning(`${found}: ${severity} in an audit`, RENEW_CERTIFICATE);
 }
 
 /** No credentials help. */

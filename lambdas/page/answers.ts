@@ -10,7 +10,17 @@ import { requestWords, troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import type { Basis, Known } from './known.ts';
-import { counted, cut, isWithoutMachines, linkTo, number, shownState, stateWords, timeTag } from './words.ts';
+import {
+  counted,
+  cut,
+  cutRemedy,
+  isWithoutMachines,
+  linkTo,
+  number,
+  shownState,
+  stateWords,
+  timeTag,
+} from './words.ts';
 
 const SOON_DAYS = 30;
 /** Most clusters that a tile names. */
@@ -25,10 +35,12 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   const { basis } = known;
   const tone = toneOf(health, basis);
   const { sentence, rest } = headline(health, basis);
-  const unjudged =
-    basis === 'audits' &&
-    clusters.length > 0 &&
-    html`<p>Requests were not judged; one may be hostile: <code>${known.sweep}</code></p>`;
+  const missing = {
+    hub: undefined,
+    audits: 'Requests were not judged; one may be hostile',
+    sweep: 'Certificates were not read; one may have expired',
+  }[basis];
+  const other = missing !== undefined && clusters.length > 0 && html`<p>${missing}: <code>${known.other}</code></p>`;
   const told: readonly ClusterState[] =
     basis === 'hub' ? ['critical', 'warning'] : ['critical', 'warning', 'noted', 'new'];
   const stories = clusters
@@ -54,7 +66,7 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
   }[basis]();
   return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${sentence}${rest !== undefined && html` <small>${rest}</small>`}</h2>
 ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES)}</ul>`}
-${unjudged}
+${other}
 <dl class="tiles">${tiles}</dl></section>`;
 }
 
@@ -67,7 +79,7 @@ function unreadState({ clusters }: FleetHealth, { unread }: Known): Html {
 }
 
 function unknownTile(label: string, why: string): Html {
-  return html`<div class="tile"><dt>${label}</dt><dd>–</dd><dd class="detail">${why}</dd></div>`;
+  return html`<div class="tile"><dt><b>–</b> ${label}</dt><dd>${why}</dd></div>`;
 }
 
 interface Headline {
@@ -159,7 +171,7 @@ function story(cluster: ClusterHealth, trouble: string, { basis, program }: Know
   const { id, name, state } = cluster;
   const next = basis === 'hub' ? undefined : nextStep(cluster, basis);
   const command = next?.command && typable(typed, id, next.command);
-  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${command}</code>`}${next?.remedy !== undefined && html`<small>${cut(pasteable(next.remedy, program), 300)}</small>`}</li>`;
+  return html`<li><b class="${shownState(state, basis)}">${stateWords(cluster, basis)}</b> <a href="${linkTo(id)}">${cut(name, 100)}</a> ${cut(trouble, 200)}${command !== undefined && html`<br><code>${command}</code>`}${next?.remedy !== undefined && html`<small>${cutRemedy(pasteable(next.remedy, program))}</small>`}</li>`;
 }
 
 /** For the trouble that {@link troublesOf} has first. */
@@ -183,8 +195,9 @@ function waiting(cluster: ClusterHealth, basis: Basis): readonly string[] {
   return basis === 'sweep' && cluster.readable && approved + denied + left > 0 ? [requestWords(cluster)] : [];
 }
 
+/** @param label the rest of the sentence that begins with the value */
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {
-  return html`<div class="tile"><dt>${label}</dt><dd>${value}</dd><dd class="detail ${tone}"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${detail}</dd></div>`;
+  return html`<div class="tile"><dt><b>${value}</b> ${label}</dt><dd class="${tone}"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${detail}</dd></div>`;
 }
 
 type Named = Pick<ClusterHealth, 'id' | 'name'>;
@@ -220,7 +233,7 @@ function wellTile(health: FleetHealth, basis: Basis): Html {
   return tile(
     toneOf(health, basis),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
-    counts.well === 1 ? 'cluster is healthy' : 'clusters are healthy',
+    `${present === 1 ? 'cluster' : 'clusters'} ${counts.well === 1 ? 'is' : 'are'} healthy`,
     detail,
   );
 }
@@ -306,7 +319,7 @@ function unreadTile(clusters: readonly ClusterHealth[]): Html {
   return tile(
     unread.length > 0 ? 'new' : 'well',
     html`${number(unread.length)}<small> of ${number(clusters.length)}</small>`,
-    unread.length === 1 ? 'cluster could not be read' : 'clusters could not be read',
+    `${clusters.length === 1 ? 'cluster' : 'clusters'} could not be read`,
     unread.length > 0 ? html`${names(unread)}` : 'Every cluster listed its requests.',
   );
 }

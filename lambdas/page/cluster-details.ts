@@ -26,7 +26,7 @@ import { urgencyByClass } from './ends.ts';
 import type { Basis, Known } from './known.ts';
 import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
-import { cut } from './words.ts';
+import { cut, cutRemedy } from './words.ts';
 
 /** How much of a cluster is in the page: everything in the fleet index, what an engineer needs to act, or nothing. */
 export type Depth = 'full' | 'short';
@@ -164,7 +164,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       findings.slice(0, most.problems).map(({ object, message, remedy, since }) => ({
         object: cut(object, 200),
         message: cut(message, 300),
-        remedy: cut(pasteable(remedy, program), 300),
+        remedy: cutRemedy(pasteable(remedy, program)),
         since,
       })),
     ),

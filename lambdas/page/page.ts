@@ -7,7 +7,7 @@ import { clusterColumns, clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
-import type { Basis, Known } from './known.ts';
+import { type Basis, type Known, TITLES } from './known.ts';
 import { provenLine } from './proven.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
@@ -26,8 +26,8 @@ export interface PageOptions {
   readonly basis?: Basis;
   /** Rewrites a command about a cluster for the reader. @default with {@link program} */
   readonly typed?: Typed;
-  /** The command that judges the requests of the same clusters. @default of all contexts */
-  readonly sweep?: string;
+  /** The command that makes the other page of the same clusters. @default of all contexts */
+  readonly other?: string;
   /** The command that prints the data of the page. */
   readonly again?: string | undefined;
   /** The URL at which `docs/runbooks` is published. */
@@ -61,13 +61,13 @@ export function renderPage(
     program = 'certmarshal',
     basis = 'hub',
     unread = [],
-    sweep = `${program} sweep --all-contexts`,
+    other = `${program} ${basis === 'sweep' ? 'audit' : 'sweep'} --all-contexts`,
     ...options
   }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
-  const known: Known = { basis, unread, program, sweep };
+  const known: Known = { basis, unread, program, other };
   const { typed = (command: string) => pasteable(command, program), again, runbooks } = options;
   const frame = { health, version, known, typed, again, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
@@ -111,9 +111,9 @@ function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: numbe
 function documentOf(frame: Frame, { rows, fitted }: Body): string {
   const { health, version, known, typed, again, ends } = frame;
   return markupOf(html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>${TITLES[known.basis]} · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
-<header><h1>Fleet report <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
+<header><h1>${TITLES[known.basis]} <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends, typed)}
 ${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clusters)}
 <div class="${known.basis === 'sweep' ? 'one' : 'two'}">${known.basis !== 'sweep' && expiring(frame)}

@@ -19,16 +19,17 @@ const LEAST = 1;
 export function provenLine(clusters: readonly ClusterHealth[]): Html {
   const present = clusters.filter(({ state }) => state !== 'gone');
   const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);
+  const others = present.filter(({ audit }) => audit?.issued === undefined);
   const counts = sumOf(known);
   const total = issuedTotal(counts);
-  const others = present.length - known.length;
   return html`<section class="proofs" aria-labelledby="proofs"><h2 id="proofs">Whose certificates are proven</h2>${
     total === 0
       ? html`<p class="calm">No certificate that was issued to a kubelet is known yet.</p>`
       : html`<p><b>${number(counts.proven)}</b> of ${number(total)} kubelet certificates</p>
 <svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
 <ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
-          others > 0 && html`<li class="none"><i aria-hidden="true">–</i> ${counted(others, 'cluster')} not known</li>`
+          others.length > 0 &&
+          html`<li class="none"><i aria-hidden="true">–</i> ${counted(others.length, 'cluster')} not known${names(others)}</li>`
         }</ul>`
   }</section>`;
 }
@@ -46,9 +47,14 @@ function part({ verdict, from, width }: Segment): Html {
 function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterHealth[]): Html {
   const { symbol, tone } = VERDICT_LOOKS[verdict];
   const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.counts[verdict] ?? 0) > 0) : [];
-  const more = named.length - NAMED;
-  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${
-    named.length > 0 &&
-    html`: ${named.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
-  }</li>`;
+  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${names(named)}</li>`;
+}
+
+/** The first ones, each with its link; nothing for none. */
+function names(clusters: readonly ClusterHealth[]): Html | false {
+  const more = clusters.length - NAMED;
+  return (
+    clusters.length > 0 &&
+    html`: ${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
+  );
 }

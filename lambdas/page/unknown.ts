@@ -1,7 +1,7 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { type Html, html } from './html.ts';
 import type { Basis, Known } from './known.ts';
-import { counted, cut, linkTo, number, timeTag } from './words.ts';
+import { counted, cut, cutRemedy, linkTo, number, timeTag } from './words.ts';
 
 const NAMED = 3;
 
@@ -112,6 +112,6 @@ export function discovery(problems: FleetHealth['problems'], { basis, unread }: 
     .slice(0, SHOWN_PROBLEMS)
     .map(
       ({ object, message, remedy, since }) =>
-        html`<li><b>${cut(object, 200)}</b> ${cut(message, 300)} <small>since ${timeTag(since)}</small><br>${cut(remedy, 300)}</li>`,
+        html`<li><b>${cut(object, 200)}</b> ${cut(message, 300)} <small>since ${timeTag(since)}</small><br>${cutRemedy(remedy)}</li>`,
     )}</ul>${more > 0 && html`<p>… and ${number(more)} more</p>`}</section>`;
 }

@@ -25,7 +25,7 @@ export function stateWords(cluster: Pick<ClusterHealth, 'state' | 'readable' | '
   if (state === 'well' && basis === 'audits')
     return isWithoutMachines(cluster) ? '○ healthy, without machines' : '✔ certificates healthy';
   if (state !== 'new' || basis === 'hub') return STATE_WORDS[shownState(state, basis)];
-  return basis === 'sweep' && readable ? '○ read' : '○ not read';
+  return basis === 'sweep' && readable ? '· read' : '○ not read';
 }
 
 /** Whether its audit made no handshakes with machines. */
@@ -39,6 +39,16 @@ export function cut(text: string, most: number): string {
   const head = text.slice(0, most - 1);
   const space = head.lastIndexOf(' ');
   return `${(space > most / 2 ? head.slice(0, space) : head).replace(/[\s,;:(]+$/, '')}…`;
+}
+
+/** As long as any text of a page. */
+const LONGEST_REMEDY = 600;
+
+/** Cuts a remedy to the room, after a sentence if possible: half of one may say the opposite. */
+export function cutRemedy(remedy: string): string {
+  if (remedy.length <= LONGEST_REMEDY) return remedy;
+  const end = remedy.slice(0, LONGEST_REMEDY).lastIndexOf('. ');
+  return end < 0 ? cut(remedy, LONGEST_REMEDY) : remedy.slice(0, end + 1);
 }
 
 /** `1 cluster`, `1,204 clusters`. */

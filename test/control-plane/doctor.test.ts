@@ -8,6 +8,7 @@ import { type GroupResult, runGroup } from '../../bin/doctor/check.ts';
 import { localGroups } from '../../bin/doctor/local-groups.ts';
 import { draw } from '../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { freePorts } from '../support/loopback.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import { applyCrds } from './crds.ts';
@@ -59,6 +60,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
         policies: [{ ...DEFAULT_POLICY, evidence: ['machine', 'node'] }],
         policyFile: 'node.yaml',
         program: 'certmarshal',
+        thresholds: DEFAULT_THRESHOLDS,
         now: Date.now,
       },
       { clusters: [], managementClusters: [] },
@@ -98,7 +100,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
       /^Everything works, 2 warnings\.\n\nberlin-prod\n {2}✔ {2}kubeconfig +certmarshal\.yaml +https:/,
     );
     expect(stdout).toMatch(/! {2}ca-bundle +\S+ +valid until \d{4}-\d\d-\d\d\n/);
-    expect(stdout).toMatch(/! {2}certificate +\S+ +trusted, valid until \d{4}-\d\d-\d\d\n/);
+    expect(stdout).toMatch(/! {2}certificate +\S+ +trusted, valid until \d{4}-\d\d-\d\d: warning in an audit\n/);
     expect(stdout).toMatch(
       /✔ {2}authentication +\S+ +authenticated as system:serviceaccount:kube-system:certmarshal\n/,
     );

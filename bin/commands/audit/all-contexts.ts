@@ -22,7 +22,16 @@ import { againCommand, checkedOutput, idsByUrgency, writeReport } from '../repor
 import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
-import { type AuditIo, type AuditOnceOptions, auditOnce, readBefore, snapshotsOf, writeAfter } from './once.ts';
+import {
+  type Audited as AuditedOnce,
+  type AuditIo,
+  type AuditOnceOptions,
+  auditOnce,
+  CRITICAL_PASSES,
+  readBefore,
+  snapshotsOf,
+  writeAfter,
+} from './once.ts';
 import { auditRepeat, typedCommands } from './repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { storyLine } from './view.ts';
@@ -56,9 +65,11 @@ export async function auditAllContexts(
   const audited = new Map<string, Audited>();
   const problems = new Map<string, Problem>();
   const eks = new Map<string, NamedServer['eks']>();
+  let anyCritical = false;
   const work = {
     read: (cluster: FleetContext) =>
-      auditContext(cluster, options, fleet, signal, io, (snapshot, server) => {
+      auditContext(cluster, options, fleet, signal, io, ({ report: { snapshot }, critical }, server) => {
+        anyCritical ||= critical;
         audited.set(cluster.id, auditedOf(snapshot));
         eks.set(cluster.id, server.eks);
       }),
@@ -76,7 +87,10 @@ export async function auditAllContexts(
     io.stderr.write('Nothing was read, so no page is written.\n');
     return EXIT.incomplete;
   }
-  return Math.max(status, await pageOf(audited, { ...options, report, clusters, problems, eks, read }, fleet, io));
+  const written = await pageOf(audited, { ...options, report, clusters, problems, eks, read }, fleet, io);
+  const worst = Math.max(status, written);
+  if (worst === EXIT.done && anyCritical && io.stdout.isTTY !== true) io.stderr.write(CRITICAL_PASSES);
+  return worst;
 }
 
 // oxlint-disable-next-line max-params -- internal
@@ -86,15 +100,16 @@ async function auditContext(
   fleet: Fleet,
   signal: AbortSignal,
   io: AuditIo,
-  onSnapshot: (snapshot: Snapshot, server: NamedServer) => void,
+  onAudit: (audited: AuditedOnce, server: NamedServer) => void,
 ): Promise<ContextResult> {
   const { id, context } = cluster;
   const { thresholds } = fleet.audit;
   return withContext(
     () => openAuditTarget({ ...options, context }, fleet),
     async (target) => {
-      const { report, status } = await auditOnce({ ...target, id }, thresholds, options, signal, io);
-      onSnapshot(report.snapshot, target.server);
+      const once = await auditOnce({ ...target, id }, thresholds, options, signal, io);
+      const { report, status } = once;
+      onAudit(once, target.server);
       const now = io.clock();
       const view = viewOf(report, now);
       const repeated = { ...options, ...auditRepeat({ ...options, context }, target.server.eks), now };
@@ -163,7 +178,7 @@ async function pageOf(
     program,
     basis: 'audits',
     typed: typedCommands(clusters, options, eks),
-    sweep: `${program} sweep --all-contexts${auditRepeat(options).repeatExplain}`,
+    other: `${program} sweep --all-contexts${auditRepeat(options).repeatExplain}`,
     again: snapshots === undefined ? undefined : againCommand(options, program),
   } as const;
   return writeReport(state, given, monitoring, shown);

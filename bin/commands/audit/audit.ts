@@ -7,7 +7,7 @@ import { printable } from '../../../lambdas/printable.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { type AllContextsOptions, DEFAULT_PAGE, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
-import { UsageError } from '../../exit-codes.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { PROCESS, print, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
@@ -17,7 +17,7 @@ import { startProgress } from '../../terminal/progress.ts';
 import { auditCsv } from './csv.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
-import { type AuditIo, type AuditOnceOptions, auditOnce } from './once.ts';
+import { type AuditIo, type AuditOnceOptions, auditOnce, CRITICAL_PASSES } from './once.ts';
 import { auditOpenMetrics } from './openmetrics.ts';
 import { type AuditRepeat, auditRepeat } from './repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
@@ -66,7 +66,7 @@ Examples:
   ${name} audit --all-contexts --no-handshakes --report fleet.html
 
 Exit status:
-  0  done
+  0  done; without --fail-on also with critical findings
   1  a source or a snapshot could not be read or written, or a finding is at least as severe as --fail-on. A place that did not answer is a finding
   2  wrong usage or configuration; nothing was done`,
     )
@@ -123,7 +123,7 @@ export async function auditCommand(
   const { stderr } = io;
   stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
   const progress = startProgress(stderr);
-  const { report, status, failed } = await auditOnce(target, thresholds, options, signal, io, (left) =>
+  const { report, status, failed, critical } = await auditOnce(target, thresholds, options, signal, io, (left) =>
     progress.say(`${target.cluster.name}: ${left}`),
   ).finally(() => progress.done());
   show(report, options, target.server, io);
@@ -133,6 +133,7 @@ export async function auditCommand(
     );
   // In an unattended job, the exit status alone does not tell a finding from a failed read.
   if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
+  if (status === EXIT.done && critical && io.stdout.isTTY !== true) stderr.write(CRITICAL_PASSES);
   return status;
 }
 

@@ -23,6 +23,9 @@ export interface AuditOnceOptions {
   readonly snapshots?: string;
 }
 
+/** For a job that fails only by its exit status. */
+export const CRITICAL_PASSES = 'Exit status 0 despite a critical finding; for status 1: --fail-on critical\n';
+
 /** Dependencies of the command; tests pass their own sources. */
 export interface AuditIo extends Io {
   readonly sources?: AuditOptions['sources'];
@@ -33,6 +36,8 @@ export interface Audited {
   readonly status: number;
   /** Whether a finding is as severe as `failOn`. */
   readonly failed: boolean;
+  /** Whether a finding is critical. */
+  readonly critical: boolean;
 }
 
 /**
@@ -66,7 +71,8 @@ export async function auditOnce(
   const { findings, observations } = report.snapshot;
   const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
   const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
-  return { report, status: complete && !failed ? EXIT.done : EXIT.incomplete, failed };
+  const critical = findings.some(({ severity }) => reaches(severity));
+  return { report, status: complete && !failed ? EXIT.done : EXIT.incomplete, failed, critical };
 }
 
 export function snapshotsOf({ snapshots }: Pick<AuditOnceOptions, 'snapshots'>): Snapshots | undefined {

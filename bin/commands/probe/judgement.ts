@@ -2,9 +2,11 @@ import { isIP } from 'node:net';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
+import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { canonicalAddress, canonicalDnsName } from '../../../lambdas/names.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 import { firstOf } from '../../../lambdas/words.ts';
@@ -68,7 +70,7 @@ export function judgeEndpoint(
   }
 
   const observedAt = new Date(rules.now).toISOString();
-  const sighting = { what: 'endpoint', where, source: 'tls', observedAt } as const;
+  const sighting = { where, source: 'tls', observedAt } as const;
   const observations: CertificateObservation[] = [];
   const findings: ProbeFinding[] = [];
   const certificates = readable(result.chain);
@@ -80,7 +82,9 @@ export function judgeEndpoint(
       findings.push(finding({ code: 'CertificateUnreadable', severity: 'warning', message }));
       continue;
     }
-    const { renewedBy: _, ...observation } = certificateObservation({ ...sighting, position }, read.certificate, 'eks');
+    const what = position === 0 ? leafClass(read.certificate, target) : 'endpoint';
+    const seen = certificateObservation({ ...sighting, what, position }, read.certificate, 'eks');
+    const { renewedBy: _, ...observation } = seen;
     observations.push(observation);
     findings.push(...judgeCertificate(observation, rules).map(finding));
     findings.push(...outlivesIssuer(read.certificate, known, made, `certificate ${position + 1} at ${where}`));
@@ -98,6 +102,15 @@ export function judgeEndpoint(
     observations,
     findings: findings.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
   };
+}
+
+/** Source: Kubernetes, "PKI certificates and requirements", Certificate paths. */
+const API_SERVER = 'CN=kube-apiserver';
+
+/** As an audit calls it. By what the certificate claims; not verified. */
+function leafClass({ subject }: Certificate, { host }: HandshakeTarget): CertificateClass {
+  if (subject !== API_SERVER) return 'endpoint';
+  return regionOfEksEndpoint(`https://${host}`) === undefined ? 'kube-apiserver' : 'eks-api-server';
 }
 
 type Judged = Omit<ProbeFinding, 'remedy'>;

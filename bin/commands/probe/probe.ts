@@ -34,7 +34,10 @@ export const register: Register = (command, { program: name, interruption, run }
   withOutput(
     command
       .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
-      .option('--ca <file>', 'PEM file of the CAs that may have signed them; without it no issuer is checked')
+      .option(
+        '--ca <file>',
+        'PEM file of the CAs that may have signed them; without it no issuer is checked; for an API server: certificate-authority-data of its kubeconfig, base64 -d',
+      )
       .option('--sni <name>', 'server name to ask for; default: the host, if it is a name')
       .option('--timeout <duration>', 'longest wait for each endpoint; default: 5s'),
     'table for people, json for programs: one line per endpoint',

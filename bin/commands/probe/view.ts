@@ -1,4 +1,3 @@
-import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
@@ -15,8 +14,6 @@ const BAR = 20;
 /** A narrower terminal gets half-length bars. Columns. */
 const NARROW = 100;
 const MAX_NAME = 60;
-/** Source: Kubernetes, "PKI certificates and requirements", Certificate paths. */
-const API_SERVER = 'CN=kube-apiserver';
 /** Limits per endpoint; the rest is counted, and JSON has all. */
 const MAX_CERTIFICATES = 8;
 const MAX_FINDINGS = 10;
@@ -35,15 +32,12 @@ export function probeLines(
 ): Lines {
   const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
   const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
-  const isServerExpired = probed.some(
-    ({ endpoint, observations: [leaf] }) =>
-      leaf?.subject === API_SERVER &&
-      Date.parse(leaf.notAfter) <= rules.now &&
-      regionOfEksEndpoint(`https://${endpoint}`) === undefined,
-  );
+  const servers = probed.flatMap(({ observations: [leaf] }) => (leaf?.what === 'kube-apiserver' ? [leaf] : []));
+  const isServerExpired = servers.some(({ notAfter }) => Date.parse(notAfter) <= rules.now);
   return [
     hang('', headline(probed, rules)),
     probed.map((each) => ['', endpointLines(each, rules.now)]),
+    rules.authorities === undefined && servers.length > 0 && ['', hang('  ', WHERE_CA)],
     next !== undefined && ['', nextLine(pasteable(readRunbook(isServerExpired ? 'recovery' : next), program))],
   ];
 }
@@ -70,6 +64,8 @@ function headline(
 }
 
 const UNCHECKED = 'not checked against a CA: add --ca';
+
+const WHERE_CA = '--ca FILE: certificate-authority-data of your kubeconfig, base64 -d';
 
 function unchecked({ observations: [leaf] }: ProbedEndpoint): string {
   return joined([leaf !== undefined && isSelfIssued(leaf) && 'self-signed', UNCHECKED]);

@@ -13,7 +13,7 @@ import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
 import { DAY_MS } from '../../../lambdas/time.ts';
-import { counted } from '../../../lambdas/words.ts';
+import { counted, date } from '../../../lambdas/words.ts';
 import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { type Io, print, printJson } from '../../io.ts';
@@ -22,6 +22,7 @@ import { type Lines, table } from '../../terminal/draw.ts';
 import { faint, warn } from '../../terminal/paint.ts';
 import { ago, span } from '../../terminal/words.ts';
 import { type ChangedWindows, stateOf, withClosed, withOpened } from './stored.ts';
+import { lengthOf } from './window.ts';
 
 /** The state bucket of a deployed certmarshal, and our identity. */
 export interface RecoveryBucket {
@@ -76,7 +77,7 @@ export function recoveryOpenInBucket(
     if (doubt !== undefined) io.stderr.write(`! ${doubt}\n`);
     if (output === 'json')
       printJson(io, { version: 1, kind: yes ? 'opened' : 'would-open', bucket: bucket.name, window });
-    else io.stdout.write(yes ? opened(window, bucket, program, clock()) : wouldBeOpened(window, clock()));
+    else io.stdout.write(yes ? opened(window, bucket, program) : wouldBeOpened(window));
     return yes ? EXIT.done : unwritten(io, '--yes opens the window');
   });
 }
@@ -109,7 +110,7 @@ export function recoveryCloseInBucket(
       printJson(io, { version: 1, kind: yes ? 'closed' : 'would-close', bucket: bucket.name, window });
     else
       io.stdout.write(
-        `Recovery window ${window.id} of ${window.cluster} ${yes ? 'is' : 'would be'} closed, by ${printable(by, 2_048)}. ${yes ? `No new sweep uses it; one that runs ends ${BY_THEN}.` : `It is open until ${window.until}.`}\n`,
+        `Recovery window ${window.id} of ${window.cluster} ${yes ? 'is' : 'would be'} closed, by ${printable(by, 2_048)}. ${yes ? `No new sweep uses it; one that runs ends ${BY_THEN}.` : `It is open until ${date(Date.parse(window.until))}.`}\n`,
       );
     return yes ? EXIT.done : unwritten(io, '--yes closes it');
   });
@@ -186,15 +187,16 @@ function alreadyOpen(
   program: string,
   now: number,
 ): string {
-  return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)} more, until ${until}, by ${printable(by, 2_048)}. To open another one before that: ${closeCommand(bucket, cluster, program)}`;
+  return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)} more, until ${date(Date.parse(until))}, by ${printable(by, 2_048)}. To open another one before that: ${closeCommand(bucket, cluster, program)}`;
 }
 
 function closeCommand({ name }: RecoveryBucket, cluster: string, program: string): string {
   return `${program} recovery close --bucket ${quote(name)} --cluster ${quote(cluster)} --yes`;
 }
 
-function wouldBeOpened({ cluster, nodes, approvals, until, by }: RecoveryWindow, now: number): string {
-  return `A recovery window of ${cluster} would be open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}, for client certificates of ${nodes.join(', ')}: ${approvals} each.\n`;
+function wouldBeOpened(window: RecoveryWindow): string {
+  const { cluster, nodes, approvals, by } = window;
+  return `A recovery window of ${cluster} would be open for ${lengthOf(window)}, by ${printable(by, 2_048)}, for client certificates of ${nodes.join(', ')}: ${approvals} each.\n`;
 }
 
 function unwritten({ stderr }: Io, how: string): number {
@@ -202,10 +204,10 @@ function unwritten({ stderr }: Io, how: string): number {
   return EXIT.incomplete;
 }
 
-function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string, now: number): string {
-  const { id, cluster, nodes, approvals, until, by } = window;
+function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string): string {
+  const { id, cluster, nodes, approvals, by } = window;
   const { namespace, name } = RECOVERY_LEASE;
-  return `Recovery window ${id} of ${cluster} is open for ${span(Date.parse(until) - now)}, until ${until}, by ${printable(by, 2_048)}.
+  return `Recovery window ${id} of ${cluster} is open for ${lengthOf(window)}, by ${printable(by, 2_048)}.
 The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster, the user it connects as needs: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
 
   What it approved kubectl -n ${namespace} get lease ${name} -o yaml

@@ -1,7 +1,8 @@
 import { pasteable } from '../../../lambdas/command.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
+import { isExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
-import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
 import { endWindow, RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
@@ -16,6 +17,7 @@ import { bad, faint, good, warn } from '../../terminal/paint.ts';
 import { nextLine, problemLines } from '../../terminal/phrases.ts';
 import { during } from '../../terminal/progress.ts';
 import { span } from '../../terminal/words.ts';
+import { lengthOf } from './window.ts';
 
 export interface RecoveryOptions {
   /** Opens the window; without it, only shows what it would do. */
@@ -26,7 +28,7 @@ export interface RecoveryOptions {
   readonly version: string;
   /** Keeps every decision. @default only the output keeps a record */
   readonly journal?: KeyboardJournal;
-  /** The command again, with `--yes` and without its output options. */
+  /** The command again, without `--yes` and without its output options. */
   readonly repeat: string;
   /** The options that say which cluster, for other commands. */
   readonly repeatCluster: string;
@@ -77,7 +79,7 @@ export async function recoveryOpenCommand(
   const given = new Map<string, number>();
   const left = () => Date.parse(window.until) - clock();
   if (options.yes !== true) return wouldOpen(target, window, options, signal, ports);
-  stderr.write(opening(target, window, clock(), 'is'));
+  stderr.write(opening(target, window, 'is'));
   stderr.write(recordNotice(window, options));
   if (isJson) printJson(ports, { version: 1, kind: 'window', window });
   let unkept: string | undefined;
@@ -104,7 +106,7 @@ export async function recoveryOpenCommand(
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
   if (reach === 'unreached')
     stderr.write(
-      `The window is closed: the first look did not reach the cluster, so nothing was approved. First start etcd and the API server, steps 2 and 3 of ${options.program} runbook recovery. Then again: ${options.repeat}\n`,
+      `The window is closed: the first look did not reach the cluster, so nothing was approved. ${startFirst(options)} Then again: ${options.repeat} --yes\n`,
     );
   else if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
@@ -114,12 +116,13 @@ export async function recoveryOpenCommand(
 async function wouldOpen(
   target: Parameters<typeof recoveryOpenCommand>[0],
   window: RecoveryWindow,
-  { output, program, repeat }: RecoveryOptions,
+  options: RecoveryOptions,
   signal: AbortSignal,
   ports: RecoveryPorts,
 ): Promise<number> {
+  const { output, program, repeat } = options;
   const { stderr, clock, sweep } = ports;
-  stderr.write(opening(target, window, clock(), 'would be'));
+  stderr.write(opening(target, window, 'would be'));
   const report = await during(ports, `${target.cluster.name}: reading requests and evidence`, () =>
     sweep(target, window, { clock, signal, dryRun: true }),
   );
@@ -128,15 +131,38 @@ async function wouldOpen(
     printJson(ports, { kind: 'sweep', ...report });
   } else print(ports, newsOf(report, new Set(), program));
   if (report.complete && report.rows.length === 0) stderr.write('No request is pending there now.\n');
-  stderr.write(`Nothing was written: --yes opens the window. ${repeat}\n`);
+  stderr.write(`Nothing was written${fixFirst(report, options) ?? `: --yes opens the window. ${repeat} --yes`}\n`);
   return EXIT.incomplete;
+}
+
+/** A window opened now would approve nothing, either. Problems of single nodes have their remedy. */
+function fixFirst({ rows, problems }: RecoveryReport, options: RecoveryOptions): string | undefined {
+  const { program, repeat, repeatCluster } = options;
+  if (isUnreached({ rows, problems })) return `. ${startFirst(options)}`;
+  const isExpired = problems.some(({ kind, message }) => kind === 'certificate' && isExpiredEndpoint(message));
+  if (isExpired && !repeat.includes(' --tolerate-expired '))
+    return `. The certificate of the API server has expired; to accept it: ${repeat} --tolerate-expired authority`;
+  return problems.some(({ kind }) => REFUSED.has(kind))
+    ? `. What is refused, and why: ${program} doctor${repeatCluster}`
+    : undefined;
+}
+
+const REFUSED: ReadonlySet<string> = new Set<KubernetesErrorKind>([
+  'certificate',
+  'credentials',
+  'forbidden',
+  'unauthorized',
+]);
+
+function startFirst({ program }: RecoveryOptions): string {
+  return `First start etcd and the API server, steps 2 and 3 of ${program} runbook recovery.`;
 }
 
 /**
  * The API server did not answer at all. Only the first sweep ends the window for that: later the server may be
  * restarting.
  */
-function isUnreached({ rows, problems }: RecoveryReport): boolean {
+function isUnreached({ rows, problems }: Pick<RecoveryReport, 'rows' | 'problems'>): boolean {
   return rows.length === 0 && problems.some(({ kind }) => kind === 'unreachable' || kind === 'timeout');
 }
 
@@ -148,7 +174,7 @@ async function closeEarly(
 ): Promise<string> {
   const { namespace, name } = RECOVERY_LEASE;
   const otherwise = (why: string): string =>
-    `The window is closed: nothing more is approved. ${why} Another one for this cluster before ${window.until} needs: kubectl -n ${namespace} delete lease ${name}\n`;
+    `The window is closed: nothing more is approved. ${why} Another one for this cluster before ${date(Date.parse(window.until))} needs: kubectl -n ${namespace} delete lease ${name}\n`;
   try {
     const ended = await end(workload, window, clock(), AbortSignal.timeout(END_MS));
     if (ended === 'busy') return otherwise('Its Lease could not be written: others keep writing it.');
@@ -181,18 +207,17 @@ function recordNotice(window: RecoveryWindow, { journal, output, program, repeat
   const nothing = '! Only this output records what is approved.';
   return output === 'json'
     ? `${nothing} Keep it.\n`
-    : `${nothing} To keep a record, add --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
+    : `${nothing} To keep a record, add --journal DIRECTORY, or: ${repeat} --yes --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
 /** Prominent, so that no one opens a window without knowing it. */
 function opening(
   { cluster, server }: Parameters<typeof recoveryOpenCommand>[0],
   window: RecoveryWindow,
-  now: number,
   verb: 'is' | 'would be',
 ): string {
-  const { nodes, approvals, until, by, id } = window;
-  return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) ${verb} open for ${span(Date.parse(until) - now)}, until ${until}, by ${by}.
+  const { nodes, approvals, by, id } = window;
+  return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) ${verb} open for ${lengthOf(window)}, by ${by}.
 ! Client certificates of kubelets ${verb === 'is' ? 'are' : verb} approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has expired.
 ${verb === 'is' ? '! Ctrl-C closes it.\n' : ''}`;
 }

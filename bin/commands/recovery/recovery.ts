@@ -135,7 +135,7 @@ Exit status:
         output: options.output,
         program,
         version: packageJson.version,
-        repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)} --yes`,
+        repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)}`,
         repeatCluster: repeatOptions(options),
         journal,
       };

@@ -9,7 +9,9 @@ import {
   windowProblem,
 } from '../../../lambdas/contracts/recovery-window.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import { date } from '../../../lambdas/words.ts';
 import { UsageError } from '../../exit-codes.ts';
+import { span } from '../../terminal/words.ts';
 
 export interface RecoveryWindowOptions {
   /** `berlin-cp-1,berlin-cp-2`. */
@@ -69,6 +71,12 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
   if (other !== undefined) problems.push(`This is not a recovery window: ${other}`);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return window;
+}
+
+/** `30 min, until 2026-11-22 05:31 UTC`: of the whole window. */
+export function lengthOf({ openedAt, until }: RecoveryWindow): string {
+  const [from, to] = [Date.parse(openedAt), Date.parse(until)];
+  return `${span(to - from)}, until ${date(to)}`;
 }
 
 function rfc3339(at: number): string {

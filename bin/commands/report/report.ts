@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { tryFile } from '../../../lambdas/audit/make-directory.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
-import type { Basis } from '../../../lambdas/page/known.ts';
+import { type Basis, TITLES } from '../../../lambdas/page/known.ts';
 import { type PageOptions as Page, renderPage } from '../../../lambdas/page/page.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { counted } from '../../../lambdas/words.ts';
@@ -35,7 +36,7 @@ export interface ReportSource {
   readonly snapshots?: string;
 }
 
-export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'sweep'> {
+export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'other'> {
   /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
   /** Version of certmarshal. */
@@ -146,7 +147,8 @@ export async function writeReport(
   }
   const { runbooks } = monitoring;
   const page = renderPage(health, { ...given, unread, basis, runbooks });
-  const told = (name: string) => hang('', story(name, health, basis, page));
+  const told = (name: string, isReplaced = false) =>
+    hang('', `${story(name, health, basis, page)}${isReplaced ? '; it replaces the earlier page' : ''}`);
   if (output === '-') {
     stdout.write(page);
     print({ ...io, stdout: stderr }, told('report'));
@@ -157,6 +159,7 @@ export async function writeReport(
     stderr.write(`${printable(output)} was not changed: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
   }
+  const isReplaced = existsSync(output);
   try {
     replaceTextFile(output, page);
   } catch (error) {
@@ -165,7 +168,7 @@ export async function writeReport(
     );
     return EXIT.incomplete;
   }
-  print(io, told(printable(output)));
+  print(io, told(printable(output), isReplaced));
   return failed();
 }
 
@@ -213,7 +216,8 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   }
   const head = await headOf(output, option);
   if (head === '') return 'nothing';
-  if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
+  const isReport = Object.values(TITLES).some((title) => head.includes(`<title>${title} · certmarshal</title>`));
+  if (!head.startsWith('<!doctype html>') || !isReport)
     throw new UsageError(`${printable(output)} exists and is not a report of certmarshal: it is not overwritten.`);
   return 'a report';
 }
@@ -234,11 +238,11 @@ async function headOf(output: string, option: string): Promise<string> {
 }
 
 /** A returned string says why the state could not be read. */
-async function stateOf(source: ReportSource, now: number, signal: AbortSignal): Promise<FleetState | string> {
-  const { bucket, state, snapshots } = source;
+async function stateOf(source: ReportOptions, now: number, signal: AbortSignal): Promise<FleetState | string> {
+  const { bucket, state, snapshots, program = 'certmarshal' } = source;
   if ([bucket, state, snapshots].filter((place) => place !== undefined).length !== 1)
     throw new UsageError(
-      'Name one place of the state: --bucket NAME of a hub, --state DIRECTORY with a copy of its objects, or --snapshots DIRECTORY that audits wrote.',
+      `${program} audit --all-contexts reads the clusters of your kubeconfig and writes a page of them. This command makes a page of what is stored; name one place: --snapshots DIRECTORY, which ${program} audit --snapshots wrote, or the state of certmarshal in AWS: --bucket NAME, or --state DIRECTORY with a copy of it.`,
     );
   if (snapshots !== undefined) return readSnapshots(snapshots, now);
   if (state !== undefined) return readState(directoryReader(state), state, now);

@@ -74,6 +74,8 @@ async function run(
   return outcomeOf(io, command);
 }
 
+const PASSES = 'Exit status 0 despite a critical finding; for status 1: --fail-on critical\n';
+
 describe('certmarshal audit', () => {
   it('has the commands of the table for programs', async () => {
     const { stdout } = await run([showing(ENDING)]);
@@ -86,7 +88,7 @@ describe('certmarshal audit', () => {
 
   it('prints one object that has all that was found', async () => {
     const { status, stdout, stderr } = await run([showing(ENDING)]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: PASSES });
     expect(JSON.parse(stdout)).toEqual({
       version: 1,
       cluster: 'berlin',
@@ -159,6 +161,17 @@ describe('certmarshal audit', () => {
     expect(JSON.parse(stdout).findings[0].severity).toBe(worst);
     expect(status).toBe(expected);
     expect(stderr).toBe(expected === 1 ? `A finding is at least ${failOn}.\n` : '');
+  });
+
+  it('says off a terminal that a critical finding does not fail it, and nothing where it fails anyway', async () => {
+    expect(await run([showing(NEARLY_OVER)], { output: 'table' })).toMatchObject({ status: 0, stderr: PASSES });
+    expect(await run([showing(RUNNING_OUT)])).toMatchObject({ status: 0, stderr: '' });
+    expect((await run([showing(NEARLY_OVER), { ...failing(), id: 'nodes' }])).stderr).not.toContain(PASSES);
+    const io = recordedIo({ now: NOW, columns: 100 });
+    const options = { output: 'table' as const, program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }) };
+    const { signal } = new AbortController();
+    await auditCommand(TARGET, DEFAULT_THRESHOLDS, options, signal, { ...io, sources: [showing(NEARLY_OVER)] });
+    expect(io.stderr.text()).not.toContain(PASSES);
   });
 
   describe('with --snapshots', () => {

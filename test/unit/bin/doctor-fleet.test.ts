@@ -5,6 +5,7 @@ import { connectAws } from '../../../bin/doctor/aws-calls.ts';
 import { type CheckResult, type GroupResult, runGroup } from '../../../bin/doctor/check.ts';
 import { fleetGroups } from '../../../bin/doctor/fleet-groups.ts';
 import { draw } from '../../../bin/terminal/draw.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
@@ -119,6 +120,7 @@ clusters:
       policies: parsed.fleet.policies,
       policyFile: 'fleet.yaml',
       program: 'certmarshal',
+      thresholds: DEFAULT_THRESHOLDS,
       now: Date.now,
       only,
       sweepRole,
@@ -485,6 +487,7 @@ clusters:
       isEksEndpoint: isOnLoopback,
       policies: parsed.fleet.policies,
       program: 'certmarshal',
+      thresholds: DEFAULT_THRESHOLDS,
       now: Date.now,
     };
     const error = new AwsError(NO_AWS);
@@ -667,6 +670,7 @@ managementClusters:
         isEksEndpoint: isOnLoopback,
         policies: [],
         program: 'certmarshal',
+        thresholds: DEFAULT_THRESHOLDS,
         now: Date.now,
         only,
       };

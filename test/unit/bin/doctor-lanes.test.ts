@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runGroup } from '../../../bin/doctor/check.ts';
 import { type Server, type SweptFrom, serverChecks } from '../../../bin/doctor/server-checks.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 
 const never = new AbortController().signal;
 const FRANKFURT = { lane: 'frankfurt', vpcId: 'vpc-0123456789abcdef0' };
@@ -10,7 +11,14 @@ const DEFAULT = { lane: 'default' };
 async function tried(host: string, sweptFrom: SweptFrom | undefined) {
   const credentials = { kind: 'token' as const, token: 'x' };
   const server: Server = { connection: { server: `https://${host}`, addresses: 'local', credentials } };
-  const options = { after: 'token', object: host, renew: { text: 'Renew.' }, sweptFrom, now: Date.now };
+  const options = {
+    after: 'token',
+    object: host,
+    renew: { text: 'Renew.' },
+    sweptFrom,
+    thresholds: DEFAULT_THRESHOLDS,
+    now: Date.now,
+  };
   const checks = serverChecks(server, options)
     .filter(({ id }) => ['resolve', 'lane', 'connect'].includes(id))
     .map((check) => (check.id === 'resolve' ? { ...check, needs: [] } : check));

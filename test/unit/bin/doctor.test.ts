@@ -13,6 +13,7 @@ import { grantFix, rightChecks, rightsOf } from '../../../bin/doctor/rights.ts';
 import { type Server, serverChecks } from '../../../bin/doctor/server-checks.ts';
 import { draw, screenOf } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import type { Identity } from '../../../lambdas/kubernetes/self-review.ts';
@@ -361,9 +362,31 @@ describe('an API server whose clock is wrong', () => {
     };
     const now = () => Date.now() + skew;
     const examined: Server = { connection, probe: await probeServer(connection, now, never) };
-    const options = { after: 'kubeconfig', object: 'x', renew: FIX, now };
+    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now };
     const clock = serverChecks(examined, options).find(({ id }) => id === 'clock');
     expect(await clock?.run(never)).toMatchObject({ status, found });
+  });
+});
+
+describe('an API server whose certificate expires', () => {
+  it.each([
+    [200, 'passed', /^trusted, valid until \d{4}-\d\d-\d\d$/],
+    [60, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: warning in an audit$/],
+    [9, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: critical in an audit$/],
+  ] as const)('in %i days has what an audit has', async (days, status, found) => {
+    const authority = await createTlsAuthority('expires');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: days - 365, to: days });
+    const port = await listen(createServer(serving, (_request, response) => response.end('{}')));
+    const connection = {
+      server: `https://127.0.0.1:${port}`,
+      caPem: authority.certificate,
+      credentials: { kind: 'token' as const, token: 'x' },
+      addresses: 'local' as const,
+    };
+    const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
+    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now: Date.now };
+    const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
+    expect(await certificate?.run(never)).toMatchObject({ status, found: expect.stringMatching(found) });
   });
 });
 
@@ -389,7 +412,7 @@ describe('an API server whose certificate has expired', () => {
       ...more,
     };
     const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
-    const options = { after: 'kubeconfig', object: 'x', renew: FIX, now: Date.now };
+    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now: Date.now };
     const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
     const answer = await certificate?.run(never);
     expect(answer).toMatchObject({ status, found: expect.stringMatching(found) });

@@ -142,6 +142,14 @@ describe('JSON', () => {
     expect(lines[0]?.observations).toHaveLength(2);
   });
 
+  test('an API server has the name and the class that an audit gives it', async () => {
+    const serving = await createServing(authority, { commonName: 'kube-apiserver', from: -360, to: 5 });
+    const port = await listenTls(serving);
+    const { lines } = await probeJson([`127.0.0.1:${port}`], { ca });
+    expect(lines[0]?.observations).toMatchObject([{ what: 'kube-apiserver' }]);
+    expect(lines[0]?.findings[0]?.message).toMatch(/^the kube-apiserver certificate /);
+  });
+
   test.each([
     ['well', { dnsNames: ['localhost'] }, [], 0],
     ['expired', { dnsNames: ['localhost'], from: -90, to: -1 }, ['CertificateExpired'], 1],
@@ -356,7 +364,7 @@ describe('what a person sees', () => {
       endpoint: at,
       observations: expired.observations.map((seen) => ({
         ...seen,
-        subject: 'CN=kube-apiserver',
+        what: 'kube-apiserver' as const,
         notAfter: new Date(NOW).toISOString(),
         ...changed,
       })),
@@ -364,8 +372,20 @@ describe('what a person sees', () => {
     expect(next(critical, server({}))).toBe('  Next  npx certmarshal runbook recovery');
     // Its CA has expired, or AWS renews it.
     const eks = '0123456789ABCDEF0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com:443';
-    for (const other of [server({ notAfter: new Date(NOW + 86_400_000).toISOString() }), server({}, eks)])
+    for (const other of [
+      server({ notAfter: new Date(NOW + 86_400_000).toISOString() }),
+      server({ what: 'eks-api-server' }, eks),
+    ])
       expect(next(other)).toBe('  Next  npx certmarshal runbook certificate-expired');
+  });
+
+  test('without --ca, a line says where the CA of an API server is', () => {
+    const where = '--ca FILE: certificate-authority-data of your kubeconfig, base64 -d';
+    const drawn = (what: 'kube-apiserver' | 'endpoint', rules: object) =>
+      draw(probeLines([shown({ observations: [leaf({ what })] })], { now: NOW, ...rules }, 'certmarshal'));
+    expect(drawn('kube-apiserver', {})).toContain(where);
+    expect(drawn('kube-apiserver', CHECKED)).not.toContain(where);
+    expect(drawn('endpoint', {})).not.toContain(where);
   });
 
   test('nothing is healthy whose issuer is not checked', () => {

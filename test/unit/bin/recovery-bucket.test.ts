@@ -103,7 +103,7 @@ describe('certmarshal recovery open --bucket', () => {
         bootstrapGroups: ['system:bootstrappers:kubeadm:default-node-token'],
       },
     ]);
-    expect(stdout).toContain('open for 30 min, until 2026-11-21T10:30:00Z, by arn:aws:sts');
+    expect(stdout).toContain('open for 30 min, until 2026-11-21 10:30 UTC, by arn:aws:sts');
     expect(stdout).toContain('within 2 minutes');
     expect(stdout).toContain('kubectl -n kube-system get lease certmarshal-recovery');
     expect(stdout).toContain(`certmarshal recovery close --bucket certmarshal-state --cluster ${BERLIN.id} --yes`);
@@ -114,7 +114,7 @@ describe('certmarshal recovery open --bucket', () => {
     const { status, stdout, stderr } = await open(bucket, 0, { yes: false });
     expect({ status, stderr }).toEqual({ status: 1, stderr: 'Nothing was written: --yes opens the window.\n' });
     expect(stdout).toBe(
-      `A recovery window of ${BERLIN.id} would be open for 30 min, until 2026-11-21T10:30:00Z, by ${ARN}, for client certificates of cp-1, cp-2: 2 each.\n`,
+      `A recovery window of ${BERLIN.id} would be open for 30 min, until 2026-11-21 10:30 UTC, by ${ARN}, for client certificates of cp-1, cp-2: 2 each.\n`,
     );
     expect(bucket.windows()).toBeUndefined();
     expect(JSON.parse((await open(bucket, 0, { yes: false, output: 'json' })).stdout)).toMatchObject({
@@ -126,7 +126,7 @@ describe('certmarshal recovery open --bucket', () => {
   it('refuses another one of the cluster, with the time that the first one has left', async () => {
     const bucket = bucketOf();
     await open(bucket);
-    await expect(open(bucket, 10)).rejects.toThrow('is open for 20 min more, until 2026-11-21T10:30:00Z');
+    await expect(open(bucket, 10)).rejects.toThrow('is open for 20 min more, until 2026-11-21 10:30 UTC');
     expect(bucket.windows()).toHaveLength(1);
     expect((await open(bucket, 30)).status).toBe(0);
     expect(bucket.windows()?.map(({ replaces }) => replaces)).toEqual([undefined, undefined]);
@@ -233,7 +233,7 @@ describe('certmarshal recovery close', () => {
     const before = bucket.windows();
     expect(await close(bucket, 5, BERLIN.id, false)).toEqual({
       status: 1,
-      stdout: `Recovery window w-${ids} of ${BERLIN.id} would be closed, by ${ARN}. It is open until 2026-11-21T10:30:00Z.\n`,
+      stdout: `Recovery window w-${ids} of ${BERLIN.id} would be closed, by ${ARN}. It is open until 2026-11-21 10:30 UTC.\n`,
       stderr: 'Nothing was written: --yes closes it.\n',
     });
     expect(bucket.windows()).toEqual(before);

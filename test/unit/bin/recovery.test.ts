@@ -76,17 +76,27 @@ const TARGET = {
   server: SUBJECT.target.server,
 } as const;
 
+const REPEAT = 'certmarshal recovery open --nodes cp-1,cp-2';
+
 interface Opening {
   readonly output?: 'table' | 'json';
   readonly abortAfter?: number;
   readonly journal?: Journal;
   readonly end?: RecoveryPorts['end'];
   readonly yes?: boolean;
+  readonly repeat?: string;
 }
 
 async function open(
   reports: readonly RecoveryReport[],
-  { output = 'table', abortAfter = Infinity, journal, end = async () => 'ended', yes = true }: Opening = {},
+  {
+    output = 'table',
+    abortAfter = Infinity,
+    journal,
+    end = async () => 'ended',
+    yes = true,
+    repeat = REPEAT,
+  }: Opening = {},
 ) {
   const controller = new AbortController();
   let now = NOW;
@@ -117,7 +127,7 @@ async function open(
     yes,
     output,
     version: '0.0.0',
-    repeat: 'certmarshal recovery open --nodes cp-1,cp-2 --yes',
+    repeat,
     repeatCluster: ' --kubeconfig berlin.yaml',
     ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
   };
@@ -132,8 +142,8 @@ describe('certmarshal recovery open', () => {
       report(LEFT),
       report(row('cp-2')),
     ]);
-    expect(stderr).toContain('! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) is open for 1');
-    expect(stderr).toContain('until 2026-11-22T05:01:00Z, by ada.');
+    expect(stderr).toContain('! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) is open for 1 min, ');
+    expect(stderr).toContain('until 2026-11-22 05:01 UTC, by ada.');
     expect(stderr).toContain('approved for cp-1, cp-2: 2 each');
     expect(slept).toEqual([10_000, 10_000, 10_000, 10_000, 10_000, 10_000]);
     expect(stdout.match(/csr-cp-1 {2}cp-1 {2}approved/g)).toHaveLength(1);
@@ -146,7 +156,9 @@ describe('certmarshal recovery open', () => {
     const seen = [report(row('cp-1', { outcome: 'observed' }), LEFT)];
     const { status, stdout, stderr, sweeps, slept, ended } = await open(seen, { yes: false });
     expect({ status, sweeps, slept, ended }).toEqual({ status: 1, sweeps: 1, slept: [], ended: [] });
-    expect(stderr).toContain('! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) would be open for 1');
+    expect(stderr).toContain(
+      '! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) would be open for 1 min, ',
+    );
     expect(stderr).toContain('kubelets would be approved for cp-1, cp-2: 2 each');
     expect(stderr).not.toContain('Ctrl-C');
     expect(stderr).toMatch(
@@ -156,6 +168,32 @@ describe('certmarshal recovery open', () => {
     const json = await open([report()], { yes: false, output: 'json' });
     expect([...json.stdout.matchAll(/"kind":"([a-z-]+)"/g)].map(([, kind]) => kind)).toEqual(['would-open', 'sweep']);
     expect(json.stderr).toContain('No request is pending there now.');
+  });
+
+  const expired = { kind: 'certificate', message: 'the certificate of the endpoint has expired' };
+  it.each([
+    [expired, '', '. The certificate of the API server has expired; to accept it: OPEN --tolerate-expired authority\n'],
+    [
+      expired,
+      ' --tolerate-expired authority',
+      '. What is refused, and why: certmarshal doctor --kubeconfig berlin.yaml\n',
+    ],
+    [
+      { kind: 'forbidden', message: '403' },
+      '',
+      '. What is refused, and why: certmarshal doctor --kubeconfig berlin.yaml\n',
+    ],
+    [
+      { kind: 'timeout', message: 'no answer' },
+      '',
+      '. First start etcd and the API server, steps 2 and 3 of certmarshal runbook recovery.\n',
+    ],
+    [{ kind: 'unreadable', message: 'no Node' }, '', ': --yes opens the window. OPEN --yes\n'],
+  ])('without --yes names what comes before: %j%s', async (problem, given, next) => {
+    const failed = { ...report(), complete: false, problems: [{ object: 'list', remedy: 'Do it.', ...problem }] };
+    const repeat = `certmarshal recovery open --nodes cp-1,cp-2${given}`;
+    const { stderr } = await open([failed], { yes: false, repeat });
+    expect(stderr.endsWith(`\nNothing was written${next.replace('OPEN', repeat)}`)).toBe(true);
   });
 
   it('ends with status 1 when a node was not approved, and shows why', async () => {
@@ -192,7 +230,7 @@ describe('certmarshal recovery open', () => {
   ])('says what another one needs where the Lease is %s', async (_, end) => {
     const { stderr } = await open([report()], { abortAfter: 1, end });
     expect(stderr).toContain(
-      'before 2026-11-22T05:01:00Z needs: kubectl -n kube-system delete lease certmarshal-recovery',
+      'before 2026-11-22 05:01 UTC needs: kubectl -n kube-system delete lease certmarshal-recovery',
     );
   });
 

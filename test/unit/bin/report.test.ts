@@ -169,7 +169,9 @@ describe('certmarshal report', () => {
     expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
     await rm(file());
     expect(await run({ state: directory })).toBe(0);
+    expect(stdout).toMatch(/ kB\n$/);
     expect(await run({ state: directory })).toBe(0);
+    expect(stdout).toMatch(/ kB; it replaces the earlier page\n$/);
   });
 
   it('says that no Region is named before any call', async () => {
@@ -193,7 +195,7 @@ describe('certmarshal report', () => {
   it.each([[{}], [{ state: 'a', snapshots: 'b' }], [{ bucket: 'a', state: 'b' }]])(
     'takes one source, not %j',
     async (options) => {
-      await expect(run(options)).rejects.toThrow('Name one place of the state');
+      await expect(run(options)).rejects.toThrow('name one place: --snapshots DIRECTORY');
     },
   );
 
@@ -355,6 +357,6 @@ describe('certmarshal report', () => {
     expect(help.status).toBe(0);
     const wrong = await runCli(['report']);
     expect(wrong.status).toBe(2);
-    expect(wrong.stderr).toContain('Name one place of the state');
+    expect(wrong.stderr).toContain('certmarshal audit --all-contexts reads the clusters of your kubeconfig');
   });
 });

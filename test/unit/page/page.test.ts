@@ -189,13 +189,20 @@ describe('what it tells', () => {
   it('tells of all requests of a day how many were accepted, how many nobody could prove, and how long they waited', () => {
     const health = threeClusters();
     expect(tileOf(health, 'requests in 24 hours')).toBe(
-      'of all 10 requests in 24 hours accepted 80 % ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
+      '80 % of all 10 requests in 24 hours accepted ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
     );
     expect(tileOf(health, 'of provable')).toContain('99.9');
     expect(dataOf(render(health)).clusters[0]?.day).toEqual([5, 3, 0, 0, 2, 15, 180]);
     expect(tileOf(healthOf([wellCluster(3)]), 'requests in 24 hours')).toBe(
-      'of all requests in 24 hours accepted – ○ No node asked in 24 hours.',
+      '– of all requests in 24 hours accepted ○ No node asked in 24 hours.',
     );
+  });
+
+  it('says how many of all clusters are healthy, as a sentence that is true for none and for one', () => {
+    const well = (...clusters: Parameters<typeof healthOf>[0]) => tileOf(healthOf(clusters), 'healthy');
+    expect(well(criticalCluster(0), criticalCluster(1))).toMatch(/^0 of 2 clusters are healthy ✖ 2 critical/);
+    expect(well(criticalCluster(0), wellCluster(3))).toMatch(/^1 of 2 clusters is healthy ✖/);
+    expect(well(wellCluster(3))).toMatch(/^1 of 1 cluster is healthy ✔/);
   });
 
   it('does not tell of a fleet without evidence that all is accepted', () => {
@@ -205,7 +212,7 @@ describe('what it tells', () => {
     const health = healthOf([{ registered, indexed: { ...indexed, slo } }]);
     expect(tileOf(health, 'of provable')).toContain('–');
     expect(tileOf(health, 'requests in 24 hours')).toBe(
-      'of all 96 requests in 24 hours accepted 0 % ! 96 without proof, 0 missed, 0 hostile.',
+      '0 % of all 96 requests in 24 hours accepted ! 96 without proof, 0 missed, 0 hostile.',
     );
   });
 
@@ -229,7 +236,7 @@ describe('what it tells', () => {
       'Requests were not judged; one may be hostile: <code>certmarshal sweep --all-contexts</code>',
     );
     expect(page.match(/<div class="tile">/g)).toHaveLength(3);
-    expect(page).not.toMatch(/<b>0<\/b>/);
+    expect(page.replace(/<dl class="tiles">.*?<\/dl>/s, '')).not.toMatch(/<b>0<\/b>/);
     expect(rowsOf(page)).toEqual([
       [
         'well',
@@ -251,12 +258,12 @@ describe('what it tells', () => {
   };
 
   it.each([
-    ['without an audit is not healthy', looked({}), 'new', '○ read', '1 would be approved, 0 not approved'],
+    ['without an audit is not healthy', looked({}), 'new', '· read', '1 would be approved, 0 not approved'],
     [
       'without requests',
       looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } }),
       'new',
-      '○ read',
+      '· read',
       'nothing to approve',
     ],
     [
@@ -284,6 +291,30 @@ describe('what it tells', () => {
     const html = renderPage(healthOf([cluster]), { version: '1', basis: 'sweep' });
     expect(rowsOf(html)).toEqual([[state, expect.any(String), words, wrong, expect.any(String)]]);
     expect(html.replace(SCRIPT, '')).not.toMatch(/healthy|What expires first|30 days|24 hours/);
+    expect(html).toContain(
+      'Certificates were not read; one may have expired: <code>certmarshal audit --all-contexts</code>',
+    );
+  });
+
+  it.each([
+    ['hub', 'Fleet report'],
+    ['audits', 'Certificates'],
+    ['sweep', 'Requests'],
+  ] as const)('has a title of its own: %s', (basis, title) => {
+    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', basis });
+    expect(html).toContain(`<title>${title} · certmarshal</title>`);
+    expect(html).toContain(`<h1>${title} <small>`);
+  });
+
+  it.each([
+    ['as a whole', 50, / Renew it\. Do not delete it\.<\/small>/],
+    ['up to a whole sentence', 60, / Renew it\.<\/small>/],
+  ])('shows a remedy %s', (_name, sentences, end) => {
+    const remedy = `${'Renew it. '.repeat(sentences)}Do not delete it.`;
+    const problem = { kind: 'kubeconfig', object: 'x', message: 'refused', remedy };
+    const { registered } = wellCluster(3);
+    const unread = { registered: { ...registered, foundAt: ago(1), target: undefined, problem } };
+    expect(renderPage(healthOf([unread]), { version: '1', basis: 'sweep' })).toMatch(end);
   });
 
   it.each(['hub', 'sweep'] as const)('counts a hostile request that no day has counted yet: %s', (basis) => {
@@ -292,7 +323,7 @@ describe('what it tells', () => {
       version: '1',
       basis,
     });
-    const [, count] = /<dt>hostile request[^<]*<\/dt><dd>(\d+)<\/dd>/.exec(html) ?? [];
+    const [, count] = /<dt><b>(\d+)<\/b> hostile request/.exec(html) ?? [];
     expect(count).toBe('1');
   });
 
@@ -474,9 +505,9 @@ describe('what it tells', () => {
     const tiles = (html: string) => /<dl class="tiles">(.*?)<\/dl>/s.exec(html)?.[1] ?? '';
     const page = (clusters: Parameters<typeof healthOf>[0], basis: 'sweep' | 'audits') =>
       tiles(renderPage(healthOf(clusters), { version: '1', basis }));
-    expect(page([idle], 'sweep').match(/"detail well"/g)).toHaveLength(4);
+    expect(page([idle], 'sweep').match(/<dd class="well">/g)).toHaveLength(4);
     expect(page([idle], 'sweep')).toContain('No request that was judged lacks proof.');
-    expect(page([idle, gone], 'sweep')).not.toContain('"detail well"');
+    expect(page([idle, gone], 'sweep')).not.toContain('<dd class="well">');
     expect(page([wellCluster(6), gone], 'audits')).toMatch(/None that was read expires within 30 days/);
   });
 
@@ -630,7 +661,7 @@ describe('whose certificates are proven', () => {
 
   it('is one line of the fleet: each verdict with its number, also where that is 0', () => {
     expect(sectionOf(render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }])))).toBe(
-      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known",
+      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known: madrid-prod",
     );
     expect(sectionOf(render(healthOf([wellCluster(4)])))).toBe(
       "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 another node's name",
