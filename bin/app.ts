@@ -4,7 +4,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { FleetConfigError, type ParsedFleet, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../lambdas/config/problems.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
-import { deployChecks, namedClusters } from '../lib/deploy-checks.ts';
+import { deployWarnings, namedClusters } from '../lib/deploy-checks.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
 /** `cdk deploy -c fleet=FILE` */
@@ -13,9 +13,9 @@ const DEFAULT_FILE = 'fleet.yaml';
 try {
   const app = new App();
   const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
-  const { fleet, remarks } = readFleet(file);
+  const { fleet, located } = readFleet(file);
   const { hub, spokes } = fleetStacks(app, fleet);
-  for (const warning of remarks(deployChecks(Date.now())))
+  for (const warning of located(deployWarnings(fleet, Date.now())))
     Annotations.of(hub).addWarningV2('certmarshal:fleet', formatProblems([warning]));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();

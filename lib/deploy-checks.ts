@@ -1,7 +1,7 @@
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { formatDuration } from '../lambdas/config/duration.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
-import type { FleetCheck } from '../lambdas/config/load-fleet.ts';
+import { REGIONS } from '../lambdas/config/regions.ts';
 import { type RuleProblem, repeats } from '../lambdas/config/written.ts';
 import type { Path } from '../lambdas/config/yaml-values.ts';
 import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
@@ -12,26 +12,29 @@ import { DAY_MS } from '../lambdas/time.ts';
 import { firstOf } from '../lambdas/words.ts';
 
 /**
- * Find settings that are probably unintended, with their places in the file.
+ * Warnings about settings that are probably unintended, with their places in the file.
  *
  * @param now milliseconds since the epoch
  */
-export function deployChecks(now: number): readonly FleetCheck[] {
+export function deployWarnings(fleet: Fleet, now: number): readonly RuleProblem[] {
   return [
-    empty,
-    unselected,
-    unusedPolicies,
-    unusedLanes,
-    outsideEveryVpc,
-    rareAudits,
-    sharedSecrets,
-    entriesElsewhere,
-    unwatched,
-    unheard,
-    (fleet) => oddMaintenance(fleet, now),
-    lockedForGood,
-    missedGlobs,
-    (fleet) => oddRecovery(fleet, now),
+    ...empty(fleet),
+    ...unselected(fleet),
+    ...unusedPolicies(fleet),
+    ...unusedLanes(fleet),
+    ...outsideEveryVpc(fleet),
+    ...rareAudits(fleet),
+    ...sharedSecrets(fleet),
+    ...unknownRegions(fleet),
+    ...entriesElsewhere(fleet),
+    ...unwatched(fleet),
+    ...unheard(fleet),
+    ...oddMaintenance(fleet, now),
+    ...lockedForGood(fleet),
+    ...fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
+      clusters.flatMap((glob, at) => missedGlob(fleet, ['rollouts', 'clusters', index, 'clusters', at], glob)),
+    ),
+    ...oddRecovery(fleet, now),
   ];
 }
 
@@ -173,6 +176,15 @@ function sharedSecrets(fleet: Fleet): readonly RuleProblem[] {
   }));
 }
 
+function unknownRegions({ discovery }: Fleet): readonly RuleProblem[] {
+  return firstOfEach(discovery.flatMap(({ regions }, index) => placedRegions(regions, index)))
+    .filter(({ region }) => !REGIONS.has(region))
+    .map(({ path, region }) => ({
+      path,
+      message: `Region ${region} is not among those that this version of certmarshal knows; is it misspelled?`,
+    }));
+}
+
 function alarmPath(id: string): Path {
   return ['monitoring', 'alarms', id];
 }
@@ -245,12 +257,6 @@ function unusedGlobs(fleet: Fleet, path: Path, globs: readonly string[]): readon
     namedClusters(fleet).some(({ id, name }) => matchesGlob(glob, id) || matchesGlob(glob, name))
       ? []
       : [{ path: [...path, at], message: `${glob} is the id or name of no cluster of the fleet; is it misspelled?` }],
-  );
-}
-
-function missedGlobs(fleet: Fleet): readonly RuleProblem[] {
-  return fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
-    clusters.flatMap((glob, at) => missedGlob(fleet, ['rollouts', 'clusters', index, 'clusters', at], glob)),
   );
 }
 

@@ -4,7 +4,7 @@ import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
-import { deployChecks, namedClusters } from '../../lib/deploy-checks.ts';
+import { deployWarnings, namedClusters } from '../../lib/deploy-checks.ts';
 import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
@@ -61,22 +61,23 @@ export async function validateCommand(
   const name = printable(file);
   const parsed = parseFleet(await readTextFile(file), name);
   const problems = parsed.ok ? [] : parsed.problems;
-  const warnings = parsed.remarks?.(deployChecks(io.clock())) ?? [];
+  const warnings = parsed.ok ? parsed.located(deployWarnings(parsed.fleet, io.clock())) : [];
   const status = parsed.ok ? EXIT.done : EXIT.usage;
   if (output === 'json') {
     printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
     return status;
   }
-  const doubts = warnings.length > 0 && counted(warnings.length, 'warning');
-  if (parsed.ok) {
-    const next = `${program} doctor${repeatedFlags([['--fleet', file]])}`;
-    io.stdout.write(`${joined([`${name} is valid`, doubts && `with ${doubts}`])}: ${told(parsed.fleet)}.\n`);
-    if (namedClusters(parsed.fleet).length + parsed.fleet.discovery.length > 0) print(io, ['', nextLine(next)]);
+  if (!parsed.ok) {
+    io.stderr.write(
+      `${formatProblems(problems)}\n${counted(problems.length, 'problem')} in ${name}. Warnings follow when ${problems.length === 1 ? 'it is' : 'they are'} fixed.\n`,
+    );
+    return status;
   }
-  const lines = [formatProblems(problems), formatProblems(warnings, 'warning')].filter((text) => text !== '');
-  if (!parsed.ok) lines.push(`${joined([counted(problems.length, 'problem'), doubts], ' and ')} in ${name}`);
-  if (parsed.remarks === undefined) lines.push('Fix these first: other checks need a file that can be read.');
-  if (lines.length > 0) io.stderr.write(`${lines.join('\n')}\n`);
+  const doubts = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
+  io.stdout.write(`${name} is valid${doubts}: ${told(parsed.fleet)}.\n`);
+  const next = `${program} doctor${repeatedFlags([['--fleet', file]])}`;
+  if (namedClusters(parsed.fleet).length + parsed.fleet.discovery.length > 0) print(io, ['', nextLine(next)]);
+  if (warnings.length > 0) io.stderr.write(`${formatProblems(warnings, 'warning')}\n`);
   return status;
 }
 

@@ -3,7 +3,7 @@ import { kindOf } from './describe-issue.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import { Audit, auditRules } from './sections/audit.ts';
 import { Clusters, clusterRules } from './sections/clusters.ts';
-import { Discovery, discoveryRules, knownRegions } from './sections/discovery.ts';
+import { Discovery, discoveryRules } from './sections/discovery.ts';
 import { Hub, hubRules } from './sections/hub.ts';
 import { Journal } from './sections/journal.ts';
 import { Lanes, laneRule, laneRules, namesOf } from './sections/lanes.ts';
@@ -52,31 +52,6 @@ export const FleetFile = z
   }));
 
 export type ReadFleet = z.output<typeof FleetFile>;
-
-/** The valid sections of a file. The others are as if missing: a check that reads one of those can find nothing. */
-export interface ReadableSections {
-  readonly fleet: ReadFleet;
-  readonly invalid: ReadonlySet<unknown>;
-}
-
-/** @param problems all of the file */
-export function readableSections(value: unknown, problems: readonly Pick<RuleProblem, 'path'>[]): ReadableSections {
-  const names = Object.keys(FleetFile.in.shape);
-  const written = new Map(Object.entries(value ?? {}));
-  const invalid = new Set(problems.map(({ path }) => path[0]));
-  const valid = names.filter((name) => written.has(name) && !invalid.has(name));
-  // An unknown key may mean any section that is missing.
-  const missing = invalid.has(undefined) ? names.filter((name) => !written.has(name)) : [];
-  const file = Object.fromEntries(valid.map((name) => [name, written.get(name)]));
-  return { fleet: FleetFile.parse({ ...file, version: 1 }), invalid: new Set([...invalid, ...missing]) };
-}
-
-/** Remarks about single values, whatever is wrong elsewhere. */
-export function doubtfulValues(value: unknown): readonly RuleProblem[] {
-  const remarks: RuleProblem[] = [];
-  knownRegions(new Written<typeof FleetFile>(FleetFile, value, remarks).at('discovery'));
-  return remarks;
-}
 
 /** Problems about several values of a file. Takes any value; parts of invalid shape are skipped. */
 export function brokenRules(value: unknown): readonly RuleProblem[] {

@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { printable } from '../printable.ts';
 import { yamlFault } from '../yaml-fault.ts';
-import { type Path, type Remark, readValues, TOO_DEEP, type YamlValues } from './yaml-values.ts';
+import { type Path, type Remark, readValues, TOO_DEEP } from './yaml-values.ts';
 
 /** Lines and columns count from 1. */
 export interface Position {
@@ -13,21 +13,15 @@ export interface TextProblem extends Position {
   readonly message: string;
 }
 
-/** The plain data of a file, with positions. */
-export interface Reading {
-  readonly value: unknown;
-  /** The position of the value or the key at `path`, or of its nearest existing parent. */
-  readonly positionOf: (path: Path, at?: 'value' | 'key') => Position;
-}
-
 export type YamlFile =
-  | (Reading & {
+  | {
       readonly ok: true;
+      readonly value: unknown;
       /** Problems that leave the rest readable. */
       readonly problems: readonly TextProblem[];
-      /** Where the last of duplicate keys counts, not the first. */
-      readonly last?: Reading;
-    })
+      /** The position of the value or the key at `path`, or of its nearest existing parent. */
+      readonly positionOf: (path: Path, at?: 'value' | 'key') => Position;
+    }
   | { readonly ok: false; readonly problems: readonly TextProblem[] };
 
 const MAX_BYTES = 1024 * 1024;
@@ -70,8 +64,12 @@ export function readYaml(text: string): YamlFile {
     );
   }
 
-  const reading = ({ value, placeOf }: YamlValues): Reading => ({
+  const { value, placeOf, remarks, limit } = readValues(document.contents);
+  if (limit !== undefined) return unreadable(limit);
+  return {
+    ok: true,
     value,
+    problems: remarks.map(problem),
     positionOf: (path, at = 'value') => {
       for (let length = path.length; length >= 0; length--) {
         const place = placeOf(path.slice(0, length));
@@ -79,15 +77,6 @@ export function readYaml(text: string): YamlFile {
       }
       return positionAt(0);
     },
-  });
-  const first = readValues(document.contents);
-  if (first.limit !== undefined) return unreadable(first.limit);
-  const last = first.remarks.length === 0 ? undefined : readValues(document.contents, 'last');
-  return {
-    ok: true,
-    ...reading(first),
-    problems: first.remarks.map(problem),
-    last: last !== undefined && last.limit === undefined ? reading(last) : undefined,
   };
 }
 

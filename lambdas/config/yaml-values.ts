@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, type ParsedNode, type YAMLMap } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
 import { printable } from '../printable.ts';
 
 /** Where a value is inside a file: map keys and list indexes from the root. */
@@ -34,12 +34,10 @@ export const TOO_DEEP = `nested more than ${MAX_DEPTH} levels deep; no part of t
 const TOO_MANY = `more than ${MAX_VALUES} values, aliases expanded; split it into two deployments`;
 
 /**
- * Turns the nodes of a YAML document into plain data. Bounded in depth and in the number of values, even if an alias
- * contains itself.
- *
- * @param counting which of duplicate keys counts
+ * Turns the nodes of a YAML document into plain data. Of duplicate keys the first counts. Bounded in depth and in the
+ * number of values, even if an alias contains itself.
  */
-export function readValues(root: ParsedNode | null, counting: 'first' | 'last' = 'first'): YamlValues {
+export function readValues(root: ParsedNode | null): YamlValues {
   const places = new Map<string, Place>();
   const anchors = new Map<string, ParsedNode>();
   const remarks: Remark[] = [];
@@ -68,7 +66,7 @@ export function readValues(root: ParsedNode | null, counting: 'first' | 'last' =
     if (isSeq(node)) return node.items.map((item, index) => read(item, [...path, index], undefined, alias));
 
     const entries = new Map<string, unknown>();
-    for (const pair of counting === 'first' ? node.items : lastOfEach(node.items)) {
+    for (const pair of node.items) {
       const name = isScalar(pair.key) ? pair.key.value : undefined;
       const keyOffset = pair.key?.range[0] ?? offset;
       if (typeof name !== 'string')
@@ -90,10 +88,6 @@ export function readValues(root: ParsedNode | null, counting: 'first' | 'last' =
     remarks,
     limit,
   };
-}
-
-function lastOfEach(pairs: YAMLMap.Parsed['items']): YAMLMap.Parsed['items'] {
-  return [...new Map(pairs.map((pair) => [isScalar(pair.key) ? pair.key.value : pair, pair])).values()];
 }
 
 /** For a list, a section or an empty value, people look at its key. */

@@ -6,7 +6,6 @@ import { printable } from '../../printable.ts';
 import { ACCOUNT, REGION, ROLE_NAME, sessionTagKeyProblem, tagKeyProblem, tagValueProblem } from '../aws-names.ts';
 import { kindOf } from '../describe-issue.ts';
 import { SELF } from '../fleet.ts';
-import { REGIONS } from '../regions.ts';
 import { LEFT_OUT, leftOutOf, NameSelection, noneByDefault } from '../selection.ts';
 import { auditOptIns, laneName, list, matching, name, refusing, section, text, wrong } from '../values.ts';
 import { distinctEntries, few, repeats, type Written } from '../written.ts';
@@ -122,14 +121,6 @@ export type EksDiscovery = Contract<typeof DiscoveryEntry>;
 export type ClusterSelection = Contract<typeof ClusterSelection>;
 
 type WrittenEntry = Written<typeof DiscoveryEntry>;
-
-/** A Region may be newer than this version, so it is only a remark; at the first place of each. */
-export function knownRegions({ entries }: Written<typeof Discovery>): void {
-  const written = entries.flatMap((entry) => entry.at('regions').entries);
-  for (const [place, [first]] of Map.groupBy(written, ({ valid }) => valid))
-    if (place !== undefined && place !== SELF && !REGIONS.has(place))
-      first?.refuse(`Region ${place} is not among those that this version of certmarshal knows; is it misspelled?`);
-}
 
 export function discoveryRules({ entries }: Written<typeof Discovery>): void {
   distinctPlaces(entries);

@@ -3,7 +3,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { placeOf } from '../../../lambdas/config/written.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
-import { deployChecks } from '../../../lib/deploy-checks.ts';
+import { deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
 
@@ -130,6 +130,13 @@ describe('a fleet that shall be deployed', () => {
         ],
       },
       [],
+    ],
+    [
+      'a Region that does not exist',
+      { discovery: [discovery({ regions: ['eu-centrall-1', 'eu-central-1'] })] },
+      [
+        'discovery[0].regions[0]: Region eu-centrall-1 is not among those that this version of certmarshal knows; is it misspelled?',
+      ],
     ],
     [
       'silence that nobody would notice',
@@ -260,7 +267,7 @@ describe('a fleet that shall be deployed', () => {
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
   ])('is warned of %s', (_, changed, expected) => {
-    const warnings = deployChecks(NOW).flatMap((check) => check(fleetOf(changed)));
+    const warnings = deployWarnings(fleetOf(changed), NOW);
     expect(warnings.map(({ path, message }) => (path.length === 0 ? message : `${placeOf(path)}: ${message}`))).toEqual(
       expected,
     );
