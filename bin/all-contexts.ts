@@ -141,8 +141,8 @@ export interface ReadContext extends Pick<ContextResult, 'lines'> {
 
 /** What is done with each cluster. */
 export interface ContextWork {
-  /** May throw UsageError and KubernetesError: then it is skipped. */
-  readonly read: (cluster: FleetContext) => Promise<ContextResult>;
+  /** Undefined if an interruption cut it off. May throw UsageError and KubernetesError: then it is skipped. */
+  readonly read: (cluster: FleetContext) => Promise<ContextResult | undefined>;
   /** Puts a cluster that was not read on the page. */
   readonly skip: (cluster: FleetContext, problem: string) => Promise<ContextResult>;
 }
@@ -228,8 +228,7 @@ async function resultOf(
   signal: AbortSignal,
 ): Promise<ContextResult | undefined> {
   try {
-    const result = await read(cluster);
-    return signal.aborted && result.status !== EXIT.done ? undefined : result;
+    return await read(cluster);
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof KubernetesError)) throw error;
     return signal.aborted ? undefined : skip(cluster, error.message);

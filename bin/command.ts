@@ -26,6 +26,11 @@ export function repeatable(value: string, before: readonly string[] | undefined)
   return [...(before ?? []), value];
 }
 
+/** A list separated by commas, also in several options. */
+export function repeatableList(value: string, before: string | undefined): string {
+  return before === undefined ? value : `${before},${value}`;
+}
+
 /** The option that chooses between a table and other formats. */
 export function withOutput(
   command: Command,

@@ -353,11 +353,25 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
 /** How commands name a cluster. */
 export type ClusterNames = Pick<
   TargetOptions,
-  'kubeconfig' | 'context' | 'managementKubeconfig' | 'managementContext' | 'cluster'
+  'kubeconfig' | 'context' | 'managementKubeconfig' | 'managementContext' | 'cluster' | 'namespace'
 >;
 
-/** The names among the given options as text, for a runbook. */
-export function repeatNames(names: ClusterNames): string {
+/** Means itself in a shell, also in quotes and behind another word, and is no command of ours. */
+const PLAIN = /^(?!.*\bcertmarshal$)[A-Za-z0-9_./][A-Za-z0-9_./:@+-]*$/;
+
+/**
+ * Whether a runbook can have these names in its commands: each is a plain word, and its commands need no other
+ * namespace than the default.
+ */
+export function arePlain({ namespace, ...names }: ClusterNames): boolean {
+  return namespace === undefined && Object.values(names).every((name) => name === undefined || PLAIN.test(name));
+}
+
+/** The names among the given options as text, for a runbook; nothing unless {@link arePlain}. */
+export function repeatNames(options: ClusterNames): string {
+  const { kubeconfig, context, managementKubeconfig, managementContext, cluster, namespace } = options;
+  const names = { kubeconfig, context, managementKubeconfig, managementContext, cluster };
+  if (!arePlain({ ...names, namespace })) return '';
   return repeatedFlags([
     ['--kubeconfig', names.kubeconfig],
     ['--context', names.context],

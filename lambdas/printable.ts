@@ -5,9 +5,9 @@
 export const BLANK = String.raw`\u115F\u1160\u17B4\u17B5\u2800\u3164\uFFA0`;
 // Control, format (bidi, zero-width), separator and blank characters: a cluster could draw on a terminal or forge a log
 // line with them.
-const UNPRINTABLE = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}${BLANK}]`, 'gu');
+const UNPRINTABLE = new RegExp(`(?! )[\\p{Cc}\\p{Cf}\\p{Z}${BLANK}]`, 'gu');
 /** Begins a line of certmarshal: a mark, or the arrow before a command. */
-export const OUR_MARKS = /[✔✖◇◌→]/gu;
+export const OUR_MARKS = /[✔✖◇◌○◐·→]/gu;
 
 /**
  * Text from a cluster, made safe for terminals, logs and JSON: unprintable characters become `\u{…}`, an unpaired

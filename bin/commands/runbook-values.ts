@@ -1,7 +1,7 @@
 import { type ClusterNames, namesManagement, quote, repeatedFlags, repeatNames } from '../target.ts';
 
 /** Blocks, indented commands, and spans. */
-const CODE = /```[^]*?```|^ {4,}\S.*|`[^`\n]+`/gm;
+export const CODE = /```[^]*?```|^ {4,}\S.*|`[^`\n]+`/gm;
 const BLOCK = /^```sh\n[^]*?^```$/gm;
 const OUR_OPTIONS =
   /(?<=\bcertmarshal .*) --kubeconfig "\$KUBECONFIG"(?<management> --management-kubeconfig "\$MANAGEMENT")?(?<cluster> --cluster "\$CLUSTER")?/g;
@@ -15,7 +15,8 @@ const EXAMPLE = /^(?:export )?(?<name>[A-Z_]+)=(?:\S+|"[^"\n]*")$/gm;
 const MANAGES_ITSELF = /`?MANAGEMENT=\$KUBECONFIG`?/g;
 
 /**
- * A page with the names of a cluster in its commands. What is not given stays an example; a variable that no command
+ * A page with the names of a cluster in its commands, if they are plain words: only those can be put into a command by
+ * text alone. What is not given stays an example; a variable that no command
  * has any more is left out.
  */
 export function withNames(page: string, given: ClusterNames): string {
@@ -63,6 +64,9 @@ function withOptions(code: string, given: ClusterNames): string {
   const file = isOwnGiven && kubeconfig === undefined ? '' : ' --kubeconfig "$KUBECONFIG"';
   const ofManagement = (prefix: string, asContext: string) =>
     `${given.managementKubeconfig === undefined ? '' : ` ${prefix}kubeconfig "$MANAGEMENT"`}${repeatedFlags([[asContext, managementContext]])}`;
+  // certmarshal takes the file of the cluster where only a context is given.
+  const sameFile =
+    given.managementKubeconfig === undefined && kubeconfig !== undefined ? '--kubeconfig "$KUBECONFIG"' : '';
   const ours = code
     .replaceAll(OUR_OPTIONS, (_all, management = '', named = '') => {
       const manager =
@@ -75,7 +79,7 @@ function withOptions(code: string, given: ClusterNames): string {
     .replace(RUNBOOK, (runbook) => runbook + repeatNames(given));
   return namesManagement(given)
     ? ours.replaceAll(OF_MANAGEMENT, (_all, tool) =>
-        ofManagement('--', tool === 'kubectl' ? '--context' : '--kubeconfig-context').trimStart(),
+        `${sameFile}${ofManagement('--', tool === 'kubectl' ? '--context' : '--kubeconfig-context')}`.trimStart(),
       )
     : ours;
 }

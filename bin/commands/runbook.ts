@@ -11,11 +11,11 @@ import { compare } from '../../lambdas/words.ts';
 import { EXIT_HELP, type Register, withNames } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, PROCESS, print } from '../io.ts';
-import { type ClusterNames, repeatNames } from '../target.ts';
+import { arePlain, type ClusterNames, repeatNames } from '../target.ts';
 import { draw, hang, type Lines, screenOf, table } from '../terminal/draw.ts';
 import { markdownLines } from '../terminal/markdown.ts';
 import { strong } from '../terminal/paint.ts';
-import { examplesIn, withNames as withNamesOf } from './runbook-values.ts';
+import { CODE, examplesIn, withNames as withNamesOf } from './runbook-values.ts';
 
 /** Two folders up in a clone, one in an installed package. */
 const FOLDERS = ['../../docs/runbooks/', '../docs/runbooks/'];
@@ -53,7 +53,7 @@ ${EXIT_HELP}`,
  */
 export async function runbookCommand(
   page: string | undefined,
-  { program, ...given }: ClusterNames & { readonly program: string },
+  { program, ...names }: ClusterNames & { readonly program: string },
   io: Io,
 ): Promise<number> {
   const folder = FOLDERS.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
@@ -81,6 +81,11 @@ export async function runbookCommand(
     shown.length === 0
       ? [withCommands(section ?? '', ROLLOUTS, files)]
       : await Promise.all(shown.map(async (file) => withCommands(await read(file), file, files)));
+  if (!arePlain(names))
+    io.stderr.write(
+      'The commands keep their examples: a name has characters that a shell interprets. Put it in by hand, in quotes.\n',
+    );
+  const given = arePlain(names) ? names : {};
   const named = withNamesOf(texts.join('\n'), given);
   const text = named.replaceAll(CODE, (code) => pasteable(code, program));
   const hints = hintsOf(named, given);
@@ -112,7 +117,6 @@ function hintsOf(page: string, given: ClusterNames): readonly string[] {
 const ROLLOUTS = 'rollouts.md';
 
 /** Blocks and spans: in prose the name of the program is no command. */
-const CODE = /```[^]*?```|`[^`\n]+`/g;
 
 /** The README of a folder has the name of the folder. */
 function nameOf(file: string): string {

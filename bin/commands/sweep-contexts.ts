@@ -66,7 +66,9 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   let anyHostile = false;
   const work = {
     read: async (cluster: FleetContext) => {
-      const { result, hostile, ...one } = await sweepContext(cluster, options, fleet, signal, io);
+      const read = await sweepContext(cluster, options, fleet, signal, io);
+      if (read === undefined) return undefined;
+      const { result, hostile, ...one } = read;
       swept.set(cluster.id, one);
       anyHostile ||= hostile;
       return result;
@@ -105,13 +107,15 @@ async function sweepContext(
   fleet: Fleet,
   signal: AbortSignal,
   { clock }: Io,
-): Promise<SweptContext> {
+): Promise<SweptContext | undefined> {
   const { id, context } = cluster;
   const startedAt = clock();
   return withContext(
     () => openTarget({ ...options, context }, fleet),
     async (target) => {
       const report = await approve(target, fleet.policies, clock, signal, {}, { dryRun: true });
+      // An interruption hides no hostile request that was found before it.
+      if (signal.aborted && !report.complete && !isHostile(report)) return undefined;
       const { name, provider } = target.cluster;
       const repeated = auditRepeat({ ...options, context });
       const remedy = unreadableNext(report, options.program, repeated.repeat);

@@ -4,7 +4,12 @@ import { isExpiredEndpoint } from '../expired-endpoint.ts';
 import type { Provider } from '../identifiers.ts';
 import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
-import { type CertificateClass, isRolled } from '../tables/certificate-classes.ts';
+import {
+  type CertificateClass,
+  isOfControlPlane,
+  isRolled,
+  renewedOnceExpired,
+} from '../tables/certificate-classes.ts';
 import type { FindingCode } from '../tables/finding-codes.ts';
 
 /** Values that a command can contain; each may come from a cluster. */
@@ -237,13 +242,17 @@ export function expiredServerRunbook(provider: Provider): string {
   return readRunbook(provider === 'eks' ? 'certificate-expired' : 'recovery');
 }
 
+/** Clients cannot read the cluster, and looking at a Machine renews nothing. */
+function expired(context: CommandContext): string {
+  const { what, where = '', provider } = context;
+  if (isExpiredServer({ code: 'CertificateExpired', what })) return expiredServerRunbook(provider);
+  const isByHand = what !== undefined && isOfControlPlane(what) && renewedOnceExpired(what, provider) !== undefined;
+  return isByHand && !ENDPOINT.test(where) ? readRunbook('renew-in-place') : look(context);
+}
+
 /** The next command for each code. All are read-only: they may go to another cluster than the reader thinks. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
-  // A probe says only the same again, and clients cannot read the cluster.
-  CertificateExpired: (context) =>
-    isExpiredServer({ code: 'CertificateExpired', what: context.what }) && ENDPOINT.test(context.where ?? '')
-      ? expiredServerRunbook(context.provider)
-      : look(context),
+  CertificateExpired: expired,
   CertificateExpiring: renewal,
   CertificateNotYetValid: look,
   KubeletRenewalOverdue: kubelet,

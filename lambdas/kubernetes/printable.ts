@@ -1,7 +1,7 @@
 import { BLANK, OUR_MARKS } from '../printable.ts';
 
 const LONGEST = 300;
-const WHITE = new RegExp(`[\\s${BLANK}]+`, 'gu');
+const INVISIBLE = new RegExp(`[\\p{C}${BLANK}]`, 'gu');
 
 /**
  * Text from a cluster, made safe for a terminal, a log line and a person: white space becomes single spaces, control,
@@ -14,7 +14,7 @@ const WHITE = new RegExp(`[\\s${BLANK}]+`, 'gu');
  * @param secrets texts that must not be echoed, for example the bearer token of the request
  */
 export function printable(text: string, secrets: readonly string[] = []): string {
-  let clean = text.replaceAll(WHITE, ' ').replaceAll(/\p{C}/gu, '').replaceAll(OUR_MARKS, '?').trim();
+  let clean = text.replaceAll(/\s+/gu, ' ').replaceAll(INVISIBLE, '').replaceAll(OUR_MARKS, '?').trim();
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
   return clean.length <= LONGEST
     ? clean

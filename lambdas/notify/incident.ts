@@ -69,7 +69,7 @@ function factsOf(event: AlarmEvent, title: string): readonly string[] {
       at === undefined || title.includes(dateOf(at)) ? [] : [`${word} ${dateOf(at)}.`],
     ),
     ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`]),
-    ...(state === 'closed' ? [] : consequenceOf(alarm, provider, part)),
+    ...(state === 'closed' ? [] : consequenceOf(alarm, provider, { what: part, story: event.story })),
   ];
   return facts.length === 0 ? [] : [facts.join(' ')];
 }

@@ -76,7 +76,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
     const facts = [...when(first, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
     return composed(
       openedLine(severity, labelOf(first), story(signal.story), { ...signal, at }),
-      [facts.join(' '), ...consequenceOf(alarm, cluster.provider, worstClass(first))],
+      [facts.join(' '), ...consequenceOf(alarm, cluster.provider, { what: worstClass(first), story: signal.story })],
       commandsOf(first, scene),
       scene,
     );
@@ -247,20 +247,32 @@ function reasonWords(reason: string | undefined): string {
   return reason === undefined ? '' : ` (${reason})`;
 }
 
-/** What no longer works, and what the first command needs. As a list, for lines. @param what class of the certificate */
-export function consequenceOf(alarm: AlarmId, provider?: Provider, what?: string): readonly string[] {
+/**
+ * What no longer works, and what the first command needs. As a list, for lines.
+ *
+ * @param certificate its class, and what is said of it
+ */
+export function consequenceOf(
+  alarm: AlarmId,
+  provider?: Provider,
+  certificate?: { readonly what: string | undefined; readonly story: string },
+): readonly string[] {
   const { consequence, ...entry }: AlarmEntry = ALARMS[alarm];
   const words = typeof consequence === 'object' ? consequence[provider ?? 'either'] : consequence;
-  const expired = 'signal' in entry.watches && CLASS_SIGNALS.has(entry.watches.signal) ? onceExpired(what) : undefined;
+  const isOnClass = 'signal' in entry.watches && CLASS_SIGNALS.has(entry.watches.signal);
   return [
     ...(words === undefined ? [] : [words]),
-    ...(expired === undefined ? [] : [`Once it has expired, ${expired}.`]),
+    ...(isOnClass && certificate !== undefined ? expiryWords(certificate) : []),
     ...('first' in entry && entry.first === 'doctor' ? [DOCTOR_NEEDS] : []),
   ];
 }
 
-function onceExpired(what: string | undefined): string | undefined {
-  return Object.entries(CERTIFICATE_CLASSES).find(([id]) => id === what)?.[1].onceExpired;
+/** Only where it is the expiry that the story is about. */
+function expiryWords({ what, story: said }: NonNullable<Parameters<typeof consequenceOf>[2]>): readonly string[] {
+  const fails = Object.entries(CERTIFICATE_CLASSES).find(([id]) => id === what)?.[1].onceExpired;
+  if (fails === undefined) return [];
+  if (/\bexpires in \d/.test(said)) return [`Once it has expired, ${fails}.`];
+  return /\bexpired \d.* ago\b/.test(said) ? [`Now ${fails}.`] : [];
 }
 
 function worstClass({ cluster, signal }: Culprit): string | undefined {

@@ -51,7 +51,10 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
         .map((trouble) => story(cluster, trouble, known, typed)),
     );
   // A green tile is about every cluster.
-  const isAllRead = unreadIn(clusters).length === 0 && !(basis === 'audits' && clusters.some(isWithoutMachines));
+  const isAllRead =
+    unreadIn(clusters).length === 0 &&
+    (basis === 'sweep' || clusters.every(({ state, audit }) => state === 'gone' || audit !== undefined)) &&
+    !(basis === 'audits' && clusters.some(isWithoutMachines));
   const tiles = {
     hub: () => [
       wellTile(health, basis),
@@ -233,7 +236,7 @@ function wellTile(health: FleetHealth, basis: Basis): Html {
   return tile(
     toneOf(health, basis),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
-    `${present === 1 ? 'cluster' : 'clusters'} ${counts.well === 1 ? 'is' : 'are'} healthy`,
+    `${present === 1 ? 'cluster is' : counts.well === 1 ? 'clusters is' : 'clusters are'} healthy`,
     detail,
   );
 }

@@ -275,8 +275,6 @@ function isOld({ createdAt, deleting }: ObservedEksNode, successor: ObservedAuth
   return !deleting && !(createdAt >= trustedSince(successor.createdAt));
 }
 
-/** Nodes created from this time on trust the successor. */
-
 /** The newest update since then that replaced all nodes, or should have, by anyone. */
 function lastUpdate({ updates }: ObservedNodeGroup, successor: ObservedAuthority): ObservedUpdate | undefined {
   return updates

@@ -62,7 +62,7 @@ it('tells that a certificate has ended, and what that means', async () => {
   await story.until(() => story.isOver(), 45);
   const ended = 'the kube-apiserver certificate at SERVER expired 35 minutes ago';
   const unreadable =
-    'certmarshal cannot read its certificate requests: certificate: the certificate of the endpoint has expired';
+    'certmarshal cannot read its certificate requests: certificate: a certificate of the endpoint has expired';
   expect(story.told()).toEqual([
     `3 [critical] berlin: ${ended}`,
     `11 [critical] berlin: ${unreadable}`,

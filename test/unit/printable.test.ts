@@ -7,6 +7,7 @@ describe('printable', () => {
     ['text', 'worker-3', 'worker-3'],
     ['a bidirectional override', 'a\u202eb', 'a\\u{202e}b'],
     ['a line break', 'a\nb', 'a\\u{a}b'],
+    ['a space that breaks no line', 'a\u00a0b', 'a\\u{a0}b'],
     ['a letter without ink', 'a\u2800b', 'a\\u{2800}b'],
     ['half of a pair', 'a\ud83d', 'a\ufffd'],
     ['a pair that the limit would cut', `${'x'.repeat(9)}😀`, `${'x'.repeat(9)}\ufffd…`],

@@ -33,6 +33,7 @@ import {
   writeAfter,
 } from './once.ts';
 import { auditRepeat, typedCommands } from './repeat.ts';
+import { auditedSources } from './sources.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { storyLine } from './view.ts';
 
@@ -101,14 +102,17 @@ async function auditContext(
   signal: AbortSignal,
   io: AuditIo,
   onAudit: (audited: AuditedOnce, server: NamedServer) => void,
-): Promise<ContextResult> {
+): Promise<ContextResult | undefined> {
   const { id, context } = cluster;
   const { thresholds } = fleet.audit;
   return withContext(
     () => openAuditTarget({ ...options, context }, fleet),
     async (target) => {
       const once = await auditOnce({ ...target, id }, thresholds, options, signal, io);
-      const { report, status } = once;
+      const { report, status, critical } = once;
+      // An interruption hides nothing critical that was found before it.
+      if (signal.aborted && !critical && auditedSources(report.snapshot.observations).unread.length > 0)
+        return undefined;
       onAudit(once, target.server);
       const now = io.clock();
       const view = viewOf(report, now);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Register, withCluster, withOutput } from '../../command.ts';
+import { type Register, repeatableList, withCluster, withOutput } from '../../command.ts';
 import { rolloutChangeCommand } from './change.ts';
 import { rolloutPlanCommand } from './plan.ts';
 import { ROLLOUT_PORTS, type RolloutCommand, type RolloutOptions } from './ports.ts';
@@ -16,7 +16,8 @@ export const register: Register = (rollout, { program: name, interruption, run }
         .option('--fleet <file>', 'fleet.yaml with rollouts; default: the built-in times, for every cluster')
         .option(
           '--accept <list>',
-          'what you vouch for, besides the file: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
+          'what you vouch for, besides the file, separated by commas: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
+          repeatableList,
         )
         .option('--secrets', 'external etcd: read its client certificate, and so the private key in the same Secret'),
       'table for people, json for programs: one document per reading',

@@ -91,7 +91,7 @@ function groupOf(
       : earliest,
   );
   const { best, object, member, notAfter, lastSeen } = first;
-  const different = withoutEstimate(same);
+  const different = withoutEstimate(same, now);
   const { title, layer } = CERTIFICATE_CLASSES[what];
   return {
     what,
@@ -114,10 +114,10 @@ function groupOf(
 }
 
 /**
- * An endpoint leads to a machine. Unless a machine was seen with the same certificate, it is that of a machine which was
+ * An endpoint leads to a machine. An estimate that has expired stays. Unless a machine was seen with the same certificate, it is that of a machine which was
  * not read: of the one whose estimate is nearest, which is then no certificate more.
  */
-function withoutEstimate(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
+function withoutEstimate(same: readonly KnownCertificate[], now: number): readonly KnownCertificate[] {
   const endpoint = same.find(
     ({ member, best, lastSeen }) =>
       member === undefined && lastSeen === undefined && isOfServer(best) && best.issuedByCluster && isProven(best),
@@ -125,7 +125,7 @@ function withoutEstimate(same: readonly KnownCertificate[]): readonly KnownCerti
   if (endpoint === undefined) return same;
   const distance = ({ notAfter }: KnownCertificate): number => Math.abs(notAfter - endpoint.notAfter);
   const [estimate] = same
-    .filter(({ member, best }) => member !== undefined && best.basis !== 'certificate')
+    .filter(({ member, best, notAfter }) => member !== undefined && best.basis !== 'certificate' && notAfter > now)
     .toSorted((a, b) => distance(a) - distance(b));
   return same.filter((certificate) => certificate !== estimate);
 }

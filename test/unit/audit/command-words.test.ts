@@ -69,7 +69,7 @@ it.each([
   ['ConfigMap kube-system/x ca.crt', 'kubectl --kubeconfig KUBECONFIG -n kube-system get configmap x -o yaml'],
 ])('of %s names its kind so that no other can be meant', (where, command) => {
   expect(
-    COMMANDS.CertificateExpired({ cluster: 'berlin', provider: 'eks-anywhere', what: 'kube-apiserver', where }),
+    COMMANDS.CertificateExpired({ cluster: 'berlin', provider: 'eks-anywhere', what: 'kubelet-client', where }),
   ).toBe(command);
 });
 
@@ -142,6 +142,16 @@ it.each([
   const finding = { code: 'ExpiryUnknown', cluster: 'berlin', object: 'kubelet-serving of members' } as const;
   const message = `${begin}it is unknown when the kubelet serving certificate of Node a expires`;
   expect(commandOf({ ...finding, message }, {})).toBe(command);
+});
+
+it.each([
+  ['kube-apiserver', 'eks-anywhere', 'certmarshal runbook recovery'],
+  ['etcd-server', 'eks-anywhere', 'certmarshal runbook renew-in-place'],
+  ['control-plane-clients', 'eks-anywhere', 'certmarshal runbook renew-in-place'],
+  ['kubelet-client', 'eks-anywhere', 'kubectl --kubeconfig MANAGEMENT '],
+] as const)('of an expired certificate of a Machine is how to renew it: %s of %s', (what, provider, command) => {
+  const context = { cluster: 'oslo', provider, what, where: 'Machine eksa-system/oslo-cp-1' };
+  expect(COMMANDS.CertificateExpired(context).slice(0, command.length)).toBe(command);
 });
 
 describe('of a source', () => {

@@ -21,12 +21,12 @@ describe('a command as the user has to type it', () => {
     [
       'the runbook, where the audit that was just done would be next',
       'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
-      "npm run -s certmarshal -- runbook unreachable --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
+      'npm run -s certmarshal -- runbook unreachable',
     ],
     [
       'the runbook of a finding that leads to one',
       'certmarshal runbook recovery',
-      "npm run -s certmarshal -- runbook recovery --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
+      'npm run -s certmarshal -- runbook recovery',
     ],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
     [

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery/open.ts';
 import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
+import { EXPIRED } from '../../../lambdas/expired-endpoint.ts';
 import type { Journal, RecoveryEntry } from '../../../lambdas/journal/journal.ts';
 import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { apiError } from '../recovery/fake-cluster.ts';
@@ -170,7 +171,7 @@ describe('certmarshal recovery open', () => {
     expect(json.stderr).toContain('No request is pending there now.');
   });
 
-  const expired = { kind: 'certificate', message: 'the certificate of the endpoint has expired' };
+  const expired = { kind: 'certificate', message: EXPIRED };
   it.each([
     [expired, '', '. The certificate of the API server has expired; to accept it: OPEN --tolerate-expired authority\n'],
     [

@@ -244,7 +244,7 @@ describe('the table of an audit', () => {
       source: 'nodes',
       observedAt: new Date(NOW).toISOString(),
       problem: 'certificate',
-      message: 'list nodes on https://10.0.1.1:6443: the certificate of the endpoint, or its CA, has expired',
+      message: 'list nodes on https://10.0.1.1:6443: a certificate of the endpoint, or its CA, has expired',
       remedy: '',
     } as const;
     const outside = { ...refused, source: 'clock', problem: 'unreachable', message: 'no answer' } as const;

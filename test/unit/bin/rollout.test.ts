@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { repeatableList } from '../../../bin/command.ts';
 import { rolloutChangeCommand } from '../../../bin/commands/rollout/change.ts';
 import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
 import { rolloutStartCommand } from '../../../bin/commands/rollout/start.ts';
@@ -31,6 +32,11 @@ const UNREAD = {
 };
 
 const SINGLE: RolloutCheck = { id: 'single-replica', passed: false, found: 'it has one machine' };
+
+it('takes --accept as a list, and several times', () => {
+  expect(repeatableList('a,b', undefined)).toBe('a,b');
+  expect(repeatableList('c', 'a,b')).toBe('a,b,c');
+});
 
 describe('certmarshal rollout plan', () => {
   const plan = async (script: Script, options: { verbose?: boolean; output?: 'json' } = {}) => {

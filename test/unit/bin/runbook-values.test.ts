@@ -16,7 +16,7 @@ function commandsWith(names: ClusterNames) {
   });
 }
 
-const HOSTILE = "it's; touch $(x)";
+const CONTEXT = 'arn:aws:eks:eu-central-1:111122223333:cluster/oslo';
 /** The value of an option; without it the first word. */
 const after = (words: readonly string[], option: string) => words[words.indexOf(option) + 1];
 const ownOf = (words: readonly string[]) => words[0] === 'certmarshal' && words.includes('--context');
@@ -26,14 +26,44 @@ describe('the commands of a runbook', () => {
     for (const file of pages) expect(withNames(textOf(file), {})).toBe(textOf(file));
   });
 
+  it.each([
+    "it's; touch $(x)",
+    'prod;kubectl get x;touch PWNED;#',
+    'my certmarshal audit ctx',
+    'certmarshal',
+    'a/certmarshal',
+    '--kubeconfig "$MANAGEMENT"',
+    '-x',
+    '$KUBECONFIG',
+    'a\nb',
+    'a\u001B[2Jb',
+    '`x`',
+    '',
+  ])('stay as they are where a name is no plain word: %j', (context) => {
+    for (const names of [{ context }, { context: 'oslo', managementContext: context }, { kubeconfig: context }])
+      for (const file of pages) expect(withNames(textOf(file), names)).toBe(textOf(file));
+  });
+
+  it('stay as they are for another namespace, which they do not name', () => {
+    for (const file of pages)
+      expect(withNames(textOf(file), { context: 'oslo', namespace: 'team-a' })).toBe(textOf(file));
+  });
+
+  it('of a management cluster in the same file name that file', () => {
+    const names = { kubeconfig: 'k.yaml', context: 'oslo', managementContext: 'mgmt' };
+    expect(withNames(textOf('replace-node.md'), names)).toContain(
+      'kubectl --kubeconfig "$KUBECONFIG" --context mgmt -n eksa-system get ',
+    );
+  });
+
   it('name contexts as one word, and no kubeconfig', () => {
-    const commands = commandsWith({ context: HOSTILE, managementContext: 'mgmt', cluster: 'oslo' }).flatMap((one) => {
+    const commands = commandsWith({ context: CONTEXT, managementContext: 'mgmt', cluster: 'oslo' }).flatMap((one) => {
       expect(one.problems.filter((problem) => !problem.includes('command not found'))).toEqual([]);
       return one.commands;
     });
     expect(commands.filter(ownOf).length).toBeGreaterThan(80);
     for (const words of commands.filter(ownOf)) {
-      expect(after(words, '--context')).toBe(HOSTILE);
+      expect(after(words, '--context')).toBe(CONTEXT);
       expect(words).not.toContain('--kubeconfig');
       expect(words).not.toContain('--management-kubeconfig');
       expect(['mgmt', words[0]]).toContain(after(words, '--management-context'));
@@ -41,18 +71,18 @@ describe('the commands of a runbook', () => {
     }
     const kubectl = commands.filter(([tool]) => tool === 'kubectl');
     expect(kubectl.length).toBeGreaterThan(150);
-    expect(kubectl.filter((words) => ![HOSTILE, 'mgmt'].includes(after(words, '--context') ?? ''))).toEqual([]);
+    expect(kubectl.filter((words) => ![CONTEXT, 'mgmt'].includes(after(words, '--context') ?? ''))).toEqual([]);
   });
 
   it('name files by their variables, with their contexts', () => {
     const names = {
-      kubeconfig: 'a b.yaml',
+      kubeconfig: '/tmp/a+b.yaml',
       context: 'oslo',
       managementKubeconfig: 'm.yaml',
       managementContext: 'mgmt',
     };
     const page = withNames(textOf('source-unread.md'), names);
-    expect(page).toContain("export KUBECONFIG='a b.yaml'\nMANAGEMENT=m.yaml\n");
+    expect(page).toContain('export KUBECONFIG=/tmp/a+b.yaml\nMANAGEMENT=m.yaml\n');
     expect(page).toContain(
       'certmarshal audit --kubeconfig "$KUBECONFIG" --context oslo --management-kubeconfig "$MANAGEMENT" --management-context mgmt\n',
     );

@@ -541,11 +541,11 @@ describe('trust', () => {
     const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, -3) });
     const error = await failure(connect(server.connection).client.request(LIST));
     expect([error.kind, error.code]).toEqual(['certificate', 'CERT_HAS_EXPIRED']);
-    expect(error.problem).toBe('the certificate of the endpoint has expired');
+    expect(error.problem).toBe('a certificate of the endpoint has expired');
     const old = await createAuthority('old-ca', -10);
     const caPem = `${server.connection.caPem}${old.certificatePem}`;
     const unsure = await failure(connect({ ...server.connection, caPem }).client.request(LIST));
-    expect(unsure.problem).toBe('the certificate of the endpoint, or its CA, has expired');
+    expect(unsure.problem).toBe('a certificate of the endpoint, or its CA, has expired');
     expect(error.remedy).toMatch(
       /^Renew the certificate of the API server: certmarshal runbook recovery\. To connect until then, add --tolerate-expired authority; /,
     );

@@ -43,20 +43,26 @@ describe('what people are told of a certificate', () => {
     expect(linesOf(told({ due }, audit))[1]).toMatch(/^Due 2026-11-22/);
   });
 
+  const APISERVER = 'kubectl, controllers and kubelets of the cluster fail; running containers continue.';
   it.each([
+    ['kube-apiserver', 'the kube-apiserver certificate expires in 12 days, on …', `Once it has expired, ${APISERVER}`],
+    ['kube-apiserver', 'the kube-apiserver certificate expired 35 minutes ago, on …', `Now ${APISERVER}`],
     [
-      'kube-apiserver',
-      'Once it has expired, kubectl, controllers and kubelets of the cluster fail; running containers continue.',
+      'etcd-peer',
+      'the etcd peer certificate expires in 12 days',
+      'Once it has expired, the API server loses its storage.',
     ],
-    ['etcd-peer', 'Once it has expired, the API server loses its storage.'],
     // Its owner knows.
-    ['ca-bundle', undefined],
-  ] as const)('says what happens once it has expired: %s', (what, words) => {
+    ['ca-bundle', 'the CA bundle expires in 12 days', undefined],
+    // Not its expiry.
+    ['kube-apiserver', 'the kube-apiserver certificate is not signed by a CA of the cluster', undefined],
+    ['kube-apiserver', 'the kube-apiserver certificate is not valid until 2026-12-01', undefined],
+  ] as const)('says what happens once it has expired: %s, %s', (what, story, words) => {
     const audit = auditSummary({
       findings: [expiryFinding({ code: 'CertificateExpiring', severity: 'critical', what })],
     });
-    const { text } = told({}, audit);
-    expect(/Once it has expired, [^.]*\./.exec(text)?.[0]).toBe(words);
+    const { text } = told({ story }, audit);
+    expect(/(?:Once it has expired,|Now) [^.]*\./.exec(text)?.[0]).toBe(words);
   });
 
   it('says it of each of several', () => {

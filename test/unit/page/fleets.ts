@@ -361,7 +361,7 @@ export function unreadableCluster(seed: number): Required<Omit<Known, 'maintenan
         {
           kind: 'certificate',
           object: 'list certificatesigningrequests on https://10.0.7.2:6443',
-          message: 'the certificate of the endpoint has expired',
+          message: 'a certificate of the endpoint has expired',
           remedy: 'Renew the certificate of the API server: certmarshal runbook recovery.',
           since: ago(1_560),
         },

@@ -511,6 +511,15 @@ describe('what it tells', () => {
     expect(page([wellCluster(6), gone], 'audits')).toMatch(/None that was read expires within 30 days/);
   });
 
+  it('has no green tile about certificates where a cluster was never audited', () => {
+    const { registered, indexed } = wellCluster(6);
+    const unaudited = { registered, indexed: { ...indexed, audit: undefined } };
+    const tiles = (...clusters: Parameters<typeof healthOf>[0]) =>
+      /<dl class="tiles">(.*?)<\/dl>/s.exec(renderPage(healthOf(clusters), { version: '1' }))?.[1];
+    expect(tiles(wellCluster(3))).toContain('None expires within 30 days');
+    expect(tiles(wellCluster(3), unaudited)).toContain('None that was read expires within 30 days');
+  });
+
   it('calls nothing healthy without the machines', () => {
     const { registered, indexed } = wellCluster(3);
     const audit = { ...indexed.audit!, sources: { ...indexed.audit!.sources, off: ['tls' as const] } };

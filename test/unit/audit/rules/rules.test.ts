@@ -1220,6 +1220,14 @@ describe('certificateGroups', () => {
       3,
     ],
     ['is none of those that were read', [['cp-1', 'certificate', 200]], 2],
+    [
+      'is none whose estimate has expired',
+      [
+        ['cp-1', 'annotation', -2],
+        ['cp-2', 'annotation', -1],
+      ],
+      3,
+    ],
   ] as const)('counts certificates: what an endpoint shows %s', (_, machines, count) => {
     const endpoint = certificate({ where: 'vip:6443', notAfter: days(200), issuedByCluster: true, fingerprint: 'vip' });
     const observations = machines.map(([node, basis, end]) =>
