@@ -59,9 +59,9 @@ describe('npm run demo -- --keep', () => {
         stdout: expect.stringContaining('Everything works.') as unknown,
       });
       expect(run([...one, '--management-context', 'berlin'], kubeconfig).stdout).not.toContain('SourceUnread');
-      expect(run(expired, kubeconfig).stdout).toMatch(/Next +certmarshal runbook recovery\n/);
+      expect(run(expired, kubeconfig).stdout).toMatch(/Next +certmarshal runbook recovery --context oslo\n/);
       expect(run([...expired, '--tolerate-expired', 'authority'], kubeconfig).stdout).toMatch(
-        /6 findings: 6 critical[^]*Next +certmarshal runbook recovery\n/,
+        /6 findings: 6 critical[^]*Next +certmarshal runbook recovery --context oslo\n/,
       );
       expect(
         run(
