@@ -16,6 +16,7 @@ import {
   cutRemedy,
   isWithoutMachines,
   linkTo,
+  names,
   number,
   shownState,
   stateWords,
@@ -23,8 +24,6 @@ import {
 } from './words.ts';
 
 const SOON_DAYS = 30;
-/** Most clusters that a tile names. */
-const NAMED = 2;
 /** Most sentences that a paged engineer reads. */
 const STORIES = 3;
 
@@ -201,14 +200,6 @@ function waiting(cluster: ClusterHealth, basis: Basis): readonly string[] {
 /** @param label the rest of the sentence that begins with the value */
 function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {
   return html`<div class="tile"><dt><b>${value}</b> ${label}</dt><dd class="${tone}"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${detail}</dd></div>`;
-}
-
-type Named = Pick<ClusterHealth, 'id' | 'name'>;
-
-/** The first ones by name, each with its link. */
-function names(clusters: readonly Named[]): Html {
-  const more = clusters.length - NAMED;
-  return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
 }
 
 function part(count: number, states: string, words: string): Html | false {

@@ -5,10 +5,8 @@ import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-ve
 import { type Html, html } from './html.ts';
 import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
 import { share } from './scale.ts';
-import { counted, cut, linkTo, number } from './words.ts';
+import { counted, names, number } from './words.ts';
 
-/** Most clusters that are named. */
-const NAMED = 2;
 /** Minimum part of a bar as wide as the page, percent. */
 const LEAST = 1;
 
@@ -29,7 +27,7 @@ export function provenLine(clusters: readonly ClusterHealth[]): Html {
 <svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
 <ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
           others.length > 0 &&
-          html`<li class="none"><i aria-hidden="true">–</i> ${counted(others.length, 'cluster')} not known${names(others)}</li>`
+          html`<li class="none"><i aria-hidden="true">–</i> ${counted(others.length, 'cluster')} not known: ${names(others)}</li>`
         }</ul>`
   }</section>`;
 }
@@ -47,14 +45,5 @@ function part({ verdict, from, width }: Segment): Html {
 function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterHealth[]): Html {
   const { symbol, tone } = VERDICT_LOOKS[verdict];
   const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.counts[verdict] ?? 0) > 0) : [];
-  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${names(named)}</li>`;
-}
-
-/** The first ones, each with its link; nothing for none. */
-function names(clusters: readonly ClusterHealth[]): Html | false {
-  const more = clusters.length - NAMED;
-  return (
-    clusters.length > 0 &&
-    html`: ${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`
-  );
+  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${named.length > 0 && html`: ${names(named)}`}</li>`;
 }

@@ -78,3 +78,12 @@ export function timeTag(at: string, style: 'time' | 'date' = 'time'): Html {
 export function linkTo(id: string): string {
   return `#cluster=${encodeURIComponent(id.toWellFormed())}`;
 }
+
+/** Clusters that are named; the rest is counted. */
+const NAMED = 2;
+
+/** The first ones by name, each with its link. */
+export function names(clusters: readonly Pick<ClusterHealth, 'id' | 'name'>[]): Html {
+  const more = clusters.length - NAMED;
+  return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${cut(name, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
+}
