@@ -7,3 +7,8 @@ export const EXPIRED_OR_CA = 'a certificate of the endpoint, or its CA, has expi
 export function isExpiredEndpoint(problem: string): boolean {
   return problem.endsWith(EXPIRED) || problem.endsWith(EXPIRED_OR_CA);
 }
+
+/** The same for a problem with its kind: no other kind may say so in words of a server. */
+export function isOfExpiredEndpoint({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
+  return kind === 'certificate' && isExpiredEndpoint(message);
+}

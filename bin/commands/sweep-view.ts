@@ -3,7 +3,7 @@ import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
 import { NAME_OF_ANOTHER, type VerdictWords, verdictWords } from '../../lambdas/approval/verdict-words.ts';
 import { expiredServerRunbook } from '../../lambdas/audit/commands.ts';
 import { pasteable } from '../../lambdas/command.ts';
-import { isExpiredEndpoint } from '../../lambdas/expired-endpoint.ts';
+import { isOfExpiredEndpoint } from '../../lambdas/expired-endpoint.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
 import type { NamedServer } from '../target.ts';
@@ -88,7 +88,7 @@ export function unreadableNext(
   doctor: string,
   names = '',
 ): string {
-  const isExpired = problems.some(({ kind, message }) => kind === 'certificate' && isExpiredEndpoint(message));
+  const isExpired = problems.some(isOfExpiredEndpoint);
   return isExpired ? `${pasteable(expiredServerRunbook(provider), program)}${names}` : `${program} doctor${doctor}`;
 }
 

@@ -1,6 +1,6 @@
 import { pasteable } from '../../../lambdas/command.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
-import { isExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
+import { isOfExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
@@ -139,7 +139,7 @@ async function wouldOpen(
 function fixFirst({ rows, problems }: RecoveryReport, options: RecoveryOptions): string | undefined {
   const { program, repeat, repeatCluster } = options;
   if (isUnreached({ rows, problems })) return `. ${startFirst(options)}`;
-  const isExpired = problems.some(({ kind, message }) => kind === 'certificate' && isExpiredEndpoint(message));
+  const isExpired = problems.some(isOfExpiredEndpoint);
   if (isExpired && !repeat.includes(' --tolerate-expired '))
     return `. The certificate of the API server has expired; to accept it: ${repeat} --tolerate-expired authority`;
   return problems.some(({ kind }) => REFUSED.has(kind))
