@@ -7,6 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { isSupported, programName, startedIn } from './program.ts';
+import { REMOVED_COMMANDS } from './removed-commands.ts';
 import { systemErrorWords } from './system-error.ts';
 import { closing, usage } from './terminal/closing.ts';
 
@@ -228,6 +229,8 @@ const directory = startedIn(process.env);
 if (directory !== undefined) process.chdir(directory);
 try {
   const [first, second, ...others] = process.argv.slice(2);
+  if (first !== undefined && !Object.hasOwn(COMMANDS, first) && Object.hasOwn(REMOVED_COMMANDS, first))
+    throw new UsageError(`certmarshal ${first} is gone: ${REMOVED_COMMANDS[first]}`);
   // The help of no command: as that command, it is refused by its name.
   const isUnknown = first === 'help' && second !== undefined && !Object.hasOwn(COMMANDS, second);
   const given = isUnknown ? [second, ...others] : process.argv.slice(2);

@@ -27,9 +27,18 @@ function describeChoice(input: unknown, values: readonly z.core.util.Primitive[]
   return `"${printable(input, 60)}" is not known here; ${suggest(input, allowed) ?? `write ${choice}`}`;
 }
 
+/** Keys that version 0.1 ended, and what to do. */
+const REMOVED_KEYS: Readonly<Record<string, string>> = {
+  'hub.hints': 'is gone; remove it: each cluster is swept every minute, and hub.webhook sweeps one immediately',
+  'rollouts.clusters.nodeGroups':
+    'is gone; remove it: the finding SuccessorNotTrusted names the command that updates a node group',
+};
+
 /** An unknown key, with the known one that it may mean. `path` ends in the key. */
 export function describeUnknownKey(schema: z.ZodType, path: Path): string {
   const key = String(path.at(-1));
+  const removed = REMOVED_KEYS[path.filter((step) => typeof step === 'string').join('.')];
+  if (removed !== undefined) return removed;
   const known = keysAt(schema, path.slice(0, -1));
   return `unknown key; ${suggest(key, known) ?? `known here: ${known.join(', ')}`}`;
 }
