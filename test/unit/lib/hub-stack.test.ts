@@ -10,28 +10,8 @@ import { DEFAULT_FLEET, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from 
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
-import { discovery, fleetCluster, managementCluster, OTHER_SECRET, SECRET } from '../fleet/values.ts';
-import { allowedTo, fleetOf, PLACE, resource, stacksOf } from './stacks.ts';
-
-const KEY = 'arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000';
-const FULL: Fleet = fleetOf({
-  discovery: [
-    discovery({ accessEntries: ['dublin'] }),
-    discovery({ accounts: ['111122223333'], regions: ['eu-west-1'], sessionTags: { team: 'platform' } }),
-  ],
-  managementClusters: [managementCluster()],
-  clusters: [fleetCluster()],
-  lanes: [
-    {
-      name: 'onprem',
-      vpcId: 'vpc-0a1b2c3d4e5f60718',
-      subnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'],
-      securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
-    },
-  ],
-  hub: { architecture: 'x86_64', hints: true, webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
-  rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
-});
+import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
+import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from './stacks.ts';
 
 const DEPLOYED: Readonly<Record<'the fleet that ships' | 'everything', readonly string[]>> = JSON.parse(
   readFileSync(new URL('deployed-identities.json', import.meta.url), 'utf8'),
@@ -39,21 +19,9 @@ const DEPLOYED: Readonly<Record<'the fleet that ships' | 'everything', readonly 
 /** The queues of orders of one cluster each: orders of a shard have a queue of their own. */
 const REPLACED = /^Lane[a-z]+(?:SweepSqsEventSource\w*)?Orders/;
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);
-const full = Template.fromStack(stacksOf(FULL).hub);
+const full = Template.fromStack(stacksOf(EVERYTHING).hub);
 
 describe('the hub stack', () => {
-  it.each([
-    ['the fleet that ships', plain],
-    ['everything', full],
-  ])('is as it was, for %s', (_what, template) => {
-    const stable = JSON.parse(
-      JSON.stringify(template.toJSON())
-        .replaceAll(/[0-9a-f]{64}/g, 'HASH')
-        .replaceAll(/"asset\.[^"]*"/g, '"asset"'),
-    );
-    expect(stable).toMatchSnapshot('template');
-  });
-
   // CloudFormation replaces what has another logical id or name, and with it what it holds. The list is of the version before.
   it.each([
     ['the fleet that ships', plain],
@@ -88,13 +56,24 @@ describe('the hub stack', () => {
     });
   });
 
-  it('keeps registry and index in a bucket that stays, closed and encrypted', () => {
-    plain.hasResource('AWS::S3::Bucket', {
+  it('keeps registry and index in a bucket without versions, and every bucket stays, closed and encrypted', () => {
+    expect(resource(plain, 'AWS::S3::Bucket', 'State').properties).not.toHaveProperty(
+      'VersioningConfiguration',
+      expect.anything(),
+    );
+    plain.allResources('AWS::S3::Bucket', {
       DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
       Properties: {
-        VersioningConfiguration: Match.absent(),
-        PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
-        BucketEncryption: Match.anyValue(),
+        PublicAccessBlockConfiguration: {
+          BlockPublicAcls: true,
+          BlockPublicPolicy: true,
+          IgnorePublicAcls: true,
+          RestrictPublicBuckets: true,
+        },
+        BucketEncryption: {
+          ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+        },
       },
     });
   });
@@ -317,8 +296,9 @@ describe('the hub stack', () => {
   });
 
   it('encrypts everything with the key that is given', () => {
+    plain.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
     full.allResourcesProperties('AWS::SQS::Queue', { KmsMasterKeyId: KEY });
-    full.hasResourceProperties('AWS::S3::Bucket', {
+    full.allResourcesProperties('AWS::S3::Bucket', {
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
           { BucketKeyEnabled: true, ServerSideEncryptionByDefault: { KMSMasterKeyID: KEY, SSEAlgorithm: 'aws:kms' } },
@@ -553,24 +533,6 @@ describe('the hub stack', () => {
   });
 
   describe('permissions', () => {
-    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole'])(
-      'of %s are exactly these for the fleet that ships',
-      (role) => {
-        expect(allowedTo(plain, role)).toMatchSnapshot('by action');
-      },
-    );
-
-    it.each([
-      'DispatchRole',
-      'SweepRole',
-      'OutcomesReportRole',
-      'NotifyNotifyRole',
-      'HintsHintRole',
-      'HintsWebhookWebhookRole',
-    ])('of %s are exactly these for everything', (role) => {
-      expect(allowedTo(full, role)).toMatchSnapshot('by action');
-    });
-
     it('let a sweep read exactly the secrets of the fleet, and assume exactly the roles of its spokes', () => {
       const allowed = allowedTo(full, 'SweepRole');
       expect(allowed['secretsmanager:GetSecretValue']).toEqual([SECRET, OTHER_SECRET].toSorted());
@@ -668,7 +630,7 @@ describe('cdk-nag', () => {
 
   it.each([
     ['the fleet that ships', fleetOf()],
-    ['everything', FULL],
+    ['everything', EVERYTHING],
   ])('finds nothing that is not acknowledged in %s', (_what, fleet) => {
     expect(check(fleet)).not.toThrow();
   });

@@ -1,0 +1,376 @@
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { EVERYTHING, fleetOf, stacksOf, statementsOf, text } from './stacks.ts';
+
+type Resource = Readonly<{ Type: string; Properties?: Readonly<Record<string, unknown>>; DeletionPolicy?: string }>;
+
+/** By type, what decides how a resource works; the rest is what the CDK makes of it. Alarms and policies have lists of their own. */
+const WHAT_MATTERS: Readonly<Record<string, readonly string[]>> = {
+  'AWS::Lambda::EventInvokeConfig': ['MaximumRetryAttempts', 'MaximumEventAgeInSeconds', 'DestinationConfig'],
+  'AWS::Lambda::EventSourceMapping': ['EventSourceArn', 'BatchSize', 'ScalingConfig'],
+  'AWS::Lambda::Function': ['MemorySize', 'Timeout', 'ReservedConcurrentExecutions', 'VpcConfig', 'Environment'],
+  'AWS::Lambda::Permission': ['Principal', 'SourceArn', 'SourceAccount', 'FunctionUrlAuthType'],
+  'AWS::Logs::LogGroup': ['RetentionInDays'],
+  'AWS::S3::Bucket': ['VersioningConfiguration', 'LifecycleConfiguration', 'ObjectLockConfiguration'],
+  'AWS::Scheduler::Schedule': ['ScheduleExpression', 'ScheduleExpressionTimezone', 'Target'],
+  'AWS::SQS::Queue': ['VisibilityTimeout', 'MessageRetentionPeriod', 'DelaySeconds', 'RedrivePolicy'],
+};
+
+const templateOf = (fleet: typeof EVERYTHING) => Template.fromStack(stacksOf(fleet).hub);
+const ships = templateOf(fleetOf());
+const everything = templateOf(EVERYTHING);
+
+const resourcesOf = (template: Template): Readonly<Record<string, Resource>> => template.toJSON()['Resources'];
+
+function typesOf(template: Template): Readonly<Record<string, number>> {
+  const types = Object.values(resourcesOf(template)).map(({ Type }) => Type);
+  return Object.fromEntries(
+    [...new Set(types)].toSorted().map((type) => [type, types.filter((one) => one === type).length]),
+  );
+}
+
+function settingsOf(template: Template): readonly string[] {
+  return Object.entries(resourcesOf(template)).flatMap(([id, { Type, Properties = {}, DeletionPolicy }]) => {
+    const matters = WHAT_MATTERS[Type];
+    if (matters === undefined) return [];
+    const settings = Object.fromEntries(matters.map((name) => [name, Properties[name]]));
+    return `${id.replace(/[0-9A-F]{8}$/, '')} ${text({ ...settings, DeletionPolicy })}`;
+  });
+}
+
+function alarmsOf(template: Template): readonly string[] {
+  const levels = Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm'));
+  return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties: alarm }) => {
+    const { AlarmName, ComparisonOperator, MetricName, Statistic, Dimensions, Metrics, TreatMissingData } = alarm;
+    const level = levels.find(({ Properties }) => Properties.AlarmRule.includes(`"${AlarmName}"`))?.['Properties'];
+    const [query] = Metrics ?? [];
+    const watched =
+      query === undefined
+        ? `${Statistic} ${MetricName} of ${text(Dimensions[0].Value)}`
+        : text(query.Expression).replace(/^SELECT (\S+) .* GROUP BY (.*) ORDER.*/, '$1 by $2');
+    const threshold = `${ComparisonOperator === 'LessThanThreshold' ? '<' : '>='} ${alarm.Threshold}`;
+    const times = `${alarm.DatapointsToAlarm} of ${alarm.EvaluationPeriods} times ${alarm.Period ?? query.Period} s`;
+    const silence = TreatMissingData === 'notBreaching' ? '' : `, ${TreatMissingData} without data`;
+    return `${AlarmName} (${level?.AlarmName}): ${watched} ${threshold}, ${times}${silence}`;
+  });
+}
+
+/** What only the fleet with everything has. */
+const more = (of: (template: Template) => readonly string[]) => {
+  const shipped = new Set(of(ships));
+  return of(everything).filter((line) => !shipped.has(line));
+};
+
+describe('the template of the hub', () => {
+  it('has so many resources of each type for the fleet that ships', () => {
+    expect(typesOf(ships)).toMatchInlineSnapshot(`
+      {
+        "AWS::CloudWatch::Alarm": 37,
+        "AWS::CloudWatch::CompositeAlarm": 2,
+        "AWS::CloudWatch::Dashboard": 1,
+        "AWS::IAM::Policy": 6,
+        "AWS::IAM::Role": 6,
+        "AWS::KMS::Key": 1,
+        "AWS::Lambda::EventInvokeConfig": 4,
+        "AWS::Lambda::EventSourceMapping": 2,
+        "AWS::Lambda::Function": 4,
+        "AWS::Lambda::Permission": 1,
+        "AWS::Logs::LogGroup": 4,
+        "AWS::S3::Bucket": 3,
+        "AWS::S3::BucketPolicy": 3,
+        "AWS::SNS::Subscription": 1,
+        "AWS::SNS::Topic": 6,
+        "AWS::SNS::TopicPolicy": 6,
+        "AWS::SQS::Queue": 3,
+        "AWS::SQS::QueuePolicy": 3,
+        "AWS::Scheduler::Schedule": 3,
+      }
+    `);
+  });
+
+  it('has so many resources of each type for everything', () => {
+    expect(typesOf(everything)).toMatchInlineSnapshot(`
+      {
+        "AWS::CloudWatch::Alarm": 46,
+        "AWS::CloudWatch::CompositeAlarm": 2,
+        "AWS::CloudWatch::Dashboard": 1,
+        "AWS::EKS::AccessEntry": 1,
+        "AWS::Events::Rule": 1,
+        "AWS::IAM::ManagedPolicy": 2,
+        "AWS::IAM::Policy": 8,
+        "AWS::IAM::Role": 8,
+        "AWS::KMS::Key": 1,
+        "AWS::Lambda::EventInvokeConfig": 7,
+        "AWS::Lambda::EventSourceMapping": 4,
+        "AWS::Lambda::Function": 7,
+        "AWS::Lambda::Permission": 5,
+        "AWS::Lambda::Url": 1,
+        "AWS::Logs::LogGroup": 7,
+        "AWS::Logs::SubscriptionFilter": 1,
+        "AWS::S3::Bucket": 3,
+        "AWS::S3::BucketPolicy": 3,
+        "AWS::SNS::Subscription": 1,
+        "AWS::SNS::Topic": 6,
+        "AWS::SNS::TopicPolicy": 6,
+        "AWS::SQS::Queue": 5,
+        "AWS::SQS::QueuePolicy": 5,
+        "AWS::Scheduler::Schedule": 3,
+        "AWS::SecretsManager::Secret": 1,
+      }
+    `);
+  });
+
+  it('allows and denies exactly this for the fleet that ships', () => {
+    expect(statementsOf(ships).join('\n')).toMatchInlineSnapshot(`
+      "<DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
+      <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
+      <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
+      <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json
+      <DispatchRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <DispatchRole> Allow s3:GetObject on <State>/recovery.json
+      <DispatchRole> Allow s3:GetObject on <State>/registry.json
+      <DispatchRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <DispatchRole> Allow s3:ListBucket on <State>
+      <DispatchRole> Allow s3:PutObject on <State>/registry.v2.json.gz
+      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
+      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
+      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesStarts>
+      <DispatchRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <JournalPolicy> Deny s3:PutObject on <Journal>/journal/* to {AWS:*} if {Null:{s3:if-none-match:true}}
+      <LanedefaultShardsPolicy> Deny sqs:SendMessage on <LanedefaultShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <NotifyNotifyRole> Allow events:PutEvents on arn:aws:events:eu-central-1:999900001111:event-bus/default if {StringEquals:{events:source:certmarshal}}
+      <NotifyNotifyRole> Allow kms:Decrypt kms:GenerateDataKey* on <TopicsKey>
+      <NotifyNotifyRole> Allow logs:CreateLogStream logs:PutLogEvents on <NotifyNotifyLogs>
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/report.html
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/told.json
+      <NotifyNotifyRole> Allow s3:ListBucket on <State>
+      <NotifyNotifyRole> Allow s3:PutObject on <State>/told.json
+      <NotifyNotifyRole> Allow sns:Publish on <TopicsChat>
+      <NotifyNotifyRole> Allow sns:Publish on <TopicsCritical>
+      <NotifyNotifyRole> Allow sns:Publish on <TopicsIncidents>
+      <NotifyNotifyRole> Allow sns:Publish on <TopicsWarning>
+      <NotifyNotifyRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <OutcomesQueuePolicy> Deny sqs:SendMessage on <OutcomesQueue> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<SweepRole>]}}
+      <OutcomesReportRole> Allow logs:CreateLogStream logs:PutLogEvents on <OutcomesReportLogs>
+      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json
+      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json
+      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <OutcomesReportRole> Allow s3:GetObject on <State>/report.html
+      <OutcomesReportRole> Allow s3:ListBucket on <State>
+      <OutcomesReportRole> Allow s3:PutObject on <State>/fleet-index.v2.json.gz
+      <OutcomesReportRole> Allow s3:PutObject on <State>/report.html
+      <OutcomesReportRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <OutcomesStarts>
+      <OutcomesReportRole> Allow sqs:DeleteMessage sqs:ReceiveMessage on <OutcomesQueue>
+      <OutcomesReportRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <OutcomesStartsPolicy> Deny sqs:SendMessage on <OutcomesStarts> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <SchedulerRoleForTarget43c003> Allow lambda:InvokeFunction on <Notify>
+      <SchedulerRoleForTarget43c003> Allow lambda:InvokeFunction on <Notify>:*
+      <SchedulerRoleForTarget43c003> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
+      <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>
+      <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>:*
+      <SchedulerRoleForTarget46ebde> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
+      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.v2.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/registry.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/registry.v2.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/told.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<NotifyNotifyRole>]}}
+      <SweepRole> Allow ec2:DescribeInstances on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
+      <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
+      <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
+      <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
+      <SweepRole> Allow s3:GetObject s3:PutObject on <AuditHistory>/snapshots/*
+      <SweepRole> Allow s3:GetObject s3:PutObject on <Journal>/heads/*
+      <SweepRole> Allow s3:GetObject s3:PutObject on <Journal>/journal/*
+      <SweepRole> Allow s3:ListBucket on <AuditHistory>
+      <SweepRole> Allow s3:ListBucket on <Journal>
+      <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LanedefaultShards>
+      <SweepRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
+      <SweepRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <TopicsAlarmsPolicy> Allow sns:Publish on <TopicsAlarms> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
+      <TopicsCriticalPolicy> Allow sns:Publish on <TopicsCritical> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
+      <TopicsKey> Allow kms:* on * to {AWS:arn:aws:iam::999900001111:root}
+      <TopicsKey> Allow kms:Decrypt kms:GenerateDataKey* on * to {Service:cloudwatch.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111}}
+      <TopicsPagerPolicy> Allow sns:Publish on <TopicsPager> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}"
+    `);
+  });
+
+  it('allows and denies exactly this besides for everything', () => {
+    expect(more(statementsOf).join('\n')).toMatchInlineSnapshot(`
+      "<DispatchRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
+      <DispatchRole> Allow sts:AssumeRole sts:TagSession on arn:aws:iam::111122223333:role/certmarshal-spoke
+      <HintsHintRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <HintsHintRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsHintLogs>
+      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json
+      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <HintsHintRole> Allow s3:GetObject on <State>/registry.json
+      <HintsHintRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <HintsHintRole> Allow s3:ListBucket on <State>
+      <HintsHintRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <HintsWaiting>
+      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <HintsWaiting>
+      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
+      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
+      <HintsHintRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <HintsWebhookWebhookRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <HintsWebhookWebhookRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsWebhookWebhookLogs>
+      <HintsWebhookWebhookRole> Allow secretsmanager:GetSecretValue on <HintsWebhookKey>
+      <HintsWebhookWebhookRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <HintsWaiting>
+      <HintsWebhookWebhookRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <LanedefaultShardsPolicy> Deny sqs:SendMessage on <LanedefaultShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<HintsHintRole>]}}
+      <LaneonpremShardsPolicy> Deny sqs:SendMessage on <LaneonpremShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<HintsHintRole>]}}
+      <NotifyNotifyRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <OutcomesReportRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <StatePolicy> Deny s3:PutObject on <State>/rollouts.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
+      <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
+      <SweepRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LaneonpremSweepLogs>
+      <SweepRole> Allow s3:GetObject s3:PutObject on <State>/rollouts.json
+      <SweepRole> Allow s3:ListBucket on <State>
+      <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd
+      <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/mgmt-Ef34Gh
+      <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LaneonpremShards>
+      <SweepRole> Allow sts:AssumeRole sts:TagSession on arn:aws:iam::111122223333:role/certmarshal-spoke
+      <SweepRole> Deny ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on * if {ArnLike:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:*}}"
+    `);
+  });
+
+  it('sets functions, what starts them, queues, buckets and logs so for the fleet that ships', () => {
+    expect(settingsOf(ships).join('\n')).toMatchInlineSnapshot(`
+      "State {DeletionPolicy:Retain}
+      AuditHistory {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},ExpiredObjectDeleteMarker:true,NoncurrentVersionExpiration:{NoncurrentDays:35},Status:Enabled}]},DeletionPolicy:Retain}
+      Journal {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{NoncurrentVersionExpiration:{NoncurrentDays:35},Prefix:heads/,Status:Enabled},{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},Status:Enabled}]},DeletionPolicy:Retain}
+      OutcomesQueue {VisibilityTimeout:35,MessageRetentionPeriod:900,DeletionPolicy:Delete}
+      OutcomesStarts {VisibilityTimeout:50,MessageRetentionPeriod:900,DeletionPolicy:Delete}
+      OutcomesReportLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      OutcomesReport {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,OUTCOMES_QUEUE_URL:<OutcomesQueue>}}}
+      OutcomesReportEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      OutcomesReportSqsEventSourceCertMarshalOutcomesStarts94EA3352 {EventSourceArn:<OutcomesStarts>,BatchSize:10,ScalingConfig:{MaximumConcurrency:2}}
+      NotifyNotifyLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      Notify {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,CRITICAL_TOPIC_ARN:<TopicsCritical>,WARNING_TOPIC_ARN:<TopicsWarning>,PAGER_TOPIC_ARN:<TopicsIncidents>,CHAT_TOPIC_ARN:<TopicsChat>,REPORT_LINKS:true}}}
+      NotifyEventInvokeConfig {MaximumRetryAttempts:2,MaximumEventAgeInSeconds:900,DestinationConfig:{OnFailure:{Destination:<TopicsCritical>}}}
+      NotifyAllowInvokeCertMarshalTopicsAlarmsEA8FA55C {Principal:sns.amazonaws.com,SourceArn:<TopicsAlarms>}
+      NotifyLook {ScheduleExpression:rate(5 minutes),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Notify>,Input:{look:true},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRoleForTarget43c003>}}
+      NotifyDigest {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{digest:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRoleForTarget43c003>}}
+      LanedefaultShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
+      LanedefaultSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      LanedefaultSweep {MemorySize:1024,Timeout:60,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      LanedefaultSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:50}}
+      DispatchLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      Dispatch {MemorySize:768,Timeout:60,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>},OUTCOMES_QUEUE_URL:<OutcomesQueue>,STARTS_QUEUE_URL:<OutcomesStarts>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      DispatchEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      Tick {ScheduleExpression:rate(1 minute),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Dispatch>,Input:{scheduledTime:<aws.scheduler.scheduled-time>},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRoleForTarget46ebde>}}"
+    `);
+  });
+
+  it('sets them so for everything', () => {
+    expect(more(settingsOf).join('\n')).toMatchInlineSnapshot(`
+      "LanedefaultSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
+      LaneonpremShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
+      LaneonpremSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      LaneonpremSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,VpcConfig:{SecurityGroupIds:[sg-0a1b2c3d4e5f60718],SubnetIds:[subnet-0a1b2c3d4e5f60718,subnet-1b2c3d4e5f607182a]},Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:onprem,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      LaneonpremSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      LaneonpremSweepSqsEventSourceCertMarshalLaneonpremShards1274BD34 {EventSourceArn:<LaneonpremShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
+      Dispatch {MemorySize:768,Timeout:60,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},OUTCOMES_QUEUE_URL:<OutcomesQueue>,STARTS_QUEUE_URL:<OutcomesStarts>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      HintsWaiting {VisibilityTimeout:60,MessageRetentionPeriod:1200,DeletionPolicy:Delete}
+      HintsHintLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      HintsHint {MemorySize:512,Timeout:20,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},WAITING_QUEUE_URL:<HintsWaiting>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      HintsHintEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      HintsHintSqsEventSourceCertMarshalHintsWaiting2DCFA228 {EventSourceArn:<HintsWaiting>,BatchSize:10,ScalingConfig:{MaximumConcurrency:2}}
+      HintsHintAuditLogs {Principal:logs.amazonaws.com,SourceArn:arn:aws:logs:eu-central-1:999900001111:log-group:/aws/eks/*/cluster:*,SourceAccount:999900001111}
+      HintsLaunchesAllowEventRuleCertMarshalHintsHint9FFD887D {Principal:events.amazonaws.com,SourceArn:<HintsLaunches>}
+      HintsWebhookWebhookLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      HintsWebhook {MemorySize:256,Timeout:5,ReservedConcurrentExecutions:2,Environment:{Variables:{KEY_SECRET_ARN:<HintsWebhookKey>,WAITING_QUEUE_URL:<HintsWaiting>}}}
+      HintsWebhookEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      HintsWebhookinvokefunctionurl {Principal:*,FunctionUrlAuthType:NONE}
+      HintsWebhookinvokefunction {Principal:*}"
+    `);
+  });
+
+  it('has these alarms for the fleet that ships', () => {
+    expect(alarmsOf(ships).join('\n')).toMatchInlineSnapshot(`
+      "certmarshal-dispatch-heartbeat (certmarshal-critical): SampleCount Dispatched of dispatch < 1, 3 of 5 times 60 s, breaching without data
+      certmarshal-report-heartbeat (certmarshal-critical): SampleCount OutcomesFolded of report < 1, 3 of 5 times 60 s, breaching without data
+      certmarshal-oldest-sweep (certmarshal-critical): Maximum OldestSweep of report >= 300, 3 of 5 times 60 s, breaching without data
+      certmarshal-function-errors-dispatch (certmarshal-warning): Sum Errors of <Dispatch> >= 1, 3 of 5 times 60 s
+      certmarshal-function-errors-sweep-default (certmarshal-warning): Sum Errors of <LanedefaultSweep> >= 1, 3 of 5 times 60 s
+      certmarshal-function-errors-report (certmarshal-warning): Sum Errors of <OutcomesReport> >= 1, 3 of 5 times 60 s
+      certmarshal-function-errors-notify (certmarshal-warning): Sum Errors of <Notify> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-dispatch (certmarshal-warning): Sum Throttles of <Dispatch> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-sweep-default (certmarshal-warning): Sum Throttles of <LanedefaultSweep> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-report (certmarshal-warning): Sum Throttles of <OutcomesReport> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-notify (certmarshal-warning): Sum Throttles of <Notify> >= 1, 3 of 5 times 60 s
+      certmarshal-function-duration-dispatch (certmarshal-warning): Maximum Duration of <Dispatch> >= 57000, 3 of 5 times 60 s
+      certmarshal-function-duration-sweep-default (certmarshal-warning): Maximum Duration of <LanedefaultSweep> >= 57000, 3 of 5 times 60 s
+      certmarshal-function-duration-report (certmarshal-warning): Maximum Duration of <OutcomesReport> >= 28500, 3 of 5 times 60 s
+      certmarshal-function-duration-notify (certmarshal-warning): Maximum Duration of <Notify> >= 28500, 3 of 5 times 60 s
+      certmarshal-queue-age-orders-default (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <LanedefaultShards> >= 90, 3 of 5 times 60 s
+      certmarshal-queue-age-outcomes (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <OutcomesQueue> >= 675, 3 of 5 times 60 s
+      certmarshal-discovery-problems (certmarshal-warning): Maximum DiscoveryProblems of dispatch >= 1, 10 of 15 times 60 s
+      certmarshal-snapshots-unwritten (certmarshal-warning): Sum SnapshotsUnwritten of sweep >= 1, 1 of 30 times 60 s
+      certmarshal-journal-unwritten (certmarshal-warning): Sum JournalUnwritten of sweep >= 1, 1 of 1 times 60 s
+      certmarshal-cluster-unreadable (certmarshal-critical): MAX(UnreadableFor) by Cluster >= 600, 2 of 3 times 60 s
+      certmarshal-cluster-never-read (certmarshal-warning): MAX(NeverReadFor) by Cluster >= 1800, 2 of 3 times 60 s
+      certmarshal-cluster-incomplete (certmarshal-warning): MAX(IncompleteFor) by Cluster >= 1800, 2 of 3 times 60 s
+      certmarshal-audit-stale (certmarshal-warning): MAX(AuditAge) by Cluster >= 7200, 2 of 3 times 60 s
+      certmarshal-certificate-critical (certmarshal-critical): MAX(CertificatesCritical) by Cluster, Class >= 1, 2 of 3 times 60 s
+      certmarshal-certificate-warning (certmarshal-warning): MAX(CertificatesWarning) by Cluster, Class >= 1, 2 of 3 times 60 s
+      certmarshal-kubelet-overdue (certmarshal-warning): MAX(KubeletsOverdue) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-coverage-lost (certmarshal-critical): MAX(CoverageLost) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-requests-stuck (certmarshal-critical): MAX(RequestsStuck) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-requests-waiting (certmarshal-warning): MAX(RequestsWaiting) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-impersonation-attempt (certmarshal-critical): MAX(RequestsHostile) by Cluster >= 1, 1 of 1 times 60 s
+      certmarshal-issued-names-another (certmarshal-critical): MAX(IssuedNamesAnother) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-slo-fast-burn (certmarshal-critical): MAX(SloFastBurn) by Cluster >= 14.4, 2 of 3 times 60 s
+      certmarshal-slo-slow-burn (certmarshal-warning): MAX(SloSlowBurn) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-rollout-held (certmarshal-critical): MAX(RolloutsHeld) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-rollout-needed (certmarshal-warning): MAX(RolloutsNeeded) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-recovery-mode-open (certmarshal-warning): MAX(RecoveriesOpen) by Cluster >= 1, 2 of 3 times 60 s"
+    `);
+  });
+
+  it('has these alarms besides for everything', () => {
+    expect(more(alarmsOf).join('\n')).toMatchInlineSnapshot(`
+      "certmarshal-function-errors-sweep-onprem (certmarshal-warning): Sum Errors of <LaneonpremSweep> >= 1, 3 of 5 times 60 s
+      certmarshal-function-errors-hint (certmarshal-warning): Sum Errors of <HintsHint> >= 1, 3 of 5 times 60 s
+      certmarshal-function-errors-webhook (certmarshal-warning): Sum Errors of <HintsWebhook> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-sweep-onprem (certmarshal-warning): Sum Throttles of <LaneonpremSweep> >= 1, 3 of 5 times 60 s
+      certmarshal-function-throttles-hint (certmarshal-warning): Sum Throttles of <HintsHint> >= 1, 3 of 5 times 60 s
+      certmarshal-function-duration-sweep-onprem (certmarshal-warning): Maximum Duration of <LaneonpremSweep> >= 57000, 3 of 5 times 60 s
+      certmarshal-function-duration-hint (certmarshal-warning): Maximum Duration of <HintsHint> >= 19000, 3 of 5 times 60 s
+      certmarshal-function-duration-webhook (certmarshal-warning): Maximum Duration of <HintsWebhook> >= 4750, 3 of 5 times 60 s
+      certmarshal-queue-age-orders-onprem (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <LaneonpremShards> >= 90, 3 of 5 times 60 s"
+    `);
+  });
+
+  it('has these outputs', () => {
+    const outputsOf = (template: Template) => Object.keys(template.toJSON()['Outputs']);
+    expect(outputsOf(ships).join('\n')).toMatchInlineSnapshot(`
+      "CriticalTopicArn
+      WarningTopicArn
+      PagerTopicArn
+      ChatTopicArn
+      FallbackTopicArn
+      DashboardName
+      JournalBucketName
+      FleetBucketName
+      SnapshotBucketName
+      SweepRoleArn
+      DispatchRoleArn
+      OrdersQueueUrldefault"
+    `);
+    expect(more(outputsOf).join('\n')).toMatchInlineSnapshot(`
+      "HintFunctionArn
+      WebhookUrl
+      WebhookKeyArn
+      OrdersQueueUrlonprem"
+    `);
+  });
+});
