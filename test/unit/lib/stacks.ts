@@ -85,7 +85,13 @@ export function allowedTo(template: Template, role: string): Record<string, read
   return allowed;
 }
 
-type Statement = Readonly<Record<'Effect' | 'Action' | 'Resource' | 'Principal' | 'Condition', unknown>>;
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Resource?: unknown;
+  readonly Principal?: unknown;
+  readonly Condition?: unknown;
+}
 
 /**
  * Every statement of every policy of a template, also of trust and of resources, in order: one line for each resource that it is about.
@@ -100,7 +106,7 @@ export function statementsOf(template: Template): readonly string[] {
     .filter(({ statement }) => !JSON.stringify(statement).includes('aws:SecureTransport'))
     .flatMap(({ id, properties, statement: { Effect, Action, Resource, Principal, Condition } }) => {
       const whose = [properties['Roles'] ?? { Ref: id }].flat().map(plain);
-      const actions = [Action].flat().toSorted().join(' ');
+      const actions = [Action].flat().join(' ');
       const to = Principal === undefined ? '' : ` to ${text(Principal)}`;
       const when = Condition === undefined ? '' : ` if ${text(Condition)}`;
       return whose.flatMap((owner) =>
