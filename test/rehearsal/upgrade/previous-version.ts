@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build, type Plugin } from 'esbuild';
@@ -96,21 +96,6 @@ export async function previousSource(commit: string): Promise<string> {
     await run('npm', ['install', '--prefix', directory, ...quiet, GONE]);
   };
   return join(await installOnce({ name: 'previous-version', version: commit }, install), 'source');
-}
-
-/**
- * A copy of a version before from which it can be deployed: what it depends on is what this version depends on.
- *
- * @param empty a directory
- * @returns that of its cdk.json
- */
-export async function previousApp(commit: string, empty: string): Promise<string> {
-  const source = await previousSource(commit);
-  const app = join(empty, 'source');
-  await cp(source, app, { recursive: true });
-  await symlink(join(PROJECT, 'node_modules'), join(app, 'node_modules'));
-  await symlink(join(dirname(source), 'node_modules'), join(empty, 'node_modules'));
-  return app;
 }
 
 export async function loadPrevious(commit: string): Promise<PreviousVersion> {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 /* oxlint-disable vitest/expect-expect -- the assertions of aws-cdk-lib are not those of vitest */
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -13,31 +12,10 @@ import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
 import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from './stacks.ts';
 
-const DEPLOYED: Readonly<Record<'the fleet that ships' | 'everything', readonly string[]>> = JSON.parse(
-  readFileSync(new URL('deployed-identities.json', import.meta.url), 'utf8'),
-);
-/** The queues of orders of one cluster each: orders of a shard have a queue of their own. */
-const REPLACED = /^Lane[a-z]+(?:SweepSqsEventSource\w*)?Orders/;
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);
 const full = Template.fromStack(stacksOf(EVERYTHING).hub);
 
 describe('the hub stack', () => {
-  // CloudFormation replaces what has another logical id or name, and with it what it holds. The list is of the version before.
-  it.each([
-    ['the fleet that ships', plain],
-    ['everything', full],
-  ] as const)('keeps every logical id and name of the version before, for %s', (what, template) => {
-    const resources: Readonly<Record<string, { Type: string; Properties?: Record<string, unknown> }>> =
-      template.toJSON()['Resources'];
-    const identities = Object.entries(resources).map(([id, { Type, Properties = {} }]) =>
-      [id, Type, Properties['AlarmName'], Properties['RoleName'], Properties['DashboardName']]
-        .filter((part) => typeof part === 'string')
-        .join(' '),
-    );
-    const gone = DEPLOYED[what].filter((identity) => !identities.includes(identity));
-    expect(gone.filter((identity) => !REPLACED.test(identity))).toEqual([]);
-  });
-
   it('starts dispatch every minute, and never a second time', () => {
     plain.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 minute)',
