@@ -456,12 +456,195 @@ describe('the checks before a rollout', () => {
     expect(Object.keys(ONE_THING).toSorted()).toEqual(CHECK_IDS.toSorted());
   });
 
-  it('says what was found in words that a person understands', () => {
-    const words = EVERY_THING.map(([id, thing, asked]) => {
+  it('says what was found, and what to do, in words that a person understands', () => {
+    const said = EVERY_THING.map(([id, thing, asked]) => {
       const { found, remedy, object } = checksOf(asked).find((check) => check.id === id) ?? {};
-      return [`${id}: ${thing}`, object ?? '', found, remedy].join('\n  ');
+      return { what: `${id}, ${object ?? 'no object'}: ${remedy}`, why: `  ${thing}: ${found}` };
     });
-    expect(words.join('\n')).toMatchSnapshot();
+    const words = [...Map.groupBy(said, ({ what }) => what)].flatMap(([what, all]) => [
+      what,
+      ...all.map(({ why }) => why),
+    ]);
+    expect(words.join('\n')).toMatchInlineSnapshot(`
+      "opted-in-by-fleet, no object: Add an entry to rollouts.clusters of fleet.yaml that names berlin-mgmt/eksa-system/berlin-prod, with what you vouch for in accepted, and deploy
+        no entry: no entry of rollouts.clusters in fleet.yaml matches it
+      opted-in-by-owner, Cluster default/berlin-prod: The owner of the cluster agrees with: kubectl -n default annotate clusters.anywhere.eks.amazonaws.com berlin-prod certmarshal.dev/rollout-mode=auto --overwrite; where Flux writes that Cluster, with a commit, because Flux removes what kubectl wrote
+        no annotation: certmarshal.dev/rollout-mode is "", not "auto"
+      opted-in-by-owner, no object: The owner of the cluster agrees with: kubectl -n default annotate clusters.anywhere.eks.amazonaws.com berlin-prod certmarshal.dev/rollout-mode=auto --overwrite; where Flux writes that Cluster, with a commit, because Flux removes what kubectl wrote
+        neither object: no annotation certmarshal.dev/rollout-mode
+      opted-in-by-owner, KubeadmControlPlane eksa-system/berlin-prod: The owner of the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod certmarshal.dev/rollout-mode=auto --overwrite
+        one of them disagrees: certmarshal.dev/rollout-mode is "off", not "auto"
+      opted-in-by-owner, no object: Write the namespace of the owner's Cluster of EKS Anywhere into fleet.yaml: eksAnywhereNamespace of its entry, or workloadClusters.eksAnywhereNamespaces where the cluster is found, and deploy; until then the owner of the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod certmarshal.dev/rollout-mode=auto --overwrite
+        two have the name: no annotation certmarshal.dev/rollout-mode that counts: Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's
+      opted-in-by-owner, Cluster default/berlin-prod: Write the namespace of the owner's Cluster of EKS Anywhere into fleet.yaml: eksAnywhereNamespace of its entry, or workloadClusters.eksAnywhereNamespaces where the cluster is found, and deploy
+        two have the name, and one forbids: certmarshal.dev/rollout-mode is "off", not "auto": Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's
+      everything-read, list leases: Grant it
+        a list that was refused: list leases: may not
+      not-expired, Machine eksa-system/berlin-prod-1: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+        one machine ended: berlin-prod-1 shows one that expired less than a minute ago
+      not-expired, Machine eksa-system/berlin-prod-etcd-1: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+        etcd ended: berlin-prod-etcd-1 shows one that expired 24 hours ago
+      not-expired, no object: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+        client certificate ended: the client certificate of etcd expired 24 hours ago
+      due, no object: Wait until 2026-11-29 02:30 UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
+        all end in 46 days: the first certificate expires in 46 days, it is due in 24 hours
+      due, no object: Wait until 2026-12-01 14:30 UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
+        a share that is less: the first certificate expires in 40 days, it is due in 3 days
+      not-too-late, no object: Begin it yourself and stay with it: certmarshal rollout start --yes
+        one ends in 9 days: the first certificate expires in 9 days: too little time is left to fix what goes wrong
+        the floor is 7 days: the first certificate expires in 6 days: too little time is left to fix what goes wrong
+      maintenance-window, no object: Wait until 2026-11-29 01:00 UTC
+        another day: no maintenance window is open, the next opens in 22 hours
+      maintenance-window, no object: Add a future window to rollouts.clusters.windows of fleet.yaml
+        no zone: no maintenance window opens any more
+      cool-down, no object: Wait until 2026-11-29 02:30 UTC
+        a person rolled it 6 days ago: its rollout x was at 2026-11-22 02:30 UTC, less than 7 days ago
+        its mark says so: its rollout a was at 2026-11-22 02:30 UTC, less than 7 days ago
+        its etcd says so: its rollout a was at 2026-11-22 02:30 UTC, less than 7 days ago
+      loop-guard, no object: Find out why certificates expire again so soon; the schedule continues at 2026-11-29 02:30 UTC; to begin earlier: certmarshal rollout start --yes
+        the schedule rolled it 89 days ago: the schedule began x at 2026-08-31 02:30 UTC, less than 90 days ago
+        its mark says so: the schedule began a at 2026-08-31 02:30 UTC, less than 90 days ago
+      loop-guard, no object: Find out in the journal what became of the writes; then a person begins it: certmarshal rollout start --yes
+        it never began: it had its turn in the fleet 3 times in 90 days, but never began
+      fleet-budget, no object: Restore the access to rollouts.json in the state bucket
+        unread: what else rolls in the fleet cannot be read: the bucket is away
+      fleet-budget, no object: Wait until one is done, or 6 hours after it began; or raise rollouts.atOnce of fleet.yaml
+        another one rolls: 1 cluster of the fleet rolls: oslo; the limit is 1
+      fleet-budget, no object: Wait until 2026-11-28 02:31 UTC
+        the last start was 59 minutes ago: the last rollout of the fleet began 59 minutes ago, and the pause between two is 60 minutes
+      one-of-its-management-cluster, Cluster eksa-system/milan-prod: Wait until it is settled: kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A. This cluster waits at most 6 hours of the time in which it may begin; a person who has checked this begins with certmarshal rollout start --yes --accept one-of-its-management-cluster
+        a sibling rolls: 1 other cluster of its management cluster is not settled: milan-prod
+      one-of-its-management-cluster, KubeadmControlPlanes of the management cluster: Find out who creates so many of these or of their Machines: kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io,machines.cluster.x-k8s.io -A. This cluster waits at most 6 hours of the time in which it may begin; a person who has checked this begins with certmarshal rollout start --yes --accept one-of-its-management-cluster
+        there are more siblings than are read: its management cluster has more control planes than certmarshal reads, and one of them may roll
+      one-of-its-management-cluster, Lease kube-system/certmarshal-rollout: Wait until that is done: kubectl -n kube-system get lease certmarshal-rollout -o yaml; a person who has checked this begins with certmarshal rollout start --yes --accept one-of-its-management-cluster
+        a Lease that was taken three days ago: another rollout holds it: eksa-system/milan-prod a
+        a Lease that is forgotten, and the machines of its holder move: another rollout holds it: eksa-system/milan-prod a
+        the Lease is held: another rollout holds it: eksa-system/milan-prod a
+        a name that begins like ours: another rollout holds it: eksa-system/berlin-prod-2 a
+      management-cluster-last, Cluster eksa-system/milan-prod: See what delays it: certmarshal rollout plan; if it should not roll, remove its annotation certmarshal.dev/rollout-mode. This cluster waits at most 6 hours of the time in which it may begin; a person who has checked this begins with certmarshal rollout start --yes --accept management-cluster-last
+        a sibling is due: it is due first: its certificates expire in 45 days, and the management cluster comes last
+      management-cluster-last, Cluster eksa-system/milan-prod: See why Cluster API does not know: kubectl -n eksa-system get kubeadmconfigs.bootstrap.cluster.x-k8s.io -o yaml, annotation machine.cluster.x-k8s.io/certificates-expiry. This cluster waits at most 6 hours of the time in which it may begin; a person who has checked this begins with certmarshal rollout start --yes --accept management-cluster-last
+        nobody knows: the status of its Machines does not say when its certificates expire, so it may be due first
+      eks-anywhere-settled, Cluster default/berlin-prod: Let EKS Anywhere finish: kubectl -n default describe clusters.anywhere.eks.amazonaws.com berlin-prod
+        deleting: it is being deleted
+        not ready: Ready is False
+        no Ready: Ready is Missing
+        not observed: generation 7 is not observed (6)
+        not reconciled: generation 7 is not reconciled (6)
+        failed: it says: no datastore
+        upgrade: there is a ControlPlaneUpgrade for it
+      eks-anywhere-settled, Cluster default/berlin-prod: Ask who paused it, and why; then: kubectl -n default annotate clusters.anywhere.eks.amazonaws.com berlin-prod anywhere.eks.amazonaws.com/paused-
+        paused: it is paused (anywhere.eks.amazonaws.com/paused)
+      cluster-not-paused, Cluster eksa-system/berlin-prod: Ask who paused it, and why: kubectl -n eksa-system get clusters.cluster.x-k8s.io berlin-prod -o yaml
+        paused: it is paused (spec.paused or cluster.x-k8s.io/paused)
+        deleting: it is being deleted
+      cluster-not-paused, no object: Give the cluster the name of its Cluster object: kubectl get clusters.cluster.x-k8s.io -A
+        no Cluster: there is no Cluster of Cluster API with the name berlin-prod
+      no-cluster-class, Cluster eksa-system/berlin-prod: With Cluster API 1.13 or later, roll it by its own topology: kubectl -n eksa-system edit clusters.cluster.x-k8s.io berlin-prod, and set spec.topology.controlPlane.rollout.after to now
+        topology: it is made from a ClusterClass, which owns its control plane
+      control-plane-not-paused, KubeadmControlPlane eksa-system/berlin-prod: Ask who paused it, and why; then: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod cluster.x-k8s.io/paused-
+        by somebody: it is paused (cluster.x-k8s.io/paused)
+        its value means nothing: it is paused (cluster.x-k8s.io/paused = "false")
+      control-plane-not-paused, KubeadmControlPlane eksa-system/berlin-prod: Let certmarshal rollout abort remove the pause, which is for external etcd
+        by certmarshal: it is paused (cluster.x-k8s.io/paused = "certmarshal-rollout/a")
+      control-plane-settled, KubeadmControlPlane eksa-system/berlin-prod: Wait until it is settled: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        deleting: it is being deleted
+        not observed: generation 4 is not observed (3)
+        not ready: 2 of 3 machines ready
+        no counts: unknown of 3 machines there, unknown of 3 machines ready, unknown of 3 machines available, unknown of 3 machines up to date
+        scaling up: ScalingUp is True
+        scaling down: ScalingDown is Unknown
+        Deleting is missing in v1beta2: Deleting is Missing
+      control-plane-settled, no object: See which ones exist: kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A --show-labels
+        no control plane: there is no KubeadmControlPlane of berlin-prod
+      control-plane-certificates, KubeadmControlPlane eksa-system/berlin-prod: Find out which of its Secrets is missing: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        False: CertificatesAvailable is False
+      control-plane-healthy, KubeadmControlPlane eksa-system/berlin-prod: Fix what the condition names: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        Unknown: ControlPlaneComponentsHealthy is Unknown
+      etcd-healthy, KubeadmControlPlane eksa-system/berlin-prod: Fix the member that the condition names: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        Missing: EtcdClusterHealthy is Missing
+      not-rolling-already, KubeadmControlPlane eksa-system/berlin-prod: Let it finish: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        RollingOut: RollingOut is True
+        machines older than rollout.after: 3 machines made before rollout.after = 2026-11-27T02:30:00.000Z
+      not-rolling-already, KubeadmControlPlane eksa-system/berlin-prod: Ask who wrote it; then: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod certmarshal.dev/rollout-
+        a mark that nobody can read: certmarshal.dev/rollout is not what certmarshal writes
+      not-remediating, KubeadmControlPlane eksa-system/berlin-prod: Let the remediation finish, never remove its annotation: kubectl -n eksa-system describe kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        Remediating: Remediating is True
+        annotation: an unhealthy machine is being replaced (controlplane.cluster.x-k8s.io/remediation-in-progress)
+      rolling-update, KubeadmControlPlane eksa-system/berlin-prod: Finish the in-place upgrade, or renew by hand as the runbook says; see kubectl -n eksa-system get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod -o yaml
+        InPlace: its rollout strategy is InPlace, not RollingUpdate
+        InPlace, which has no maxSurge: its rollout strategy is InPlace, not RollingUpdate
+        an in-place upgrade: it waits for an in-place upgrade
+      no-rollout-planned, KubeadmControlPlane eksa-system/berlin-prod: Ask who set rollout.after; wait for it, or remove it: kubectl -n eksa-system edit kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod
+        tomorrow: a rollout is planned at 2026-11-29 02:30 UTC
+      no-hold, KubeadmControlPlane eksa-system/berlin-prod: Check what the hold names, then: certmarshal rollout resume
+        ours: held since 2026-11-27T02:30:00Z: nothing moved
+        unreadable: certmarshal.dev/rollout-hold is not what certmarshal writes
+      machines-settled, no object: Wait until every machine has its Node: kubectl get machines.cluster.x-k8s.io -A
+        one too few: 2 of 3 machines seen
+        one too many: 4 of 3 machines seen
+      machines-settled, Machine eksa-system/berlin-prod-1: Wait until every machine has its Node: kubectl -n eksa-system describe machines.cluster.x-k8s.io berlin-prod-1
+        deleting: it is being deleted
+        without a Node: it has no Node
+        of nobody: the control plane does not own it
+      machines-healthy, Machine eksa-system/berlin-prod-1: Fix the machine first: Cluster API begins no step while one is unhealthy: kubectl -n eksa-system describe machines.cluster.x-k8s.io berlin-prod-1
+        one: EtcdMemberHealthy is False
+      machine-hooks, Machine eksa-system/berlin-prod-1: Ask whose hook it is, and have it removed: kubectl -n eksa-system describe machines.cluster.x-k8s.io berlin-prod-1
+        one: it has the hook pre-drain.delete.hook.machine.cluster.x-k8s.io/backup
+      health-checks, MachineHealthCheck eksa-system/kcp: Fix what is unhealthy before more is replaced: kubectl -n eksa-system describe machinehealthchecks.cluster.x-k8s.io kcp
+        two of three: 2 of 3 healthy
+        unknown: unknown of unknown healthy
+      single-replica, KubeadmControlPlane eksa-system/berlin-prod: If that is acceptable, add single-replica to accepted in the entry of rollouts.clusters of fleet.yaml for berlin-mgmt/eksa-system/berlin-prod; on the command line, pass --accept single-replica
+        one: it has one machine: the API server may be down while it is replaced
+      surge, KubeadmControlPlane eksa-system/berlin-prod: If that is acceptable, add no-surge to accepted in the entry of rollouts.clusters of fleet.yaml for berlin-mgmt/eksa-system/berlin-prod; on the command line, pass --accept no-surge; or set maxSurge to 1
+        not accepted: maxSurge is 0: an old machine goes before a new one comes, and etcd has one member less meanwhile
+      surge, KubeadmControlPlane eksa-system/berlin-prod: Set maxSurge to 1: kubectl -n default edit clusters.anywhere.eks.amazonaws.com berlin-prod, in spec.controlPlaneConfiguration.upgradeRolloutStrategy
+        with one machine: maxSurge is 0 with 1 of the 3 machines that this needs
+      surge, KubeadmControlPlane eksa-system/berlin-prod: Set it: kubectl -n default edit clusters.anywhere.eks.amazonaws.com berlin-prod, in spec.controlPlaneConfiguration.upgradeRolloutStrategy
+        unknown: its maxSurge is not known
+      spare-capacity, no object: Check that there are resources and an address for one more machine; then add spare-capacity to accepted in the entry of rollouts.clusters of fleet.yaml for berlin-mgmt/eksa-system/berlin-prod; on the command line, pass --accept spare-capacity
+        nobody vouches: room for one more machine is not vouched for, and without it a rollout waits forever
+      machine-template, KubeadmControlPlane eksa-system/berlin-prod: Restore the template, because no machine can be made without it: kubectl -n eksa-system get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin-prod -o yaml
+        not there: there is no T t, from which its machines are made
+      authority-outlives, ca: Cluster API cannot rotate a CA: before machines are rolled, plan a rotation by hand or a new cluster
+        ends in a year: ca expires at 2027-11-28 02:30 UTC, within a year
+      authority-outlives, etcd-ca: Cluster API cannot rotate a CA: before machines are rolled, plan a rotation by hand or a new cluster
+        one of two: etcd-ca expires at 2027-03-08 02:30 UTC, within a year
+      authority-outlives, no object: Give certmarshal the kubeconfig of the cluster itself, which has its CA in certificate-authority-data: on the command line, --kubeconfig besides --management-kubeconfig
+        none seen: the CA of the cluster was not seen: its machines send only their own certificate
+      etcd-backup, no object: Back up etcd and test the backup (etcdctl snapshot save, etcdutl snapshot status); then add etcd-backup to accepted in the entry of rollouts.clusters of fleet.yaml for berlin-mgmt/eksa-system/berlin-prod; on the command line, pass --accept etcd-backup
+        nobody vouches: a backup of etcd that can be restored is not vouched for
+      handshakes, Machine eksa-system/berlin-prod-1: Give certmarshal a route to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd
+        nobody tried: it was not tried
+      handshakes, Machine eksa-system/berlin-prod-1: Open port 6443
+        failed: connection refused
+      handshakes, Machine eksa-system/berlin-prod-etcd-1: Give certmarshal a route to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd
+        of etcd: it was not tried
+      external-etcd-settled, no object: Where EKS Anywhere does not run etcd, renew it by hand; otherwise: kubectl get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A
+        no EtcdadmCluster: etcd of berlin-prod is external, and there is no EtcdadmCluster of it
+      external-etcd-settled, EtcdadmCluster eksa-system/berlin-prod-etcd: Wait until etcd is settled, and never delete one of its Machines: kubectl -n eksa-system describe etcdadmclusters.etcdcluster.cluster.x-k8s.io berlin-prod-etcd
+        deleting: it is being deleted
+        paused: it is paused (cluster.x-k8s.io/paused)
+        not ready: it is not ready
+        not observed: generation 2 is not observed (1)
+        outdated machines: EtcdClusterHasNoOutdatedMachines is False
+        unknown: EtcdMachinesSpecUpToDate is Unknown
+        upgrading: it is being upgraded (etcdcluster.cluster.x-k8s.io/upgrading)
+        not consumed: its upgrade is not settled (controlplane.cluster.x-k8s.io/upgrade-complete)
+        a mark that nobody can read: certmarshal.dev/rollout is not what certmarshal writes
+        one too few: 2 of 3 machines seen
+        a machine that goes: berlin-prod-etcd-1: it is being deleted
+        orphan: berlin-prod-etcd-1: it has no owner any more
+        not etcd-ready: berlin-prod-etcd-1: it is not etcd-ready
+        unhealthy: berlin-prod-etcd-1: gone
+      etcd-controller-restarted, Deployment etcdadm-controller-system/etcdadm-controller-controller-manager: Restart it: kubectl -n etcdadm-controller-system rollout restart deployment etcdadm-controller-controller-manager
+        older than the certificate: it has run since 2026-01-06 02:30 UTC, and has an older client certificate than that of 2026-01-07 02:30 UTC
+        no certificate, and older than a week: it has run since 2026-11-20 02:30 UTC, and may have an older client certificate than the current one
+        no certificate, and older than a machine: it has run since 2026-11-26 02:30 UTC, and may have an older client certificate than the current one
+        no certificate, and as old as a machine: it has run since 2026-11-27 02:30 UTC, and may have an older client certificate than the current one
+      etcd-controller-restarted, Deployment etcdadm-controller-system/etcdadm-controller-controller-manager: Let certmarshal list the pods of etcdadm-controller-system
+        nobody knows: it is not known when it started, so its client certificate may be old"
+    `);
   });
 
   it.each([
