@@ -34,6 +34,17 @@ describe('the hub stack', () => {
     });
   });
 
+  it('starts dispatch only when there are lanes that take its orders', () => {
+    const ofLanes = Object.keys(full.findResources('AWS::Lambda::EventSourceMapping')).filter((id) =>
+      id.startsWith('Lane'),
+    );
+    expect(ofLanes).toHaveLength(2);
+    full.hasResource('AWS::Scheduler::Schedule', {
+      DependsOn: Match.arrayWith(ofLanes),
+      Properties: { ScheduleExpression: 'rate(1 minute)' },
+    });
+  });
+
   it('keeps registry and index in a bucket without versions, and every bucket stays, closed and encrypted', () => {
     expect(resource(plain, 'AWS::S3::Bucket', 'State').properties).not.toHaveProperty(
       'VersioningConfiguration',
@@ -594,6 +605,7 @@ describe('the hub stack', () => {
       'Monitoring, objective': '0.999',
       'Monitoring, alarms': {},
       'Policy default, mode': 'enforce',
+      'Rollouts 1, clusters': ['berlin-*'],
     });
   });
 });

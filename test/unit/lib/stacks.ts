@@ -93,6 +93,8 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
+const WITHOUT_TLS = '{Bool:{aws:SecureTransport:false}}';
+
 /**
  * Every statement of every policy of a template, also of trust and of resources, in order: one line for each resource that it is about.
  * That of TLS, which all have alike, is left out.
@@ -103,7 +105,7 @@ export function statementsOf(template: Template): readonly string[] {
     documentsIn(properties).flatMap(({ Statement }) => Statement.map((statement) => ({ id, properties, statement }))),
   );
   return statements
-    .filter(({ statement }) => !JSON.stringify(statement).includes('aws:SecureTransport'))
+    .filter(({ statement: { Effect, Condition } }) => Effect !== 'Deny' || text(Condition ?? {}) !== WITHOUT_TLS)
     .flatMap(({ id, properties, statement: { Effect, Action, Resource, Principal, Condition } }) => {
       const whose = [properties['Roles'] ?? { Ref: id }].flat().map(plain);
       const actions = [Action].flat().join(' ');
