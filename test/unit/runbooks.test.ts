@@ -10,8 +10,6 @@ import { formatDuration } from '../../lambdas/config/duration.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
 import { CHECK_IDS } from '../../lambdas/rollout/checks.ts';
 import { HOLD_IDS } from '../../lambdas/rollout/hold-reasons.ts';
-import { NODE_GROUP_CHECK_IDS } from '../../lambdas/rollout/node-group-checks.ts';
-import { NODE_GROUP_HOLD_IDS, NODES_BY_HAND } from '../../lambdas/rollout/node-groups.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { REASONS, RECOVERY_REASONS } from '../../lambdas/tables/reasons.ts';
@@ -95,16 +93,7 @@ const pagesIn = (folder: string) =>
 const ofAlarms = pagesIn('alarms/');
 const ofRollouts = recordCommands(shellBlocks(`${FOLDER}/${ROLLOUTS}`));
 const pages = [...pagesIn(''), ...ofAlarms];
-/** Checks of node groups that control planes have too share their section. */
-const rolloutIds = [
-  ...new Set([
-    ...CHECK_IDS,
-    ...Object.keys(HOLD_IDS),
-    ...NODE_GROUP_CHECK_IDS,
-    ...Object.keys(NODE_GROUP_HOLD_IDS),
-    NODES_BY_HAND,
-  ]),
-];
+const rolloutIds = [...CHECK_IDS, ...Object.keys(HOLD_IDS)];
 const alarms = Object.keys(ALARMS) as AlarmId[];
 const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);

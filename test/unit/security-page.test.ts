@@ -248,7 +248,7 @@ describe('docs/security.md', () => {
     const parsed = parseFleet(readFileSync(`${ROOT}/${file}`, 'utf8'), file);
     if (!parsed.ok) throw new Error(`${file} has problems`);
     const { fleet } = parsed;
-    const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'], nodeGroups: true }];
+    const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }];
     const most = { hub: { ...fleet.hub, hints: true, webhook: true }, rollouts: { ...fleet.rollouts, clusters } };
     const { hub, spokes } = stacksOf({ ...fleet, ...most });
     const actions = new Set([hub, ...spokes].flatMap((stack) => actionsIn(Template.fromStack(stack))));

@@ -38,7 +38,6 @@ rollouts:
         - { from: 2026-12-05T20:00:00+01:00, until: 2026-12-06T04:00:00+01:00 }
       etcd: auto-experimental
       accepted: [single-replica, no-surge, spare-capacity, etcd-backup]
-      nodeGroups: true
     - { clusters: ['*'], begin: 90d, stop: { days: 8 } }`);
     expect(rollouts).toEqual({
       atOnce: 2,
@@ -54,7 +53,6 @@ rollouts:
           ],
           etcd: 'auto-experimental',
           accepted: ['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup'],
-          nodeGroups: true,
         },
         {
           ...DEFAULT_ROLLOUT_POLICY,
