@@ -294,6 +294,6 @@ it('is in the comments of fleet.yaml as it has to be written', () => {
   const text = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
   const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
   const { rollouts, recovery } = fleet(`version: 1\n${commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, '')}`);
-  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*'], ['*/*/dublin-*']]);
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*']]);
   expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
 });
