@@ -47,11 +47,6 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'An EC2 node passes as a': ['unit/approval/evidence/hybrid.test.ts', 'unit/approval/rules/ownership.test.ts'],
   'A Node or Machine claims the': ['unit/approval/observe.test.ts', 'unit/approval/rules/ownership.test.ts'],
-  'A node renews a name that': [
-    'unit/approval/renewal-properties.test.ts',
-    'unit/approval/rules/renewal.test.ts',
-    'unit/approval/observe.test.ts',
-  ],
   'A Machine in another namespace claims': [
     'unit/approval/observe.test.ts',
     'unit/audit/audit.test.ts',
