@@ -18,8 +18,9 @@ export interface HubRoles {
 }
 
 /**
- * A spoke account: a role that reads its EKS clusters and instances, for exactly two roles of the hub, and access entries for the hub's sweep role. Nothing runs there. No assets and no
- * bootstrap: `aws cloudformation deploy` and StackSets take the template unchanged, for any account and Region.
+ * A spoke account: a role that reads its EKS clusters and instances, for exactly two roles of the hub, and access
+ * entries for the hub's sweep role. Nothing runs there. No assets and no bootstrap: `aws cloudformation deploy` and
+ * StackSets take the template unchanged, for any account and Region.
  */
 export class SpokeStack extends Stack {
   constructor(scope: Construct, id: string, { spoke, hubRoles, ...props }: SpokeStackProps) {
