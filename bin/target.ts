@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { handshakeFrom } from '../lambdas/approval/node-handshake.ts';
 import type { SweepTarget } from '../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
@@ -96,7 +95,6 @@ export async function openTarget(
   } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
   return {
     ...target,
-    handshake: handshakeFrom(target.workload),
     ...(target.cluster.provider === 'eks' ? instancesOf(host, target.cluster.name) : {}),
   };
 }

@@ -1,7 +1,6 @@
 import type { App } from 'aws-cdk-lib/core';
 import { type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { HUB_STACK, hubRoleArn } from '../lambdas/fleet/role-names.ts';
-import { mayUpdateNodeGroups } from './discovery-access.ts';
 import { HubStack } from './hub-stack.ts';
 import { SpokeStack } from './spoke-stack.ts';
 import { type HubPlace, type Spoke, spokesOf } from './spokes-of.ts';
@@ -22,7 +21,6 @@ export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
       // credentials of the hub.
       return new SpokeStack(app, `${HUB_STACK}Spoke-${nameOf(spoke, place)}`, {
         spoke,
-        nodeGroups: mayUpdateNodeGroups(fleet),
         ...environmentOf(spoke, place),
         ...hubRolesOf(place),
       });

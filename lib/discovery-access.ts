@@ -23,15 +23,10 @@ export interface OwnClusters {
   readonly place: HubPlace;
   readonly dispatchRole: IRole;
   readonly sweepRole: IRole;
-  /** Node groups may be updated. */
-  readonly nodeGroups: boolean;
 }
 
 /** In the hub's own account its roles read clusters directly. */
-export function allowTheOwnClusters(
-  stack: Stack,
-  { discovery, place, dispatchRole, sweepRole, nodeGroups }: OwnClusters,
-): void {
+export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRole, sweepRole }: OwnClusters): void {
   const own = discovery.filter(({ accounts }) =>
     accounts.some((account) => account === SELF || account === place.account),
   );
@@ -44,7 +39,6 @@ export function allowTheOwnClusters(
       list: role === dispatchRole,
       instances: role === sweepRole,
       audit: role === sweepRole,
-      nodeGroups: nodeGroups && role === sweepRole,
     };
     for (const statement of readClusters(regions, may)) role.addToPrincipalPolicy(statement);
     acknowledgeReading(role, regions, may);
@@ -54,29 +48,17 @@ export function allowTheOwnClusters(
 /** EKS calls of an audit. Source: Service Authorization Reference, Amazon EKS. */
 const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority', 'eks:ListNodegroups'];
 
-/** EKS calls that follow an update of a cluster or node group. Source: Service Authorization Reference, Amazon EKS. */
-const UPDATES = ['eks:ListUpdates', 'eks:DescribeUpdate'];
-
-/** Whether certmarshal may replace nodes of any EKS cluster: only if fleet.yaml says so. */
-export function mayUpdateNodeGroups({ rollouts }: Pick<Fleet, 'rollouts'>): boolean {
-  return rollouts.clusters.some(({ nodeGroups }) => nodeGroups);
-}
-
 /** Permissions of a role in its own account, in some Regions. */
-export interface ClusterRights {
+interface ClusterRights {
   readonly list: boolean;
   readonly instances: boolean;
   readonly audit: boolean;
-  /** The only write: new nodes of the same version for node groups. */
-  readonly nodeGroups: boolean;
 }
 
-/**
- * Permissions to read, and if allowed update, EKS clusters and instances of its own account in exactly these Regions.
- */
+/** Permissions to read EKS clusters and instances of its own account in exactly these Regions. */
 export function readClusters(
   regions: readonly string[],
-  { list, instances, audit, nodeGroups: update }: ClusterRights,
+  { list, instances, audit }: ClusterRights,
 ): readonly PolicyStatement[] {
   const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
   const nodegroups = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:nodegroup/*`);
@@ -90,12 +72,6 @@ export function readClusters(
       resources: ['*'],
       conditions: { StringEquals: { 'aws:RequestedRegion': [...regions] } },
     }),
-    ...(update
-      ? [
-          new PolicyStatement({ actions: UPDATES, resources: [...clusters, ...nodegroups] }),
-          new PolicyStatement({ actions: ['eks:UpdateNodegroupVersion'], resources: nodegroups }),
-        ]
-      : []),
   ];
 }
 
@@ -103,14 +79,12 @@ export function readClusters(
 export function acknowledgeReading(
   scope: IConstruct,
   regions: readonly string[],
-  { audit, nodeGroups }: Pick<ClusterRights, 'audit' | 'nodeGroups'>,
+  { audit }: Pick<ClusterRights, 'audit'>,
 ): void {
   acknowledgeWildcards(scope, 'eks:ListClusters and ec2:DescribeInstances know no resources.', ['Resource::*']);
   acknowledgeWildcards(
     scope,
-    `Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.${
-      nodeGroups ? ' A node group is updated only where its cluster has the tag certmarshal.dev/rollout-mode=auto.' : ''
-    }`,
+    'Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.',
     regions.flatMap((region) =>
       ['cluster', ...(audit ? ['nodegroup'] : [])].map(
         (kind) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:${kind}/*`,

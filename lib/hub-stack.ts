@@ -24,7 +24,7 @@ import { SweepLane } from './constructs/lane.ts';
 import { Notify } from './constructs/notify.ts';
 import { onlyBy } from './constructs/only-by.ts';
 import { OutcomesReport } from './constructs/outcomes-report.ts';
-import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters, mayUpdateNodeGroups } from './discovery-access.ts';
+import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters } from './discovery-access.ts';
 import { allowReadingKubeconfigs } from './kubeconfig-access.ts';
 import { fleetAlarms } from './monitoring/alarms.ts';
 import { pagingAlarms } from './monitoring/composite.ts';
@@ -96,7 +96,6 @@ export class HubStack extends Stack {
       place,
       dispatchRole,
       sweepRole,
-      nodeGroups: mayUpdateNodeGroups(fleet),
     });
 
     const laneQueues = this.toJsonString(

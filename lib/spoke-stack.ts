@@ -3,13 +3,11 @@ import { Aws, BootstraplessSynthesizer, CfnParameter, Fn, Stack, type StackProps
 import type { Construct } from 'constructs';
 import { SELF } from '../lambdas/config/fleet.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
-import { acknowledgeReading, type ClusterRights, readClusters } from './discovery-access.ts';
+import { acknowledgeReading, readClusters } from './discovery-access.ts';
 import type { Spoke, SpokeRoleOptions } from './spokes-of.ts';
 
 export interface SpokeStackProps extends StackProps {
   readonly spoke: Spoke;
-  /** The sweep may update node groups. @default false */
-  readonly nodeGroups?: boolean;
   /** Defaults of the parameters. @default none: the parameters must be given */
   readonly hubRoles?: HubRoles | undefined;
 }
@@ -20,12 +18,12 @@ export interface HubRoles {
 }
 
 /**
- * A spoke account: a role that reads its EKS clusters and instances, and updates node groups if fleet.yaml says so, for
- * exactly two roles of the hub, and access entries for the hub's sweep role. Nothing runs there. No assets and no
- * bootstrap: `aws cloudformation deploy` and StackSets take the template unchanged, for any account and Region.
+ * A spoke account: a role that reads its EKS clusters and instances, for exactly two roles of the hub, and access
+ * entries for the hub's sweep role. Nothing runs there. No assets and no bootstrap: `aws cloudformation deploy` and
+ * StackSets take the template unchanged, for any account and Region.
  */
 export class SpokeStack extends Stack {
-  constructor(scope: Construct, id: string, { spoke, nodeGroups = false, hubRoles, ...props }: SpokeStackProps) {
+  constructor(scope: Construct, id: string, { spoke, hubRoles, ...props }: SpokeStackProps) {
     super(scope, id, {
       description: 'certmarshal: lets the hub read and enter the EKS clusters of this account',
       synthesizer: new BootstraplessSynthesizer(),
@@ -35,8 +33,7 @@ export class SpokeStack extends Stack {
     const hubArns = { sweepRoleArn, dispatchRoleArn: '' };
     if (spoke.roles.length > 0)
       hubArns.dispatchRoleArn = this.#roleParameter('HubDispatchRoleArn', hubRoles?.dispatchRoleArn);
-    for (const options of spoke.roles)
-      this.#role(options, hubArns, { list: true, instances: true, audit: true, nodeGroups });
+    for (const options of spoke.roles) this.#role(options, hubArns);
     new AccessEntries(this, 'AccessEntries', { clusters: spoke.accessEntries, principalArn: sweepRoleArn });
   }
 
@@ -49,14 +46,13 @@ export class SpokeStack extends Stack {
     }).valueAsString;
   }
 
-  #role(options: SpokeRoleOptions, hub: HubRoles, rights: ClusterRights): void {
+  #role(options: SpokeRoleOptions, hub: HubRoles): void {
     const { name, externalId, sessionTags } = options;
+    const rights = { list: true, instances: true, audit: true };
     const regions = options.regions.map((region) => (region === SELF ? Aws.REGION : region));
     const role = new CfnRole(this, `Role-${name}`, {
       roleName: name,
-      description: rights.nodeGroups
-        ? 'certmarshal: reads EKS clusters, their CAs, node groups and instances, and updates node groups'
-        : 'certmarshal: reads EKS clusters, their CAs, node groups and instances, nothing else',
+      description: 'certmarshal: reads EKS clusters, their CAs, node groups and instances, nothing else',
       assumeRolePolicyDocument: new PolicyDocument({ statements: this.#trust(hub, sessionTags, externalId) }),
       policies: [
         {

@@ -121,13 +121,11 @@ export async function createCertificateAuthority(
   return { certificate: pemText(certificate), keys };
 }
 
-const PURPOSE = { server: x509.ExtendedKeyUsage.serverAuth, client: x509.ExtendedKeyUsage.clientAuth };
-
-/** Issues what a request asks for: its subject, its names and its key, for one purpose. In PEM. */
+/** Issues what a request asks for: its subject, its names and its key, for a server. In PEM. */
 export async function issueCertificate(
   authority: CertificateAuthority,
   request: string,
-  { purpose, notBefore, notAfter }: Validity & { readonly purpose: 'server' | 'client' },
+  { notBefore, notAfter }: Validity,
 ): Promise<string> {
   const issuer = new x509.X509Certificate(authority.certificate);
   const asked = new x509.Pkcs10CertificateRequest(request);
@@ -142,7 +140,7 @@ export async function issueCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([PURPOSE[purpose]]),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...asked.extensions.filter((extension) => extension instanceof x509.SubjectAlternativeNameExtension),
     ],
@@ -159,15 +157,11 @@ export interface CertificatePair {
 /** Makes a request and issues it. New keys are of P-256. */
 export async function issuePair(
   authority: CertificateAuthority,
-  options: Partial<CertificateRequestOptions> &
-    SubjectOptions &
-    Validity & {
-      readonly purpose?: 'server' | 'client';
-    },
+  options: Partial<CertificateRequestOptions> & SubjectOptions & Validity,
 ): Promise<CertificatePair> {
-  const { keys = await createKeyPair('P-256'), purpose = 'server', notBefore, notAfter } = options;
+  const { keys = await createKeyPair('P-256'), notBefore, notAfter } = options;
   const request = await createCertificateRequest({ ...options, keys });
-  const cert = await issueCertificate(authority, request, { purpose, notBefore, notAfter });
+  const cert = await issueCertificate(authority, request, { notBefore, notAfter });
   return { cert, key: await privateKeyPem(keys) };
 }
 

@@ -1,3 +1,4 @@
+import { machineAddresses } from '../../lambdas/allowed-addresses.ts';
 import { type Evidence, isLive, type Owner } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
 import {
@@ -25,6 +26,7 @@ import { canonicalDnsName, isDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { type CountedRequest, readCountedRequest } from '../../lambdas/resources/signing-request.ts';
 import { isIndependent } from '../../lambdas/tables/evidence-sources.ts';
+import { handshake } from '../../lambdas/tls/handshake.ts';
 import { type Certificate, readable } from '../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { leadsTo } from '../../lambdas/x509/issued-by.ts';
@@ -58,6 +60,8 @@ export interface NodeQuery {
   /** Port of its kubelet. */
   readonly port: number;
   readonly policies: readonly ApprovalPolicy[];
+  /** Connects to the kubelet. @default by TLS */
+  readonly connect?: typeof handshake;
   readonly output: 'table' | 'json';
   readonly places: Places;
 }
@@ -123,10 +127,11 @@ const AS_NOW: KnownMachines = { bornAt: () => 0, madeAt: () => undefined, hadAdd
 
 async function explainNode(
   target: SweepTarget,
-  { node, port, policies }: NodeQuery,
+  query: NodeQuery,
   now: number,
   signal: AbortSignal,
 ): Promise<NodeExplanation | undefined> {
+  const { node, port, policies } = query;
   const own = await readOwner(target, node, signal);
   if (own === undefined) return undefined;
   const nodes = new Set([node]);
@@ -134,7 +139,7 @@ async function explainNode(
     observeNodes(target, nodes, policies, signal),
     issuedRequests(target, node, signal),
   ]);
-  const shown = await shake(target, { node, addresses: addressesOf(own, evidence), port }, signal);
+  const shown = await shake(target, query, addressesOf(own, evidence), signal);
 
   const grounds: IssuedGrounds = {
     cluster,
@@ -235,22 +240,26 @@ type Shown =
     }
   | { readonly ok: false; readonly problem: Problem };
 
+/** Of one kubelet. Milliseconds. */
+const TIMEOUT_MS = 3_000;
+
 /** The certificate at the first kubelet address that answers, or why none does. */
 async function shake(
-  { handshake }: SweepTarget,
-  { node, addresses, port }: { readonly node: string; readonly addresses: readonly string[]; readonly port: number },
+  { workload }: SweepTarget,
+  { node, port, connect = handshake }: NodeQuery,
+  addresses: readonly string[],
   signal: AbortSignal,
 ): Promise<Shown> {
   const unseen = (where: string, kind: string, message: string, remedy: string): Shown => ({
     ok: false,
     problem: { kind, object: `kubelet of ${node}${where}`, message, remedy },
   });
-  if (handshake === undefined)
-    return unseen('', 'unreachable', 'it was not read', 'Run this where port 10250 of the nodes can be reached.');
+  // Loopback is dialled only if the API server is there and may be.
+  const allowed = machineAddresses(workload);
   let failed = unseen('', 'unreachable', 'it has no known address', 'Check its addresses: kubectl get nodes -o wide.');
   for (const host of addresses) {
     const at = ` at ${placeOf(host, port)}`;
-    const result = await handshake({ host, port }, signal);
+    const result = await connect({ host, port }, { signal, timeoutMs: TIMEOUT_MS, addresses: allowed });
     if (!result.ok) {
       const { kind, message, remedy } = result.failure;
       failed = unseen(at, kind, message, remedy);

@@ -417,14 +417,11 @@ function hadIt(
 }
 
 /**
- * Whether missing proof counts against a certificate. It does not if no source that the policy trusts was read, if the
- * node is of a kind without objects, or if only its previous certificate could prove it.
+ * Whether missing proof counts against a certificate. It does not if no source that the policy trusts was read, or if the
+ * node is of a kind without objects.
  */
 function canTell(node: string, { evidence: trusted }: ApprovalPolicy, evidence: Evidence, reason: Reason): boolean {
-  const { readings } = evidence;
-  const isKnown = evidence.ownersOf(node).owners.some((owner) => isLive(owner) && trusted.includes(owner.source));
-  if (trusted.includes('renewal') && !isKnown) return false;
-  if (!readings.some(({ ok, source }) => ok && trusted.includes(source))) return false;
+  if (!evidence.readings.some(({ ok, source }) => ok && trusted.includes(source))) return false;
   return reason !== 'EvidenceMissing' || nodeWithoutInstance(node) === undefined;
 }
 

@@ -26,7 +26,6 @@ import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
-import { type Handshake, readServedCertificates } from './served-certificates.ts';
 
 const SHOWN_UNREADABLE = 100;
 /** The most that one call of `listInstances` accepts. */
@@ -44,10 +43,6 @@ export interface SweepTarget {
   readonly vpcId?: string | undefined;
   /** DescribeInstances, page by page; absent if the cluster's account is not read. */
   readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
-  /**
-   * Connects by TLS to kubelets of requesting nodes, if a policy trusts renewals; absent if the lane cannot reach them.
-   */
-  readonly handshake?: Handshake;
 }
 
 /** Requests for one signer. Those that are not open are only counted, so that memory grows only with open ones. */
@@ -74,7 +69,7 @@ export interface Observed extends ListedRequests {
  * is part of the result.
  *
  * @param wanted an open request whose evidence is read although the list may have no room for it
- * @param now milliseconds since the epoch, for the age of requests and the validity of served certificates
+ * @param now milliseconds since the epoch
  * @throws KubernetesError when the requests cannot be listed
  */
 export async function observe(
@@ -102,19 +97,18 @@ export async function observe(
   const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
   const believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
-  const renewals = await readRenewals({ ...target, cluster }, requests, selecting, readings, now, signal);
   return {
     cluster,
     ...listed,
     // Indexing many Machines takes a while.
-    evidence: await stepsInTurns(indexInSteps([...readings, ...renewals])),
+    evidence: await stepsInTurns(indexInSteps(readings)),
     asked: asked.all(),
   };
 }
 
 /**
  * Reads the evidence about some nodes that the policies of a cluster trust, as a sweep does for nodes with an open
- * request, but without served certificates. A source that cannot be read is part of the evidence.
+ * request. A source that cannot be read is part of the evidence.
  */
 export async function observeNodes(
   target: SweepTarget,
@@ -197,10 +191,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   return { open: open.all(), ignored, unreadable, unreadableCount };
 }
 
-/**
- * Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. So do renewals: a
- * deleted node renews nothing.
- */
+/** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */
 async function readEvidence(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
@@ -248,27 +239,14 @@ function hybridNodes(
   return reading === undefined ? [] : [reading];
 }
 
-async function readRenewals(
-  { cluster, workload: { caPem }, handshake }: SweepTarget,
-  requests: readonly OpenRequest[],
-  policies: readonly ApprovalPolicy[],
-  readings: readonly SourceReading[],
-  now: () => number,
-  signal: AbortSignal,
-): Promise<readonly SourceReading[]> {
-  if (requests.length === 0 || !policies.some(({ evidence }) => evidence.includes('renewal'))) return [];
-  const nodes = nodesOf(requests);
-  return [await readServedCertificates({ cluster, nodes, readings, handshake, caPem, now, signal })];
-}
-
 function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
   return new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
 }
 
 /**
- * Reads only the instances of these nodes: in one VPC, no two instances share a name that counts. Machines, Nodes and
- * certificates can have a name of another instance, even of a stopped one. So if a policy trusts these, all instances
- * of the cluster are read.
+ * Reads only the instances of these nodes: in one VPC, no two instances share a name that counts. Machines and Nodes can
+ * have a name of another instance, even of a stopped one. So if a policy trusts these, all instances of the cluster are
+ * read.
  */
 async function readInstances(
   {

@@ -18,6 +18,10 @@ export interface AuditContext {
   readonly authorities: readonly Certificate[];
   /** Judges kubelet serving certificates. The first call reads the evidence that the first stage did not list. */
   readonly issuedJudge: () => Promise<IssuedJudge>;
+  /**
+   * Third stage only: an EKS cluster has a second CA. If its CAs could not be read, those of the previous audit count.
+   */
+  readonly hasSuccessor: boolean;
   /** Sources with observations in the previous audit: what they read existed. */
   readonly remembered: ReadonlySet<SourceId>;
 }
@@ -29,8 +33,8 @@ export interface AuditContext {
  */
 export interface AuditSource {
   readonly id: SourceId;
-  /** Sources that find members or CAs run first, the others after them. */
-  readonly stage: 'first' | 'second';
+  /** Sources that find members or CAs run first, the one that asks about a successor runs last. */
+  readonly stage: 'first' | 'second' | 'third';
   /** Milliseconds. */
   readonly deadlineMs: number;
   /**

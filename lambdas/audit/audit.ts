@@ -48,7 +48,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const remembered = rememberedSources(previous);
   const run = async (
     stage: AuditSource['stage'],
-    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge'>,
+    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge' | 'hasSuccessor'>,
   ) =>
     Promise.all(
       sources
@@ -62,17 +62,20 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
         }),
     );
 
-  const first = await run('first', { members: [], authorities: [], issuedJudge: neverAsked });
+  const nothing = { members: [], authorities: [], issuedJudge: neverAsked, hasSuccessor: false };
+  const first = await run('first', nothing);
   const seen = first.flatMap(({ observations }) => observations);
-  const members = knownMembers(seen, previous);
+  const members = withRemembered(seen, previous).filter(isMember);
   const authorities = first.flatMap((source) => source.authorities ?? []);
   const listed = first.flatMap(({ evidence }) => evidence ?? []);
   const issuedJudge = once(async () =>
     createIssuedJudge({ target, listed, members, previous, now: startedAt, signal }),
   );
-  const second = await run('second', { members, authorities, issuedJudge });
+  const second = await run('second', { members, authorities, issuedJudge, hasSuccessor: false });
+  const later = second.flatMap(({ observations }) => observations);
+  const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(withRemembered(later, previous)) });
   const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
-  const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
+  const all = [...seen, ...later, ...third.flatMap(({ observations }) => observations), ...clocks(target, clock())];
   const { provider, name } = target.cluster;
   const { observations, findings } = await stepsInTurns(
     assessInSteps({ id: target.id, provider, name }, all, known, thresholds, clock()),
@@ -113,7 +116,7 @@ export async function auditUnopened(
 const LISTS_OF_OWNERS: Partial<Record<SourceId, 'machine' | 'node'>> = { machines: 'machine', nodes: 'node' };
 
 async function neverAsked(): Promise<never> {
-  throw new Error('a source of the first stage judges nothing');
+  throw new Error('only sources of the second stage judge');
 }
 
 function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
@@ -134,7 +137,8 @@ function atRest(
   if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
   const observations = previous.observations.filter((told) => told.source === id);
   const read = observations.find((told) => told.kind === 'read');
-  if (read === undefined || source.off(target) !== undefined) return undefined;
+  // What had nothing to read costs little: node groups are not asked for without a successor.
+  if (read === undefined || read.count === 0 || source.off(target) !== undefined) return undefined;
   const age = now - Date.parse(read.observedAt);
   return age >= 0 && age < STORED_MS ? { observations, count: read.count } : undefined;
 }
@@ -187,11 +191,16 @@ function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId
   return new Set(told.map(({ source }) => source));
 }
 
-/** Adds the previous members of lists that failed now, so that their machines are still checked. */
-function knownMembers(seen: readonly Observation[], previous: Snapshot | undefined): readonly MemberObservation[] {
+/** Adds the previous observations of sources that failed now, so that their machines are still checked. */
+function withRemembered(seen: readonly Observation[], previous: Snapshot | undefined): readonly Observation[] {
   const failed = new Set(seen.flatMap((seenNow) => (seenNow.kind === 'unread' ? [seenNow.source] : [])));
-  const remembered = (previous?.observations ?? []).filter(isMember).filter(({ source }) => failed.has(source));
-  return [...seen.filter(isMember), ...remembered];
+  const remembered = (previous?.observations ?? []).filter(({ source }) => failed.has(source));
+  return [...seen, ...remembered];
+}
+
+function hasSuccessor(observations: readonly Observation[]): boolean {
+  const authorities = observations.filter((observation) => observation.kind === 'authority');
+  return new Set(authorities.map(({ id }) => id)).size > 1;
 }
 
 function isMember(observation: Observation): observation is MemberObservation {

@@ -41,7 +41,8 @@ export const AUDIT_SOURCES: readonly AuditSource[] = [
   clusterSecrets,
   // EKS.
   eksAuthorities,
-  eksNodegroups,
   // The network.
   tlsSource,
+  // While an EKS cluster has a second CA.
+  eksNodegroups,
 ];

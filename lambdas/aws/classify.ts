@@ -23,12 +23,6 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
 const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
 const CLOCK = 'Set the clock of this machine: AWS rejects a request that is signed more than five minutes off.';
 
-/**
- * EKS uses a launch template with the permissions of the caller; only the message of its InvalidRequestException says
- * when they are missing.
- */
-const DENIED_IN_WORDS = /\bnot authorized\b|\bEncoded authorization failure\b/i;
-
 /** Error codes of all services in use, by meaning (Common Error Types of each API reference; `RETRYABLE` codes of the SDK). */
 const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
   [
@@ -136,8 +130,6 @@ export function invalid(object: string, problem: string, remedy = REMEDY.invalid
 
 function meaningOf(error: unknown): Meaning {
   const code = codeOf(error);
-  if (code === 'InvalidRequestException' && error instanceof Error && DENIED_IN_WORDS.test(error.message))
-    return DENIED;
   const meaning = MEANINGS.find(([codes]) => codes.test(code))?.[1];
   if (meaning !== undefined) return meaning;
   const status = statusOf(error);

@@ -1,26 +1,36 @@
 import {
   type CertificateAuthority,
   DescribeCertificateAuthorityCommand,
+  DescribeNodegroupCommand,
   ListCertificateAuthoritiesCommand,
+  ListNodegroupsCommand,
 } from '@aws-sdk/client-eks';
 import type { AwsScope } from '../contracts/target.ts';
-import type { ObservedAuthority } from '../resources/eks.ts';
 import type { Call } from './call.ts';
 import { type EksReaderOptions, PAGE } from './eks-calls.ts';
-import { createEksObjects, type NamedNodegroup, type Wrong } from './eks-objects.ts';
+import { createEksObjects, type Wrong } from './eks-objects.ts';
 import { isCa, isTime, MAX_CA } from './eks-values.ts';
 
-/** A certificate authority of a cluster. */
-export interface EksAuthority extends ObservedAuthority {
+/** A certificate authority of a cluster. Times are milliseconds since the epoch. */
+export interface EksAuthority {
+  readonly id: string;
+  readonly createdAt: number;
   readonly notBefore?: number;
   readonly notAfter?: number;
+  readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
+  readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
+  /** When EKS activates it automatically. */
+  readonly firstAutoActivation?: number;
+  /** When EKS activates it finally, after a person reverted an activation. */
+  readonly finalAutoActivation?: number;
   /** PEM. */
   readonly certificate?: string;
 }
 
-export interface EksNodegroup extends NamedNodegroup {
-  /** When its launch template or release last changed. */
-  readonly modifiedAt?: number;
+export interface EksNodegroup {
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
 }
 
 /** Asks EKS about one cluster. */
@@ -35,9 +45,13 @@ export interface EksAuditReader {
 
 /** A cluster has at most two; leaves room for more. */
 const MAX_AUTHORITIES = 20;
+/** The quota is 30, and can be raised. */
+const MAX_NODEGROUPS = 500;
 
 /** The format of ids is undocumented: any printable text that is valid in a path. */
 const AUTHORITY_ID = /^[\x21-\x7e]{1,256}$/;
+/** EKS API reference, CreateNodegroup. */
+const NODEGROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const SIGNING: ReadonlySet<unknown> = new Set(['NOT_USED', 'ACTIVATING', 'IN_USE']);
 const DISTRIBUTION: ReadonlySet<unknown> = new Set(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']);
 
@@ -46,9 +60,6 @@ const LIST_AUTHORITIES_REMEDIES: NonNullable<Call['remedies']> = {
   denied: `Allow eks:ListCertificateAuthorities and eks:DescribeCertificateAuthority to the role that makes the call; ${WITHOUT_API}`,
   'not-found': `If the cluster was deleted, the next discovery forgets it; ${WITHOUT_API}`,
   invalid: `Update certmarshal; ${WITHOUT_API}`,
-};
-const DESCRIBE_CLUSTER_REMEDIES: NonNullable<Call['remedies']> = {
-  'not-found': 'It was deleted or renamed; the next discovery forgets it.',
 };
 
 /** @returns the reader of the cluster with this name */
@@ -60,7 +71,7 @@ export function createEksAuditReader(
     const eks = objectsOf(scope, clusterName);
     return {
       certificateAuthority: (signal) =>
-        eks.cluster(DESCRIBE_CLUSTER_REMEDIES, signal, ({ certificateAuthority }, wrong) => {
+        eks.cluster(signal, ({ certificateAuthority }, wrong) => {
           const { data } = certificateAuthority ?? {};
           if (data === undefined)
             throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
@@ -89,10 +100,29 @@ export function createEksAuditReader(
         ),
 
       nodegroups: (signal) =>
-        eks.nodegroups(signal, (named, { modifiedAt }, wrong) => {
-          if (modifiedAt != null && !isTime(modifiedAt)) throw wrong('nodegroup.modifiedAt is not a time');
-          return { ...named, modifiedAt: modifiedAt?.getTime() };
-        }),
+        eks.each(
+          {
+            list: 'eks:ListNodegroups',
+            describe: 'eks:DescribeNodegroup',
+            max: MAX_NODEGROUPS,
+            id: NODEGROUP_NAME,
+            idWords: 'name of a node group',
+            page: (nextToken) => async (client, sending) => {
+              const command = new ListNodegroupsCommand({ clusterName, maxResults: PAGE, nextToken });
+              const answer = await client.send(command, sending);
+              return { items: answer.nodegroups, nextToken: answer.nextToken };
+            },
+            one: (nodegroupName) => (client, sending) =>
+              client.send(new DescribeNodegroupCommand({ clusterName, nodegroupName }), sending),
+            read({ nodegroup }, name, wrong) {
+              if (nodegroup?.nodegroupName !== name) throw wrong('the answer is not about this node group');
+              const { createdAt } = nodegroup;
+              if (!isTime(createdAt)) throw wrong('nodegroup.createdAt is not a time');
+              return { name, createdAt: createdAt.getTime() };
+            },
+          },
+          signal,
+        ),
     };
   };
 }

@@ -16,7 +16,7 @@ export interface EksReaderOptions {
  *
  * @throws AwsError
  */
-export type CallEks = <T>(call: Call, signal: AbortSignal, send: SendEks<T>) => Promise<T>;
+type CallEks = <T>(call: Call, signal: AbortSignal, send: SendEks<T>) => Promise<T>;
 export type SendEks<T> = (client: EKSClient, options: { readonly abortSignal: AbortSignal }) => Promise<T>;
 
 export interface EksPage {

@@ -1,24 +1,10 @@
-import {
-  type Cluster,
-  DescribeClusterCommand,
-  DescribeNodegroupCommand,
-  ListNodegroupsCommand,
-  type Nodegroup,
-} from '@aws-sdk/client-eks';
+import { type Cluster, DescribeClusterCommand } from '@aws-sdk/client-eks';
 import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
 import { type Call, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import {
-  type CallEks,
-  createEksCalls,
-  type EksPage,
-  type EksReaderOptions,
-  eksPages,
-  PAGE,
-  type SendEks,
-} from './eks-calls.ts';
-import { isMatch, isTime } from './eks-values.ts';
+import { createEksCalls, type EksPage, type EksReaderOptions, eksPages, type SendEks } from './eks-calls.ts';
+import { isMatch } from './eks-values.ts';
 import { AwsError } from './errors.ts';
 
 /** A problem of an answer. */
@@ -42,34 +28,19 @@ export interface EksList<D, T> {
   read(described: D, id: string, wrong: Wrong): T;
 }
 
-export interface NamedNodegroup {
-  readonly name: string;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-}
-
 /** Asks EKS about the objects of one cluster. */
 export interface EksObjects {
-  readonly call: CallEks;
-  /** `eks:DescribeCluster dublin in 111122223333/eu-central-1`. */
-  attempt(action: string): string;
   /** @throws AwsError */
-  cluster<T>(remedies: Call['remedies'], signal: AbortSignal, read: (cluster: Cluster, wrong: Wrong) => T): Promise<T>;
-  /** @throws AwsError */
-  nodegroups<T>(
-    signal: AbortSignal,
-    read: (named: NamedNodegroup, nodegroup: Nodegroup, wrong: Wrong) => T,
-  ): Promise<readonly T[]>;
+  cluster<T>(signal: AbortSignal, read: (cluster: Cluster, wrong: Wrong) => T): Promise<T>;
   /** Objects deleted between list and description are absent. @throws AwsError */
   each<D, T>(list: EksList<D, T>, signal: AbortSignal): Promise<readonly T[]>;
 }
 
 /** Pages of the list of one cluster's objects. */
 const MAX_PAGES = 10;
-/** The quota is 30, and can be raised. */
-const MAX_NODEGROUPS = 500;
-/** EKS API reference, CreateNodegroup. */
-const NODEGROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+const CLUSTER_REMEDIES: Call['remedies'] = {
+  'not-found': 'It was deleted or renamed; the next discovery forgets it.',
+};
 
 /** @returns the objects of the cluster with this name */
 export function createEksObjects(options: EksReaderOptions): (scope: AwsScope, clusterName: string) => EksObjects {
@@ -98,42 +69,16 @@ export function createEksObjects(options: EksReaderOptions): (scope: AwsScope, c
     };
 
     return {
-      call,
-      attempt,
       each,
-      async cluster(remedies, signal, read) {
+      async cluster(signal, read) {
         const object = attempt('eks:DescribeCluster');
         const wrong = wrongIn(object);
-        const { cluster } = await call({ object, remedies }, signal, (client, sending) =>
+        const { cluster } = await call({ object, remedies: CLUSTER_REMEDIES }, signal, (client, sending) =>
           client.send(new DescribeClusterCommand({ name: clusterName }), sending),
         );
         if (cluster?.name !== clusterName) throw wrong('the answer is not about this cluster');
         return read(cluster, wrong);
       },
-      nodegroups: (signal, read) =>
-        each(
-          {
-            list: 'eks:ListNodegroups',
-            describe: 'eks:DescribeNodegroup',
-            max: MAX_NODEGROUPS,
-            id: NODEGROUP_NAME,
-            idWords: 'name of a node group',
-            page: (nextToken) => async (client, sending) => {
-              const command = new ListNodegroupsCommand({ clusterName, maxResults: PAGE, nextToken });
-              const answer = await client.send(command, sending);
-              return { items: answer.nodegroups, nextToken: answer.nextToken };
-            },
-            one: (nodegroupName) => (client, sending) =>
-              client.send(new DescribeNodegroupCommand({ clusterName, nodegroupName }), sending),
-            read({ nodegroup }, name, wrong) {
-              if (nodegroup?.nodegroupName !== name) throw wrong('the answer is not about this node group');
-              const { createdAt } = nodegroup;
-              if (!isTime(createdAt)) throw wrong('nodegroup.createdAt is not a time');
-              return read({ name, createdAt: createdAt.getTime() }, nodegroup, wrong);
-            },
-          },
-          signal,
-        ),
     };
   };
 }

@@ -76,10 +76,7 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
       ]);
       const objects = createJsonObjects({ client, bucket: buckets.state });
       const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
-      const base = { policies: clusters, ledger, program, clock };
-      if (!clusters.some(({ nodeGroups }) => nodeGroups)) return createRolloutStage(base);
-      const [reader, { createEksNodeGroups }] = await Promise.all([eksAudit(), import('../aws/eks-nodegroups.ts')]);
-      return createRolloutStage({ ...base, eks: { reader, nodeGroups: createEksNodeGroups({ credentials }) } });
+      return createRolloutStage({ policies: clusters, ledger, program, clock });
     }),
     journal: {
       program,

@@ -61,7 +61,7 @@ const SweepOrder = z.object({
   server: z.optional(Server),
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   lookForClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
-  /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in a sweep and in an audit. */
+  /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in an audit and in a rollout. */
   handshakes: Flag,
   /** Audit it too, with this scope, in the time that the sweep leaves. */
   audit: z.optional(OrderedAudit),

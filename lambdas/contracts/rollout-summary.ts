@@ -101,7 +101,6 @@ export const RolloutSummary = z.object({
         'hold',
         'resume',
         'abort',
-        'update-node-group',
       ]),
       outcome: z.enum(['written', 'overtaken', 'refused', 'locked', 'failed', 'unknown']),
     }),

@@ -274,8 +274,8 @@ function rolloutOf(
   const known = entryOf(index?.clusters, id)?.rollout;
   if (known !== undefined && isUnderWay(known)) return true;
   const policy = rolloutPolicyOf(policies, target);
-  // Nothing else of an EKS cluster is replaced.
-  const isSelected = policy !== undefined && (target.access.kind !== 'eks' || policy.nodeGroups);
+  // EKS renews the control planes of its clusters.
+  const isSelected = policy !== undefined && target.access.kind !== 'eks';
   if (!isSelected && (known === undefined || known.state === 'off')) return undefined;
   const last = index === undefined ? undefined : (known?.at ?? foundAt);
   return isDue(shard, everyMinutes, tick, last) ? true : undefined;

@@ -7,7 +7,6 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../contrac
 import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from '../contracts/waiting-hint.ts';
 import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
 import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
-import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { hintDue, hintedCluster } from '../fleet/hints.ts';
 import { planOrders } from '../fleet/plan-tick.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
@@ -62,7 +61,6 @@ export function createHintHandler(options: HintOptions): HandleHint {
   const indexOf = ofEachVersion((value) => parseFleetIndex(value, clock()));
   const planOptions = {
     lanes: new Set(send.keys()),
-    handshakeLanes: new Set(handshakeLanes(fleet)),
     expiredServers: fleet.recovery,
   };
 

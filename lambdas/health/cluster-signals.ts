@@ -107,14 +107,9 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   };
 }
 
-/**
- * Renewal is one proof among others, and a lane that reaches no nodes never has it, by choice; its sweeps say so as
- * long as a request is open. The audit reports requests that nothing else proves, as pending. How a sweep got in, and
- * the rollout beside it, have their own signals.
- */
-function isInTheWay({ kind, object }: Finding): boolean {
-  if (kind === 'held-back' || kind.startsWith('rollout') || isOfRecovery(kind)) return false;
-  return !(kind === 'evidence' && object === 'evidence renewal');
+/** How a sweep got in, and the rollout beside it, have their own signals. */
+function isInTheWay({ kind }: Finding): boolean {
+  return kind !== 'held-back' && !kind.startsWith('rollout') && !isOfRecovery(kind);
 }
 
 function rankOf({ kind }: Finding): number {

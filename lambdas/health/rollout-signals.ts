@@ -58,7 +58,7 @@ function unseen({ auditEveryMinutes }: KnownCluster, { at }: IndexedRollout, now
   return age > 2 * auditEveryMinutes * 60_000 ? `; not checked for ${span(age)}` : '';
 }
 
-/** An EKS cluster has node groups only, which EKS replaces: `certmarshal rollout` does not apply. */
+/** `certmarshal rollout` refuses EKS clusters. */
 function look(verb: 'status' | 'plan', known: KnownCluster): string {
   const provider = known.registered.target?.cluster.provider ?? known.indexed?.provider;
   return commandFor(provider === 'eks' ? 'audit' : `rollout ${verb}`, known);

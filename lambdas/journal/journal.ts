@@ -50,11 +50,10 @@ export interface RolloutEntry {
   readonly at: string;
   /** Id in the fleet. */
   readonly cluster: string;
-  /** `KubeadmControlPlane eksa-system/berlin`, `EtcdadmCluster eksa-system/berlin-etcd`, `node group blue`. */
+  /** `KubeadmControlPlane eksa-system/berlin`, `EtcdadmCluster eksa-system/berlin-etcd`. */
   readonly object: string;
-  /** Of the object; absent for a node group. */
-  readonly uid?: string;
-  /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `resume`, `abort`, `update-node-group`. */
+  readonly uid: string;
+  /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `resume`, `abort`. */
   readonly write: string;
   /** Id of the rollout; absent if none is in progress. */
   readonly rollout?: string;

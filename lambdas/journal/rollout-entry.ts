@@ -1,8 +1,6 @@
 import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
-import type { NodeGroupStep } from '../rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
-import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
 import type { RolloutStepped } from '../rollout/step-rollout.ts';
 import type { RolloutEntry } from './journal.ts';
 
@@ -40,31 +38,6 @@ export function rolloutEntries(
       ...ofMark(mark),
       reason: printable(write.kind === 'hold' ? write.hold.reason : (mark?.reason ?? 'wanted by a person'), 300),
       message: words === undefined ? undefined : printable(words, MAX_TEXT),
-      outcome: written.kind,
-      program,
-    },
-  ];
-}
-
-/** The same for node groups of EKS. Pure. */
-export function nodeGroupEntries(
-  { step, written, at }: Pick<NodeGroupsStepped, 'written' | 'at'> & { readonly step: NodeGroupStep },
-  { cluster, program }: RolloutContext,
-): readonly RolloutEntry[] {
-  if (step.kind !== 'act' || written === undefined || written.kind === 'overtaken') return [];
-  const { problem } = written;
-  return [
-    {
-      version: 1,
-      kind: 'rollout',
-      at,
-      cluster,
-      object: `node group ${printable(step.nodegroup, 253)}`,
-      write: 'update-node-group',
-      rollout: printable(step.clientRequestToken, 64),
-      trigger: 'schedule',
-      reason: printable(step.message, 300),
-      message: problem === undefined ? undefined : printable(`${problem.object}: ${problem.message}`, MAX_TEXT),
       outcome: written.kind,
       program,
     },

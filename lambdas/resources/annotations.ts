@@ -11,8 +11,7 @@ export const ROLLOUT_ANNOTATION = 'certmarshal.dev/rollout';
 export const HOLD_ANNOTATION = 'certmarshal.dev/rollout-hold';
 
 /**
- * On the Cluster of EKS Anywhere or the KubeadmControlPlane: `auto` if the owner of the cluster agrees to rollouts. On
- * an EKS cluster it is a tag.
+ * On the Cluster of EKS Anywhere or the KubeadmControlPlane: `auto` if the owner of the cluster agrees to rollouts.
  */
 export const OPT_IN_ANNOTATION = 'certmarshal.dev/rollout-mode';
 export const OPT_IN = 'auto';

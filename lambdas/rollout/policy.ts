@@ -16,8 +16,6 @@ export interface RolloutPolicy {
   readonly etcd: 'assist' | 'auto-experimental';
   /** Facts that a person confirms, because no API has them. */
   readonly accepted: readonly Acceptance[];
-  /** EKS: update managed node groups older than the successor CA. */
-  readonly nodeGroups: boolean;
 }
 
 /** Time before expiry: days, or a share of the lifetime if that is less. */
@@ -49,7 +47,6 @@ export const DEFAULT_ROLLOUT_POLICY: Omit<RolloutPolicy, 'clusters'> = {
   windows: [],
   etcd: 'assist',
   accepted: [],
-  nodeGroups: false,
 };
 
 /** Limits of the whole fleet. */

@@ -80,20 +80,17 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
 }
 
 /** Those not waived, bounded. */
-export function failedChecks(checks: readonly AnyCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
+function failedChecks(checks: readonly RolloutCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
   const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
   return { failed: fitting(failing.map(failedCheck), MAX_FAILED, CHECKS_SIZE), failedCount: failing.length };
 }
 
 /** The first ones. */
-export function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
+function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
   return fitting(reasons.map(boundedReason), MAX_REASONS, REASONS_SIZE);
 }
 
-/** Of a control plane, or of node groups. */
-type AnyCheck = Omit<RolloutCheck, 'id'> & { readonly id: string };
-
-function failedCheck({ id, object, found, remedy, passing }: AnyCheck): FailedCheck {
+function failedCheck({ id, object, found, remedy, passing }: RolloutCheck): FailedCheck {
   return {
     id,
     found: printable(found, ROLLOUT_LIMITS.text),
@@ -149,6 +146,6 @@ function whole(count: number): number {
 }
 
 /** RFC 3339; undefined for an impossible time. */
-export function textOf(ms: number | '' | undefined): string | undefined {
+function textOf(ms: number | '' | undefined): string | undefined {
   return typeof ms === 'number' && ms >= 0 && ms <= LAST_INSTANT ? new Date(ms).toISOString() : undefined;
 }

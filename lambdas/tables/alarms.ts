@@ -378,7 +378,7 @@ export function isOnSignal(id: AlarmId): id is SignalAlarmId {
 export function firstCommand(id: SignalAlarmId, cluster?: CommandCluster & { readonly id: string }): string {
   const { first } = ALARMS[id];
   if (first === 'doctor') return `certmarshal doctor --fleet fleet.yaml --cluster ${word(cluster?.id, 'ID')}`;
-  // EKS clusters have node groups only, which EKS replaces.
+  // `certmarshal rollout` refuses EKS clusters.
   const verb = cluster?.provider === 'eks' && first.startsWith('rollout') ? 'audit' : first;
   return clusterCommand(verb, cluster ?? { name: 'CLUSTER' });
 }

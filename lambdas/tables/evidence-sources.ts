@@ -2,8 +2,7 @@ import { entryOf, keysOf } from './keys.ts';
 
 interface EvidenceSourceEntry {
   /**
-   * 2: the node cannot write it. 1: the node writes it about itself. 0: it describes the past, or what is allowed. An
-   * object contests a name of another node only if it is at least as independent as the proof, so that a lying Node
+   * 2: the node cannot write it. 1: the node writes it about itself. 0: it describes what is allowed. An object contests a name of another node only if it is at least as independent as the proof, so that a lying Node
    * cannot contest a Machine.
    */
   readonly independence: 0 | 1 | 2;
@@ -27,17 +26,6 @@ export const EVIDENCE_SOURCES = {
   node: { independence: 1, needsNodes: true, plural: 'Nodes', object: 'Node ', maxMib: 16 },
   /** The remote node networks from EKS, for a node without an EC2 instance; opt-in. */
   hybrid: { independence: 0, needsNodes: true, plural: 'hybrid nodes', object: 'hybrid node ', maxMib: undefined },
-  /**
-   * The certificate that the node serves now, for a request with exactly its names; opt-in. Any object that has one of
-   * the names now contests it; it contests nothing.
-   */
-  renewal: {
-    independence: 0,
-    needsNodes: true,
-    plural: 'serving certificates',
-    object: 'certificate ',
-    maxMib: undefined,
-  },
   /** CIDR and DNS patterns of the policy; opt-in. */
   patterns: { independence: 0, needsNodes: true, plural: 'patterns', object: undefined, maxMib: undefined },
 } as const satisfies Record<string, EvidenceSourceEntry>;

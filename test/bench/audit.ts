@@ -285,7 +285,7 @@ async function makeCertificates(): Promise<readonly string[]> {
       ipAddresses: ['10.0.0.1'],
       keys,
     });
-    pems.push(await issueCertificate(authority, request, { purpose: 'server', notBefore, notAfter }));
+    pems.push(await issueCertificate(authority, request, { notBefore, notAfter }));
   }
   return pems;
 }

@@ -125,15 +125,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ],
     ],
   ],
-  'lambdas/rollout/node-groups.ts': [
-    [
-      'It is asked of the tries of a group that is there.',
-      [
-        "return { past, seen: false, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
-        "return { past, seen: true, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
-      ],
-    ],
-  ],
   'lambdas/health/cluster-signals.ts': [
     ['Of two equal times each is the later one.', ['Date.parse(b) > Date.parse(a)', 'Date.parse(b) >= Date.parse(a)']],
     [

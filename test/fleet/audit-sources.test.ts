@@ -64,6 +64,7 @@ test('every source of a cluster itself, through the network', async () => {
     members: [],
     authorities: [],
     issuedJudge: async () => NO_EVIDENCE,
+    hasSuccessor: false,
     remembered: new Set(),
   };
   const sources = [

@@ -43,7 +43,7 @@ export async function createServingCertificate(
     keys,
   });
   const reissue = async (end: Date, begin = dayBefore(end)): Promise<string> =>
-    issueCertificate(authority, request, { purpose: 'server', notBefore: begin, notAfter: end });
+    issueCertificate(authority, request, { notBefore: begin, notAfter: end });
   return {
     certificate: await reissue(notAfter, notBefore),
     key: await privateKeyPem(keys),

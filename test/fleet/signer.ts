@@ -57,7 +57,7 @@ export async function startSigner(options: SignerOptions): Promise<Signer> {
       return;
     }
     const validity = validityOf(clock.now(), durationMs, csr.spec.expirationSeconds);
-    const certificate = await clock.during(issueCertificate(authority, pem, { purpose: 'server', ...validity }));
+    const certificate = await clock.during(issueCertificate(authority, pem, validity));
     const current = waiting(csrs.get(key));
     if (current?.metadata.uid !== csr.metadata.uid) return;
     csrs.put({ ...current, status: { ...current.status, certificate: Buffer.from(certificate).toString('base64') } });

@@ -10,8 +10,6 @@ import { formatDuration } from '../../lambdas/config/duration.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
 import { CHECK_IDS } from '../../lambdas/rollout/checks.ts';
 import { HOLD_IDS } from '../../lambdas/rollout/hold-reasons.ts';
-import { NODE_GROUP_CHECK_IDS } from '../../lambdas/rollout/node-group-checks.ts';
-import { NODE_GROUP_HOLD_IDS, NODES_BY_HAND } from '../../lambdas/rollout/node-groups.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { REASONS, RECOVERY_REASONS } from '../../lambdas/tables/reasons.ts';
@@ -95,16 +93,7 @@ const pagesIn = (folder: string) =>
 const ofAlarms = pagesIn('alarms/');
 const ofRollouts = recordCommands(shellBlocks(`${FOLDER}/${ROLLOUTS}`));
 const pages = [...pagesIn(''), ...ofAlarms];
-/** Checks of node groups that control planes have too share their section. */
-const rolloutIds = [
-  ...new Set([
-    ...CHECK_IDS,
-    ...Object.keys(HOLD_IDS),
-    ...NODE_GROUP_CHECK_IDS,
-    ...Object.keys(NODE_GROUP_HOLD_IDS),
-    NODES_BY_HAND,
-  ]),
-];
+const rolloutIds = [...CHECK_IDS, ...Object.keys(HOLD_IDS)];
 const alarms = Object.keys(ALARMS) as AlarmId[];
 const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
@@ -170,11 +159,8 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'eks describe-access-entry',
     'eks describe-certificate-authority',
     'eks describe-cluster',
-    'eks describe-nodegroup',
     'eks describe-update',
     'eks list-certificate-authorities',
-    'eks list-nodegroups',
-    'eks list-updates',
     'eks update-nodegroup-version',
     'cloudformation describe-stack-events',
     'cloudformation describe-stack-resources',
@@ -283,11 +269,9 @@ describe('runbooks', () => {
       expect(head).toMatch(new RegExp(`^rollout ${word}\\b`, 'm'));
     // What is pasted first only sets and defines.
     const defining = blocksIn(ROLLOUTS).filter((block) => block.includes('() {'));
-    expect(defining).toHaveLength(2);
-    for (const block of defining)
-      expect(
-        block.split('\n').filter((line) => !/^$|^(?:export )?[A-Z_]+=\S+$|^\w+\(\) \{ .+; \}$/.test(line)),
-      ).toEqual([]);
+    expect(defining).toHaveLength(1);
+    const lines = defining[0]?.split('\n') ?? [];
+    expect(lines.filter((line) => !/^$|^(?:export )?[A-Z_]+=\S+$|^\w+\(\) \{ .+; \}$/.test(line))).toEqual([]);
   });
 
   it('links to sections of the page for rollouts that exist', () => {
@@ -573,7 +557,7 @@ describe('runbooks', () => {
   };
 
   /** Where the cluster is one of Cluster API. */
-  const CLUSTER_API = ['coverage-shrunk.md', 'stale-annotation.md'];
+  const CLUSTER_API = ['coverage-shrunk.md', 'stale-annotation.md', 'alarms/rollout-needed.md'];
   /** Where it is one of EKS. */
   const EKS = ['authority-distribution-failed.md', 'successor-not-trusted.md'];
   const WITHOUT = '# Manages itself: MANAGEMENT=$KUBECONFIG. EKS: without --management-kubeconfig.\n';

@@ -47,11 +47,6 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'An EC2 node passes as a': ['unit/approval/evidence/hybrid.test.ts', 'unit/approval/rules/ownership.test.ts'],
   'A Node or Machine claims the': ['unit/approval/observe.test.ts', 'unit/approval/rules/ownership.test.ts'],
-  'A node renews a name that': [
-    'unit/approval/renewal-properties.test.ts',
-    'unit/approval/rules/renewal.test.ts',
-    'unit/approval/observe.test.ts',
-  ],
   'A Machine in another namespace claims': [
     'unit/approval/observe.test.ts',
     'unit/audit/audit.test.ts',
@@ -248,7 +243,7 @@ describe('docs/security.md', () => {
     const parsed = parseFleet(readFileSync(`${ROOT}/${file}`, 'utf8'), file);
     if (!parsed.ok) throw new Error(`${file} has problems`);
     const { fleet } = parsed;
-    const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'], nodeGroups: true }];
+    const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }];
     const most = { hub: { ...fleet.hub, hints: true, webhook: true }, rollouts: { ...fleet.rollouts, clusters } };
     const { hub, spokes } = stacksOf({ ...fleet, ...most });
     const actions = new Set([hub, ...spokes].flatMap((stack) => actionsIn(Template.fromStack(stack))));

@@ -1,6 +1,4 @@
 import { matchesGlob } from '../../../lambdas/approval/selection.ts';
-import { nameInId } from '../../../lambdas/audit/commands.ts';
-import { word } from '../../../lambdas/command.ts';
 import { FILE_LIMITS, type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
@@ -93,7 +91,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const known = own ?? (manager === undefined || manager.cluster === options.cluster ? connection : undefined);
   if (providerOf(options.provider, known?.server ?? 'https://unknown.invalid') === 'eks')
     throw new UsageError(
-      `This is an EKS cluster: AWS renews the certificates of its control plane, so there is nothing to roll. Its node groups roll automatically where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its CA expires.`,
+      'This is an EKS cluster: AWS renews the certificates of its control plane, so there is nothing to roll. certmarshal audit shows when its CA expires.',
     );
   const named = options.cluster ?? own?.cluster ?? connection.cluster;
   const entry = entryOf(fleet, named);

@@ -111,9 +111,9 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   source: 'node',
   ok: false,
   problem:
-    'Nodes are not trusted while the service CIDRs of the cluster are unknown: a node may report the address of a Service as its own, or have a certificate for it',
+    'Nodes are not trusted while the service CIDRs of the cluster are unknown: a node may report the address of a Service as its own',
   remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or remove node, hybrid, renewal and patterns from evidence in its policy.',
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or remove node, hybrid and patterns from evidence in its policy.',
 };
 
 const MACHINES_MAY_LIE: SourceReading = {

@@ -1,7 +1,7 @@
 import { EVIDENCE_SOURCES } from '../../tables/evidence-sources.ts';
 import type { Owner, ReadableSource, SourceReading } from './evidence.ts';
 
-export type ListedSource = Exclude<ReadableSource, 'renewal' | 'hybrid'>;
+export type ListedSource = Exclude<ReadableSource, 'hybrid'>;
 
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_OWNERS = 20_000;

@@ -15,7 +15,7 @@ export interface WeakAddress {
 /** One object of the cluster and its names. All names and addresses are canonical. */
 export interface Owner {
   readonly source: ReadableSource;
-  /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`, `certificate that worker-1 serves at 10.0.1.23:10250`. */
+  /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`. */
   readonly object: string;
   /**
    * Names of its node; several only for EC2, where an instance has more than one. Empty while a Machine has no nodeRef.
@@ -23,7 +23,7 @@ export interface Owner {
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** They explain why a request for one is not approved, and keep a served certificate from proving it. */
+  /** They explain why a request for one is not approved. */
   readonly weakAddresses?: readonly WeakAddress[];
   /** It lists no DNS name: `dnsNames` has at most the name of its node. */
   readonly listsNoDnsName?: true;

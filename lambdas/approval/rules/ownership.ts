@@ -15,7 +15,6 @@ import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { NameProof } from '../verdict.ts';
-import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
 import { isEndpoint } from './reserved-names.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most useful reason. */
@@ -96,7 +95,6 @@ interface OwnersOfNode {
   /** An object of the node that is not live, if a source of the policy has no live one. */
   readonly notLive: Owner | undefined;
   readonly mayBeControlPlane: boolean;
-  readonly renewal: Renewal | undefined;
 }
 
 function ownersOfNode(
@@ -110,7 +108,7 @@ function ownersOfNode(
   let notLive: Owner | undefined;
   const { owners: all, more } = evidence.ownersOf(node);
   for (const source of policy.evidence) {
-    if (source === 'renewal' || (source === 'hybrid' && !namesNode(names, node))) continue;
+    if (source === 'hybrid' && !namesNode(names, node)) continue;
     const owners = all.filter((owner) => owner.source === source);
     const live = owners.filter(isLive);
     if (live.length > 1 || more.some((crowded) => crowded === source)) ambiguous.push(owners);
@@ -123,7 +121,6 @@ function ownersOfNode(
     ambiguous,
     notLive,
     mayBeControlPlane: mayBeControlPlane(node, evidence),
-    renewal: renewalFor(names, node, evidence, policy),
   };
 }
 
@@ -157,11 +154,8 @@ function proveName(
     return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
 
   const holders = evidence.holdersOf(kind, canonical);
-  const listed = known.trusted.find((candidate) => holders.owners.includes(candidate));
-  const byPattern = listed === undefined && matchesPattern(kind, canonical, node, evidence, policy);
-  // Last: all other proofs take precedence.
-  const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
-  const owner = listed ?? renewed;
+  const owner = known.trusted.find((candidate) => holders.owners.includes(candidate));
+  const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
   const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
   const crowded = crowdedSource(rank, holders) ?? (canonical === node ? undefined : crowdedSource(rank, sameName));
@@ -179,7 +173,7 @@ function proveName(
         ? { source: owner.source, object: owner.object }
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
     // An unread source of this independence might have contested the proof.
-    const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && independenceOf(source) >= rank);
+    const silent = unreadSource(evidence, policy, (source) => independenceOf(source) >= rank);
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
@@ -208,13 +202,12 @@ function proveName(
 
 /** A source at least as independent as `rank` with too many objects for one name: those left out might contest it. */
 function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
-  return owners?.more.find((source) => source !== 'renewal' && independenceOf(source) >= rank);
+  return owners?.more.find((source) => independenceOf(source) >= rank);
 }
 
 /**
  * The most useful object of another node that has a name and is at least as independent as `rank`; live ones first. A
- * Node's name belongs to that node even if no evidence lists it: it proves nothing, but no other node gets it. A served
- * certificate is no rival: it shows who had a name in the past.
+ * Node's name belongs to that node even if no evidence lists it: it proves nothing, but no other node gets it.
  *
  * If only EC2 proves names, instances that do not run are not read: EC2 reuses an address of a VPC only after its
  * instance is terminated, so the instance that proves a name is the only one with it. If another source may prove names
@@ -224,7 +217,7 @@ function firstRival(node: string, rank: number, ...having: readonly (Owners | un
   let first: Owner | undefined;
   for (const entry of having)
     for (const owner of entry?.owners ?? []) {
-      if (owner.source === 'renewal' || owner.nodes.includes(node) || independenceOf(owner.source) < rank) continue;
+      if (owner.nodes.includes(node) || independenceOf(owner.source) < rank) continue;
       if (first === undefined || isMoreTelling(owner, first)) first = owner;
     }
   return first;
@@ -232,31 +225,6 @@ function firstRival(node: string, rank: number, ...having: readonly (Owners | un
 
 function isMoreTelling(a: Owner, b: Owner): boolean {
   return isLive(a) === isLive(b) ? independenceOf(a.source) > independenceOf(b.source) : isLive(a);
-}
-
-function renewedBy(
-  kind: 'dns' | 'ip',
-  canonical: string,
-  node: string,
-  { renewal }: OwnersOfNode,
-  evidence: Evidence,
-): Owner | undefined {
-  if (renewal === undefined || renewal.fault !== undefined) return undefined;
-  return deniedBy(kind, canonical, node, evidence) === undefined ? renewal.certificate : undefined;
-}
-
-/** Why the certificate that the node serves does not prove a name that nothing else proves. */
-function notRenewed(
-  kind: 'dns' | 'ip',
-  canonical: string,
-  node: string,
-  { renewal }: OwnersOfNode,
-  evidence: Evidence,
-): RenewalFault | undefined {
-  if (renewal === undefined || renewal.fault !== undefined) return renewal?.fault;
-  const denied = deniedBy(kind, canonical, node, evidence);
-  if (denied === undefined) return undefined;
-  return { reason: 'SanNotOwned', why: `the ${printable(renewal.certificate.object, 150)} has it, but ${denied}` };
 }
 
 /** Why no object lists the name, the most useful reason first. */
@@ -281,12 +249,9 @@ function unproven(
         .join(', ')}`,
       hostile: false,
     };
-  const fault = notRenewed(kind, canonical, node, known, evidence);
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
   // A Machine can have its Node shortly before its addresses.
   if (known.trusted.every(isNameless)) {
-    if (fault !== undefined)
-      return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
     const message =
       known.trusted.length === 0
         ? missing(node, known, evidence, policy)
@@ -300,7 +265,7 @@ function unproven(
   }
   return {
     reason: 'SanNotOwned',
-    message: `${label} is not among the names of ${objects}${fault === undefined ? '' : `; ${fault.why}`}`,
+    message: `${label} is not among the names of ${objects}`,
     hostile: kind === 'dns' && isForeign(canonical, node, known.trusted),
   };
 }
@@ -349,7 +314,7 @@ function unread(label: string, source: ReadableSource): Failure {
   };
 }
 
-/** "; the certificate that it serves at 10.0.1.23:10250 is self-signed". */
+/** "; it is EC2 instance i-0abc, so not a hybrid node". */
 function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
   for (const reading of evidence.readings) {
     const why =
@@ -395,7 +360,7 @@ function matchesPattern(
   const { owners } = evidence.ownersOf(node);
   const own = owners.filter(({ source }) => source === 'node');
   // A Node can outlive its machine.
-  if (own.length === 0 || owners.some((owner) => owner.source !== 'renewal' && !isLive(owner))) return false;
+  if (own.length === 0 || owners.some((owner) => !isLive(owner))) return false;
   if (kind === 'ip') {
     const holders = evidence.holdersOf(kind, canonical).owners;
     return own.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);

@@ -1,11 +1,15 @@
 import type { AuthorityObservation, MemberObservation, Observation } from '../../contracts/observation.ts';
-import { trustedSince } from '../../eks-successor.ts';
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS, HOUR_MS } from '../../time.ts';
 import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** EKS warns this long before it activates a successor. */
 const URGENT_MS = 60 * DAY_MS;
+/**
+ * Nodes made this long after a successor surely trust it: EKS says when it was created, not when its distribution was
+ * complete. Once too often rather than never.
+ */
+const DISTRIBUTION_MS = HOUR_MS;
 
 /** Whether the Nodes of an EKS cluster are ready for the successor of its CA. */
 export function eksAuthorityFindings(observations: readonly Observation[], now: number): readonly Draft[] {
@@ -37,7 +41,7 @@ function untrusted(
   const created = timeOf(createdAt);
   if (signingStatus === 'IN_USE' || created === undefined) return [];
   const older = ({ createdAt: at }: MemberObservation): boolean =>
-    (timeOf(at) ?? Number.POSITIVE_INFINITY) < trustedSince(created);
+    (timeOf(at) ?? Number.POSITIVE_INFINITY) < created + DISTRIBUTION_MS;
   const nodes = members
     .filter(
       (member) =>
@@ -72,7 +76,7 @@ function untrusted(
       object: `EKS certificate authority ${id}`,
       what: 'eks-cluster-ca',
       places: nodes,
-      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'was' : 'were'} made before or less than an hour after the successor of the cluster CA of ${date(created)}, and will lose the API server once it is active; ${when}`,
+      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'was' : 'were'} made before or less than an hour after the successor of the cluster CA of ${date(created)}, and will lose the API server once it is active; ${when}; replace them, those of managed node groups with aws eks update-nodegroup-version`,
       due: activation === undefined ? undefined : isoOf(activation),
       renewedBy: 'you, by replacing the Nodes',
       words: { authority: id, nodegroup },

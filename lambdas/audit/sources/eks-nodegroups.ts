@@ -3,16 +3,16 @@ import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 
 /**
- * Managed node groups, which a person updates so that their nodes trust another CA. The Nodes show how old the nodes
- * are.
+ * Managed node groups, which a person updates so that their nodes trust the successor of the CA: only while there is
+ * one. The Nodes show how old the nodes are.
  */
 export const eksNodegroups: AuditSource = {
   id: 'eks-nodegroups',
-  stage: 'second',
+  stage: 'third',
   deadlineMs: 10_000,
   off: ({ eks }) => (eks === undefined ? false : undefined),
-  async observe({ target: { eks }, now, signal }) {
-    if (eks === undefined) return { observations: [], count: 0 };
+  async observe({ target: { eks }, hasSuccessor, now, signal }) {
+    if (eks === undefined || !hasSuccessor) return { observations: [], count: 0 };
     const told = { source: 'eks-nodegroups' as const, observedAt: timestamp(now()) };
     const groups = await eks.nodegroups(signal);
     const observations = groups.map(({ name, createdAt }) => ({

@@ -70,10 +70,6 @@ function memberFromNode(
     createdAt: new Date(createdAt).toISOString(),
     addresses: serverAddresses(addresses),
     // Other providers have no such nodes, but a kubelet may write the label.
-    kindOfNode: provider === 'eks' && isSpecial(kind) ? kind : undefined,
+    kindOfNode: provider === 'eks' ? kind : undefined,
   };
-}
-
-function isSpecial(kind: string): kind is NonNullable<MemberObservation['kindOfNode']> {
-  return kind === 'fargate' || kind === 'auto-mode' || kind === 'hybrid';
 }

@@ -1,6 +1,5 @@
 import type { Acted } from '../../approval/act.ts';
 import { ApprovalBugError, approve, type Clock } from '../../approval/approve.ts';
-import { handshakeFrom } from '../../approval/node-handshake.ts';
 import type { ApprovalPolicy } from '../../approval/policy.ts';
 import type { SweepReport } from '../../approval/report.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
@@ -31,8 +30,6 @@ export interface Approved {
 export interface ApprovalOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly clock: Clock;
-  /** Connects by TLS to the nodes of the cluster behind this client. @default the deployed implementation */
-  readonly handshakeOf?: typeof handshakeFrom;
   /** Records decisions. @default nothing is recorded */
   readonly journal?: SweepJournal;
 }
@@ -41,17 +38,12 @@ export interface ApprovalOptions {
  * Approves, and retries as often as the connection suggests, but never after a write: only its report knows of that.
  * Where writes are held, every policy observes; requests that wait because of that count as missed.
  */
-export function createApprovalStage({
-  policies,
-  clock,
-  handshakeOf = handshakeFrom,
-  journal,
-}: ApprovalOptions): Stage<SweepOrder, Approved> {
+export function createApprovalStage({ policies, clock, journal }: ApprovalOptions): Stage<SweepOrder, Approved> {
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
   const hashOf = createPolicyHash();
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
-    const { target, holdWrites, handshakes, deadlineMs } = order;
+    const { target, holdWrites, deadlineMs } = order;
     for (;;) {
       const opened = await connection.open(signal);
       if ('problem' in opened) {
@@ -71,11 +63,9 @@ export function createApprovalStage({
           policyHash: hashOf(judging),
           program: journal.program,
         });
-      // Connections outlive orders; what a lane reaches may change between two.
-      const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
       const acted = (one: Acted): void => decisions?.take(one);
       const promised = { promised: policies };
-      const { report, bug } = await approve(reached, judging, clock, signal, { acted }, promised).then(whole, untilBug);
+      const { report, bug } = await approve(open, judging, clock, signal, { acted }, promised).then(whole, untilBug);
       const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };

@@ -95,10 +95,17 @@ const PolicyEntry = z
     )
       .prefault([KUBELET_SERVING_SIGNER])
       .describe('Signers whose requests are judged. Only the one for kubelet serving certificates is supported.'),
-    evidence: list(z.enum(EVIDENCE_SOURCE_IDS))
+    evidence: list(
+      z.enum(EVIDENCE_SOURCE_IDS, {
+        error: ({ input }) =>
+          input === 'renewal'
+            ? 'renewal is gone: the certificate that a node serves proves no name; write node, which trusts what kubelets report, or patterns'
+            : undefined,
+      }),
+    )
       .prefault([...DEFAULT_POLICY.evidence])
       .describe(
-        'Sources that may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet reports about itself. hybrid (opt-in, together with ec2): the remote node networks that EKS names, for a node that is not an EC2 instance. renewal (opt-in): the certificate that the node serves now, for a request with exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
+        'Sources that may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet reports about itself. hybrid (opt-in, together with ec2): the remote node networks that EKS names, for a node that is not an EC2 instance. patterns (opt-in): the patterns of this policy.',
       ),
     patterns: Patterns.optional().describe('Read only when evidence lists patterns.'),
     keys: Keys.prefault({}).describe('Keys that a request may have.'),

@@ -128,10 +128,6 @@ const RolloutEntry = z
           'Facts that no API shows and that you vouch for. single-replica: the API server may be down while its only machine is replaced. no-surge: a machine is removed before its successor is created. spare-capacity: there is room for one more machine. etcd-backup: etcd is backed up, and restoring was tested.',
         examples: [['spare-capacity', 'etcd-backup']],
       }),
-    nodeGroups: z
-      .boolean()
-      .prefault(DEFAULT_ROLLOUT_POLICY.nodeGroups)
-      .describe('EKS: update managed node groups whose nodes are older than the successor of the CA. Default: false.'),
   })
   .meta({ title: 'Rollouts' })
   .transform(

@@ -24,7 +24,6 @@ export interface SimulatedEksAuthority {
 export interface SimulatedEksNodegroup {
   readonly name: string;
   readonly createdAt: number;
-  readonly modifiedAt?: number;
 }
 
 /** An EKS cluster, as far as discovery and audit look at it. */
@@ -157,12 +156,11 @@ function authorityOf(authority: SimulatedEksAuthority) {
 }
 
 /** The `Nodegroup` of the API. */
-function nodegroupOf(clusterName: string, { name, createdAt, modifiedAt = createdAt }: SimulatedEksNodegroup) {
+function nodegroupOf(clusterName: string, { name, createdAt }: SimulatedEksNodegroup) {
   return {
     nodegroupName: name,
     clusterName,
     createdAt: seconds(createdAt),
-    modifiedAt: seconds(modifiedAt),
     status: 'ACTIVE',
   };
 }

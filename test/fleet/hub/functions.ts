@@ -12,7 +12,7 @@ import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { deleteMessages, receiveMessages, sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
-import { createMinute, type MinuteOptions, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
+import { createMinute, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer } from '../../../lambdas/cluster/recoverer.ts';
 import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { type AuditStageOptions, createAuditStage } from '../../../lambdas/cluster/stages/audit.ts';
@@ -50,8 +50,6 @@ export interface HubFunctionsOptions {
   readonly auditEngine?: AuditStageOptions['engine'];
   /** Makes a step of a rollout. @default what is deployed */
   readonly stepRollout?: RolloutStageOptions['step'];
-  /** Shakes hands with nodes. @default what is deployed */
-  readonly handshakeOf?: MinuteOptions['handshakeOf'];
   /** Stands around the bucket of the snapshots. @default nobody */
   readonly aroundSnapshots?: (snapshots: Snapshots) => Snapshots;
   /** Told the body of every message that report receives. @default nobody */
@@ -80,7 +78,7 @@ export interface HubFunctions {
 export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne } = options;
   const { onOutcomes = () => undefined, onToken = () => undefined } = options;
-  const { audits = true, auditEngine, stepRollout, aroundSnapshots = (snapshots) => snapshots, handshakeOf } = options;
+  const { audits = true, auditEngine, stepRollout, aroundSnapshots = (snapshots) => snapshots } = options;
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
   const never = new AbortController().signal;
@@ -162,7 +160,6 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         principalArn: SWEEP_ROLE,
         policies: fleet.policies,
         clock: now,
-        handshakeOf,
         audit: audits ? audit : undefined,
         rollout,
         recover: createClusterRecoverer({ program: '0.0.0', clock: now }),

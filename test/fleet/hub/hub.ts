@@ -15,7 +15,7 @@ import { BUCKET, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET } from './places.ts';
 export interface HubOptions
   extends Pick<
     HubFunctionsOptions,
-    'around' | 'onToken' | 'audits' | 'auditEngine' | 'stepRollout' | 'aroundSnapshots' | 'handshakeOf'
+    'around' | 'onToken' | 'audits' | 'auditEngine' | 'stepRollout' | 'aroundSnapshots'
   > {
   readonly aws: SimulatedAws;
   readonly clock: Clock;

@@ -104,7 +104,7 @@ const STATES: Readonly<Record<Exclude<Stage, 'gone'>, string>> = {
   going: 'shutting-down',
 };
 
-/** What one moment shows, where a worker has told its Machine (VMware Tools), its Node and its certificate that it has `claimed`. */
+/** What one moment shows, where a worker has told its Machine (VMware Tools) and its Node that it has `claimed`. */
 function sourcesAt(servers: readonly Server[], claimed: readonly string[], guest: boolean): Sources {
   const [addresses, names] = [
     claimed.filter((name) => /^[\d.]+$/.test(name)),
@@ -135,24 +135,6 @@ function sourcesAt(servers: readonly Server[], claimed: readonly string[], guest
         ),
       nodeObject('evil', shown),
     ],
-    served: new Map(
-      [
-        ['evil', [...MINE, ...claimed]] as const,
-        ...servers.map(({ name, address }) => [name, [name, address]] as const),
-      ].map(([node, has]) => [
-        node,
-        {
-          ok: true,
-          owner: {
-            source: 'renewal',
-            object: `certificate that ${node} serves`,
-            nodes: [node],
-            dnsNames: has.filter((name) => /[a-z]/.test(name)),
-            addresses: has.filter((name) => /^[\d.]+$/.test(name)),
-          },
-        },
-      ]),
-    ),
   };
 }
 
@@ -162,10 +144,9 @@ const POLICIES: readonly (readonly EvidenceSource[])[] = [
   ['machine', 'ec2'],
   ['ec2'],
   ['ec2', 'node'],
-  ['machine', 'renewal'],
-  ['machine', 'ec2', 'node', 'renewal'],
+  ['machine', 'ec2', 'node'],
   ['machine', 'patterns'],
-  ['machine', 'ec2', 'node', 'patterns', 'renewal'],
+  ['machine', 'ec2', 'node', 'patterns'],
 ];
 const policyOf = (evidence: readonly EvidenceSource[]): ApprovalPolicy => ({
   ...DEFAULT_POLICY,
@@ -175,13 +156,12 @@ const policyOf = (evidence: readonly EvidenceSource[]): ApprovalPolicy => ({
 });
 
 /** Of a policy without Machines these are not read, and of one without ec2 no instances are, as in a sweep. */
-function readBy(evidence: readonly EvidenceSource[], { machines, instances, nodes, served }: Sources): Sources {
+function readBy(evidence: readonly EvidenceSource[], { machines, instances, nodes }: Sources): Sources {
   const asks = (...sources: readonly EvidenceSource[]) => sources.some((source) => evidence.includes(source));
   return {
     machines: asks('machine') && machines !== undefined ? machines : undefined,
     instances: asks('ec2') && instances !== undefined ? instances : undefined,
-    nodes: asks('node', 'renewal', 'patterns') && nodes !== undefined ? nodes : undefined,
-    served: asks('renewal') && served !== undefined ? served : undefined,
+    nodes: asks('node', 'patterns') && nodes !== undefined ? nodes : undefined,
   };
 }
 
@@ -280,7 +260,7 @@ describe('while a control plane is rolled out', () => {
       fc.property(
         servers,
         fc.constantFrom(...targets),
-        fc.subarray<EvidenceSource>(['machine', 'ec2', 'node', 'renewal', 'patterns'], { minLength: 1 }),
+        fc.subarray<EvidenceSource>(['machine', 'ec2', 'node', 'patterns'], { minLength: 1 }),
         fc.boolean(),
         (some, name, evidence, guest) => {
           const unique = [...new Map(some.map((one) => [one.index, one])).values()];

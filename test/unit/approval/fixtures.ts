@@ -8,7 +8,6 @@ import {
 import { readHybridNodes } from '../../../lambdas/approval/evidence/hybrid.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { ownerFromNode } from '../../../lambdas/approval/evidence/node.ts';
-import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
@@ -168,8 +167,6 @@ export interface Sources {
   readonly machines?: readonly unknown[];
   readonly instances?: readonly unknown[];
   readonly nodes?: readonly unknown[];
-  /** By node: what the certificate that it serves proves. */
-  readonly served?: ReadonlyMap<string, RenewalProof>;
   /** Sources that could not be read. */
   readonly unreadable?: readonly SourceReading['source'][];
 }
@@ -195,15 +192,6 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
   read('machine', sources.machines, (object) => ownerFromMachine(object, name));
   read('ec2', sources.instances, (object) => ownerFromInstance(object, name));
   read('node', sources.nodes, ownerFromNode);
-  if (sources.unreadable?.includes('renewal') === true) read('renewal', [], () => undefined);
-  else if (sources.served !== undefined)
-    readings.push({
-      source: 'renewal',
-      ok: true,
-      lookedAt: sources.served.size,
-      owners: [...sources.served.values()].flatMap((proof) => (proof.ok ? [proof.owner] : [])),
-      without: new Map([...sources.served].flatMap(([node, proof]) => (proof.ok ? [] : [[node, proof.why] as const]))),
-    });
   const asking = new Set(
     readings.flatMap((reading) => (reading.ok ? reading.owners.flatMap(({ nodes }) => nodes) : [])),
   );

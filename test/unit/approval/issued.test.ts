@@ -220,11 +220,7 @@ describe('judgeIssued', () => {
     expect(judgeIssued({ ...claim, ofRequest: undefined }, grounds(FLEET, { machines })).verdict).toBe('not-proven');
   });
 
-  it('what only a renewal can prove is unknown, and so is a node that no instance stands for', () => {
-    const renewal = { ...DEFAULT_POLICY, evidence: [...DEFAULT_POLICY.evidence, 'renewal' as const] };
-    const others = { machines: FLEET.machines?.slice(1) ?? [] };
-    expect(judge({ addresses: ['10.0.0.77'] }, grounds(others, { policies: [renewal] })).verdict).toBe('unknown');
-    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, { policies: [renewal] })).verdict).toBe('not-proven');
+  it('a node that no instance stands for is unknown', () => {
     const fargate = claimOf(
       certificate({ commonName: 'system:node:fargate-ip-10-0-0-9', dnsNames: [], addresses: ['10.0.0.9'] }),
       'fargate-ip-10-0-0-9',

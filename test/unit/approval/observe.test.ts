@@ -196,7 +196,7 @@ describe('evidence of a cluster', () => {
       signal,
     );
 
-  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'node'], ['machine', 'renewal']])(
+  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'node']])(
     'has Machines that have no node yet, which contest, whatever a policy trusts: %s',
     async (...sources) => {
       const booting = { ...machine(1, 2), status: { ...machine(1, 2).status, nodeRef: undefined } };
@@ -461,7 +461,6 @@ describe('EC2 evidence', () => {
 
   it.each<[string, ApprovalPolicy['evidence']]>([
     ['Nodes', ['ec2', 'node']],
-    ['renewals', ['ec2', 'renewal']],
     ['patterns', ['machine', 'ec2', 'patterns']],
   ])(
     'is asked for all of the cluster where a policy trusts %s, so that every instance contests',

@@ -82,14 +82,11 @@ describe('with an EKS', () => {
 
   it('reads each node group', async () => {
     const nodegroups = [
-      { name: 'blue', createdAt: Date.UTC(2025, 0, 1), modifiedAt: Date.UTC(2026, 0, 1) },
+      { name: 'blue', createdAt: Date.UTC(2025, 0, 1) },
       { name: 'green', createdAt: Date.UTC(2025, 6, 1) },
     ];
     aws.eks.putCluster(SCOPE, { name: 'dublin', nodegroups });
-    expect(await dublin().nodegroups(never)).toEqual([
-      nodegroups[0],
-      { name: 'green', createdAt: Date.UTC(2025, 6, 1), modifiedAt: Date.UTC(2025, 6, 1) },
-    ]);
+    expect(await dublin().nodegroups(never)).toEqual(nodegroups);
   });
 
   it('finds nothing where there is nothing', async () => {

@@ -1,22 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { explainNodeCommand } from '../../../bin/commands/explain-node.ts';
-import { handshakeFrom } from '../../../lambdas/approval/node-handshake.ts';
+import { explainNodeCommand, type NodeQuery } from '../../../bin/commands/explain-node.ts';
 import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { NOW, nodeObject } from '../approval/fixtures.ts';
-import {
-  CLUSTER_CA,
-  OTHER_CA,
-  type Served,
-  servingCertificate,
-  servingPair,
-} from '../approval/served-certificate-fixtures.ts';
 import { type Answers, failure, fakeClient } from '../audit/sources/fake-cluster.ts';
 import { listenTls } from '../tls/tls-servers.ts';
 import { outcomeOf, recordedIo } from './io.ts';
+import { CLUSTER_CA, OTHER_CA, type Served, servingCertificate, servingPair } from './served-certificate-fixtures.ts';
 
 const HOUR = 3_600_000;
 const CLUSTER_API = '/apis/cluster.x-k8s.io';
@@ -70,19 +63,20 @@ function targetOf(given: Given) {
     workload: client,
     management: client,
     machinesNamespace: 'eksa-system',
-    handshake: async ({ host, port }) => {
-      dialled.push(`${host}:${port}`);
-      if (typeof shows === 'object') return { ok: false, failure: shows };
-      return { ok: true, chain: decodeBundle(shows).certificates, keyProven: true };
-    },
   };
-  return { target, client, dialled };
+  const connect: NodeQuery['connect'] = async ({ host, port }) => {
+    dialled.push(`${host}:${port}`);
+    if (typeof shows === 'object') return { ok: false, failure: shows };
+    return { ok: true, chain: decodeBundle(shows).certificates, keyProven: true };
+  };
+  return { target, connect, client, dialled };
 }
 
 async function explain(given: Given = {}, node = 'worker-8', output: 'table' | 'json' = 'table') {
-  const { target, client, dialled } = targetOf(given);
+  const { target, connect, client, dialled } = targetOf(given);
   const io = recordedIo({ now: NOW });
   const query = {
+    connect,
     node,
     port: 10_250,
     policies: [DEFAULT_POLICY],
@@ -228,18 +222,15 @@ describe('certmarshal explain --node', () => {
   it('says that a server did not show that it has the key', async () => {
     const { target } = targetOf({});
     const io = recordedIo({ now: NOW });
-    const handshake = async (): Promise<HandshakeResult> => ({ ok: true, chain: decodeBundle(own).certificates });
     const query = {
+      connect: async (): Promise<HandshakeResult> => ({ ok: true, chain: decodeBundle(own).certificates }),
       node: 'worker-8',
       port: 10_250,
       policies: [],
       output: 'table',
       places: { program: 'certmarshal', repeatNames: '' },
     } as const;
-    const { stdout } = await outcomeOf(
-      io,
-      explainNodeCommand({ ...target, handshake }, query, new AbortController().signal, io),
-    );
+    const { stdout } = await outcomeOf(io, explainNodeCommand(target, query, new AbortController().signal, io));
     expect(stdout).toContain('10.0.0.8:10250, which did not show that it has the key');
   });
 
@@ -285,7 +276,7 @@ describe('certmarshal explain --node', () => {
     } as const;
     const { status, stdout } = await outcomeOf(
       io,
-      explainNodeCommand({ ...target, handshake: handshakeFrom(workload) }, query, new AbortController().signal, io),
+      explainNodeCommand({ ...target, workload }, query, new AbortController().signal, io),
     );
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ where: `127.0.0.1:${port}`, keyProven: true, verdict: 'proven' });

@@ -4,8 +4,6 @@ import { runbookCommand } from '../../../bin/commands/runbook.ts';
 import { runbookName } from '../../../lambdas/command.ts';
 import { CHECK_IDS } from '../../../lambdas/rollout/checks.ts';
 import { HOLD_IDS } from '../../../lambdas/rollout/hold-reasons.ts';
-import { NODE_GROUP_CHECK_IDS } from '../../../lambdas/rollout/node-group-checks.ts';
-import { NODE_GROUP_HOLD_IDS } from '../../../lambdas/rollout/node-groups.ts';
 import { ALARM_IDS, runbookPlace } from '../../../lambdas/tables/alarms.ts';
 import { FINDING_CODES } from '../../../lambdas/tables/finding-codes.ts';
 import { keysOf } from '../../../lambdas/tables/keys.ts';
@@ -86,7 +84,7 @@ describe('certmarshal runbook', () => {
   it('has the section of every check and hold of a rollout, after the head of its page', async () => {
     const page = readFileSync('docs/runbooks/rollouts.md', 'utf8');
     const head = page.slice(0, page.indexOf('\n## '));
-    for (const id of [...CHECK_IDS, ...keysOf(HOLD_IDS), ...NODE_GROUP_CHECK_IDS, ...keysOf(NODE_GROUP_HOLD_IDS)]) {
+    for (const id of [...CHECK_IDS, ...keysOf(HOLD_IDS)]) {
       const { stdout } = await printed(id);
       expect(stdout.startsWith(head.slice(0, head.indexOf('\n')))).toBe(true);
       expect(stdout).toContain(`\n## ${id}\n\n**`);
@@ -94,17 +92,6 @@ describe('certmarshal runbook', () => {
     }
     expect(await printed('docs/runbooks/rollouts.md#no-hold')).toEqual(await printed('no-hold'));
     expect((await printed('rollouts')).stdout.match(/^## /gm)).toEqual(page.match(/^## /gm));
-  });
-
-  it('has of the head of rollouts only what a section uses, and all of it where it uses both', async () => {
-    const parts = async (name: string) => (await printed(name)).stdout.match(/^### .*/gm);
-    expect(await parts('no-hold')).toEqual(['### EKS Anywhere', '### Do not']);
-    expect(await parts('node-group-healthy')).toEqual(['### EKS node groups', '### Do not']);
-    expect(await parts('nodes-by-hand')).toEqual(['### EKS node groups', '### Do not']);
-    const all = ['### EKS Anywhere', '### EKS node groups', '### Do not'];
-    expect(await parts('opted-in-by-owner')).toEqual(all);
-    expect(await parts('fleet-budget')).toEqual(all);
-    expect((await printed('node-group-healthy')).stdout).not.toMatch(/^rollout |^mgmt\(\)/m);
   });
 
   it('puts the names of a cluster into the commands, and says what is still an example', async () => {

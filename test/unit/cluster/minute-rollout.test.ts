@@ -100,6 +100,7 @@ const ENTRY: RolloutEntry = {
   at: new Date(NOW).toISOString(),
   cluster: 'paris',
   object: 'KubeadmControlPlane eksa-system/paris',
+  uid: 'u',
   write: 'resume',
   reason: 'r',
   outcome: 'written',

@@ -206,7 +206,6 @@ export const validFleet = fc.record(
               ),
               etcd: fc.constantFrom('assist', 'auto-experimental'),
               accepted: fc.subarray(['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup']),
-              nodeGroups: fc.boolean(),
             },
             { requiredKeys: ['clusters'] },
           ),

@@ -477,6 +477,11 @@ describe('parseFleet', () => {
       '3:16: policies[0].evidence[0]: "machines" is not known here; did you mean "machine"?',
     ],
     [
+      'evidence that is gone',
+      `${P}evidence: [renewal]`,
+      '3:16: policies[0].evidence[0]: renewal is gone: the certificate that a node serves proves no name; write node, which trusts what kubelets report, or patterns',
+    ],
+    [
       'no evidence',
       `${P}evidence: []`,
       '3:5: policies[0].evidence: an empty list; write at least one entry, or remove the key for its default',

@@ -38,7 +38,6 @@ rollouts:
         - { from: 2026-12-05T20:00:00+01:00, until: 2026-12-06T04:00:00+01:00 }
       etcd: auto-experimental
       accepted: [single-replica, no-surge, spare-capacity, etcd-backup]
-      nodeGroups: true
     - { clusters: ['*'], begin: 90d, stop: { days: 8 } }`);
     expect(rollouts).toEqual({
       atOnce: 2,
@@ -54,7 +53,6 @@ rollouts:
           ],
           etcd: 'auto-experimental',
           accepted: ['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup'],
-          nodeGroups: true,
         },
         {
           ...DEFAULT_ROLLOUT_POLICY,
@@ -296,6 +294,6 @@ it('is in the comments of fleet.yaml as it has to be written', () => {
   const text = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
   const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
   const { rollouts, recovery } = fleet(`version: 1\n${commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, '')}`);
-  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*'], ['*/*/dublin-*']]);
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*']]);
   expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
 });

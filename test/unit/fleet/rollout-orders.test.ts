@@ -82,15 +82,6 @@ describe('the step of a rollout', () => {
     expect(orders.flat()).toHaveLength(expected);
   });
 
-  it('is ordered of an EKS cluster whose node groups are to be updated', () => {
-    expect(steps({ rollouts: [policy({ nodeGroups: true })] }, undefined, DUBLIN)).toBeGreaterThan(0);
-  });
-
-  it('is that of the first policy that matches', () => {
-    const both = [policy({ clusters: ['*/*/dub*'] }), policy({ nodeGroups: true })];
-    expect(steps({ rollouts: both }, undefined, DUBLIN)).toBe(0);
-  });
-
   it('has all the time, although the cluster does not answer', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const rollout = { ...rolloutSummary(), since: at() };

@@ -246,19 +246,6 @@ describe('createHintHandler', () => {
     });
   });
 
-  it('lets the sweep shake hands with machines where the lane reaches them', async () => {
-    const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
-    const lane = { name: 'onprem', vpcId: DUBLIN.instances?.vpcId ?? '', subnetIds: [], securityGroupIds: [] };
-    const ordered = async (lanes: readonly Lane[]) => {
-      const known = registered(DUBLIN.id, { target: { ...DUBLIN, lane: 'onprem' }, shard: PLACE });
-      const { sent } = await handle(due, [known], [DEFAULT_POLICY], lanes);
-      const decoded = onlyOrder(sent[0]?.body ?? '');
-      return decoded.ok && decoded.value;
-    };
-    expect(await ordered([lane])).toMatchObject({ handshakes: true });
-    expect(await ordered([{ ...lane, handshakes: false }])).not.toHaveProperty('handshakes', expect.anything());
-  });
-
   it('orders a target as fleet.yaml says, whatever the registry has, and none that fleet.yaml has not', async () => {
     const role = { arn: 'arn:aws:iam::999999999999:role/attacker', sessionTags: {} };
     const access = { ...DUBLIN.access, scope: { account: ACCOUNT, region: REGION, role } };

@@ -221,14 +221,14 @@ describe('the signals of a cluster', () => {
           'well',
         ],
         [
-          'incomplete by renewals that its lane cannot see',
-          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence renewal')] },
+          'incomplete by a write that was held back alone',
+          { completeAt: at(-DAY), findings: [problem('held-back')] },
           {},
           'well',
         ],
         [
-          'incomplete by those, and by what was cut off',
-          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence renewal')], findingCount: 2 },
+          'incomplete by that, and by what was cut off',
+          { completeAt: at(-DAY), findings: [problem('held-back')], findingCount: 2 },
           { IncompleteFor: 86_400 },
           'warning',
         ],

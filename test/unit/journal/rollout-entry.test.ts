@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
-import { nodeGroupEntries, rolloutEntries } from '../../../lambdas/journal/rollout-entry.ts';
+import { rolloutEntries } from '../../../lambdas/journal/rollout-entry.ts';
 import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
-import type { NodeGroupStep } from '../../../lambdas/rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import { CLUSTER } from './values.ts';
 
@@ -111,38 +110,5 @@ describe('rolloutEntries', () => {
     expect(entriesOf({ kind: 'nothing', state: 'idle', message: 'x', checks: [] }, { kind: 'written' })).toEqual([]);
     expect(entriesOf(act(write))).toEqual([]);
     expect(entriesOf(act(write), { kind: 'overtaken' })).toEqual([]);
-  });
-});
-
-describe('nodeGroupEntries', () => {
-  const step = {
-    kind: 'act',
-    state: 'ready',
-    message: 'node group blue is older than the successor',
-    cluster: 'dublin',
-    nodegroup: 'blue',
-    clientRequestToken: 'token-1',
-  } as unknown as NodeGroupStep;
-
-  it('has the update of a group', () => {
-    expect(nodeGroupEntries({ step, at: AT, written: { kind: 'refused' } }, CONTEXT)).toEqual([
-      {
-        version: 1,
-        kind: 'rollout',
-        at: AT,
-        cluster: CLUSTER,
-        object: 'node group blue',
-        write: 'update-node-group',
-        rollout: 'token-1',
-        trigger: 'schedule',
-        reason: 'node group blue is older than the successor',
-        outcome: 'refused',
-        program: '1.2.3',
-      },
-    ]);
-  });
-
-  it('is empty where none was asked for', () => {
-    expect(nodeGroupEntries({ step, at: AT }, CONTEXT)).toEqual([]);
   });
 });

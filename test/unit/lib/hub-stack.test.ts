@@ -545,18 +545,6 @@ describe('the hub stack', () => {
       expect(Object.keys(allowed).filter((action) => /^(?:eks|ec2):/.test(action))).toEqual([]);
     });
 
-    it('let a sweep update node groups, and nobody else, only where fleet.yaml has some updated', () => {
-      const clusters = [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['reno'], nodeGroups: true }];
-      const own = { discovery: [discovery({ accounts: ['self'] })], rollouts: { ...DEFAULT_ROLLOUTS, clusters } };
-      const template = Template.fromStack(stacksOf(fleetOf(own)).hub);
-      const nodegroups = 'arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*';
-      const allowed = allowedTo(template, 'SweepRole');
-      expect(allowed['eks:UpdateNodegroupVersion']).toEqual([nodegroups]);
-      expect(allowed['eks:DescribeUpdate']).toContain(nodegroups);
-      expect(allowedTo(template, 'DispatchRole')).not.toHaveProperty('eks:UpdateNodegroupVersion', expect.anything());
-      expect(JSON.stringify([plain.toJSON(), full.toJSON()])).not.toContain('UpdateNodegroupVersion');
-    });
-
     it('let the webhook read its key and send to the queue of hints, and nothing else', () => {
       const {
         'logs:CreateLogStream': _stream,

@@ -3,7 +3,6 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { discovery } from '../fleet/values.ts';
 import { fleetOf, PLACE, stacksOf, statementsOf } from './stacks.ts';
 
@@ -22,17 +21,6 @@ const FLEET: Fleet = fleetOf({
 });
 const { spokes } = stacksOf(FLEET);
 const [role, entries] = spokes.map((stack) => Template.fromStack(stack));
-
-/** With references in angle brackets. */
-const readable = (statement: unknown): Record<'Action' | 'Resource', string | string[]> =>
-  JSON.parse(
-    JSON.stringify(statement, (_, value) => {
-      const [, parts] = (value as { readonly 'Fn::Join'?: [string, (string | { Ref: string })[]] })?.['Fn::Join'] ?? [];
-      return parts === undefined
-        ? value
-        : parts.map((part) => (typeof part === 'string' ? part : `<${part.Ref.replace('AWS::', '')}>`)).join('');
-    }),
-  );
 
 describe('the spoke stacks', () => {
   it('are one for each account and Region where something is made', () => {
@@ -100,30 +88,6 @@ describe('the spoke stacks', () => {
       <Rolecertmarshalspoke> Allow eks:DescribeNodegroup on arn:<Partition>:eks:us-east-1:<AccountId>:nodegroup/*"
     `);
     expect(role?.toJSON()['Resources']).toEqual({ Rolecertmarshalspoke: expect.anything() });
-  });
-
-  it('allow to update node groups only where fleet.yaml has some updated', () => {
-    const updating = (nodeGroups: boolean) => {
-      const clusters = [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['reno'], nodeGroups }];
-      const [spoke] = stacksOf({ ...FLEET, rollouts: { ...FLEET.rollouts, clusters } }).spokes;
-      if (spoke === undefined) throw new Error('no spoke');
-      return Template.fromStack(spoke).toJSON();
-    };
-    expect(updating(false)).toEqual(role?.toJSON());
-    const [{ Properties: properties }] = Object.values(updating(true)['Resources']).filter(
-      (each) => (each as { Type: string }).Type === 'AWS::IAM::Role',
-    ) as [{ Properties: { Description: string; Policies: [{ PolicyDocument: { Statement: unknown[] } }] } }];
-    expect(properties.Description).toMatch(/ and updates node groups$/);
-    const resourcesOf = (action: string) =>
-      properties.Policies[0].PolicyDocument.Statement.map(readable)
-        .filter(({ Action }) => [Action].flat().includes(action))
-        .flatMap(({ Resource }) => Resource)
-        .toSorted();
-    const arns = (kind: string) =>
-      ['eu-central-1', 'eu-west-1', 'us-east-1'].map((region) => `arn:<Partition>:eks:${region}:<AccountId>:${kind}/*`);
-    expect(resourcesOf('eks:UpdateNodegroupVersion')).toEqual(arns('nodegroup'));
-    for (const action of ['eks:ListUpdates', 'eks:DescribeUpdate'])
-      expect(resourcesOf(action)).toEqual([...arns('cluster'), ...arns('nodegroup')].toSorted());
   });
 
   it('make access entries for the sweep role of the hub', () => {

@@ -8,6 +8,7 @@ import { readControlPlane, rolloutBeforeDays } from '../../../lambdas/resources/
 import { readLease } from '../../../lambdas/resources/lease.ts';
 import { etcdClusterOf, isMachineOf, roleOfMachine } from '../../../lambdas/resources/machine.ts';
 import { readMachineHealthCheck } from '../../../lambdas/resources/machine-health-check.ts';
+import { readNode, readNodeLabels } from '../../../lambdas/resources/node.ts';
 import { observedMachine } from '../../../lambdas/rollout/observed-machine.ts';
 import { seenControlPlane, siblingMachine, siblingOf } from '../../../lambdas/rollout/siblings.ts';
 import {
@@ -447,6 +448,7 @@ describe('what a cluster writes', () => {
       return seen && siblingOf(seen, [siblingMachine(object)], false);
     },
     lease: readLease,
+    node: (object) => [readNode(object), readNodeLabels(object, 'n')],
   };
   const RAW = [
     rawControlPlane(),

@@ -117,15 +117,14 @@ describe('a Node', () => {
   const node = (labels: unknown) => ({ metadata: { name: 'n', labels } });
 
   it.each<[unknown, string | undefined, object]>([
-    [{}, undefined, { kind: 'self-managed', controlPlane: false, nodegroup: undefined }],
-    [{ 'eks.amazonaws.com/nodegroup': 'blue' }, undefined, { kind: 'managed', nodegroup: 'blue' }],
-    [{ 'eks.amazonaws.com/nodegroup': '' }, undefined, { kind: 'self-managed' }],
-    [{ 'eks.amazonaws.com/nodegroup': 'x'.repeat(64) }, undefined, { kind: 'self-managed' }],
-    [{ 'eks.amazonaws.com/compute-type': 'auto' }, undefined, { kind: 'auto-mode' }],
+    [undefined, undefined, { kind: undefined, controlPlane: false }],
+    [{ 'eks.amazonaws.com/nodegroup': 'blue' }, undefined, { kind: undefined }],
+    [{ 'eks.amazonaws.com/compute-type': { a: 1 } }, undefined, { kind: undefined }],
+    [Object.create({ 'eks.amazonaws.com/compute-type': 'auto' }), undefined, { kind: undefined }],
+    [{ 'eks.amazonaws.com/compute-type': 'auto', 'karpenter.sh/nodepool': 'p' }, undefined, { kind: 'auto-mode' }],
     [{ 'eks.amazonaws.com/compute-type': 'hybrid' }, undefined, { kind: 'hybrid' }],
     [{ 'eks.amazonaws.com/compute-type': 'fargate' }, 'fargate-ip-1', { kind: 'fargate' }],
-    [{ 'eks.amazonaws.com/compute-type': 'fargate' }, 'ip-1', { kind: 'self-managed' }],
-    [{ 'karpenter.sh/nodepool': 'p' }, undefined, { kind: 'karpenter' }],
+    [{ 'eks.amazonaws.com/compute-type': 'fargate' }, 'ip-1', { kind: undefined }],
     [{ 'node-role.kubernetes.io/control-plane': '' }, undefined, { controlPlane: true }],
     [{ 'node-role.kubernetes.io/master': '' }, undefined, { controlPlane: true }],
   ])('by its labels: %j', (labels, name = 'n', expected) => {

@@ -259,7 +259,6 @@ const agreed: fc.Arbitrary<RolloutPolicy> = fc.record({
   windows: fc.array(window, { maxLength: 2 }),
   etcd: fc.constantFrom('assist', 'auto-experimental'),
   accepted: fc.subarray([...ACCEPTANCES]),
-  nodeGroups: fc.boolean(),
 });
 const past: fc.Arbitrary<RolloutHistory> = record<RolloutHistory>({
   rollouts: fc.array(

@@ -313,10 +313,9 @@ describe('an unreadable source', () => {
     });
   });
 
-  it.each<[string, EvidenceSource[], 'ec2' | 'node' | 'renewal']>([
+  it.each<[string, EvidenceSource[], 'ec2' | 'node']>([
     ['that the policy does not ask', ['machine'], 'ec2'],
     ['that is less independent', ['machine', 'node'], 'node'],
-    ['that contests nothing', ['machine', 'renewal'], 'renewal'],
   ])('stops no proof where it is one %s', (_, evidence, source) => {
     const policy = { ...DEFAULT_POLICY, evidence };
     expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: [source] }, policy).failure).toBeUndefined();

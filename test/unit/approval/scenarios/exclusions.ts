@@ -5,6 +5,8 @@ function range(prefix: string, first: number, last: number, why: string): Record
   );
 }
 
+const SERVED = 'the certificate that a kubelet serves now as proof: no source of evidence here';
+
 /**
  * Scenarios of peers that are no input of a decision on a kubelet serving request, and why. Every other scenario is a row
  * of a `*.test.ts` beside this file.
@@ -12,12 +14,9 @@ function range(prefix: string, first: number, last: number, why: string): Record
 export const EXCLUSIONS: Readonly<Record<string, string>> = {
   ...range('AX', 10, 11, 'answers of the SubjectAccessReview API: certmarshal asks none, the verdict is pure'),
   AX12: 'the write of the approval fails: the verdict is made before it',
-  ...range(
-    'CM',
-    55,
-    60,
-    'helper that dials a kubelet, before the verdict: test/unit/approval/served-certificates.test.ts',
-  ),
+  CM45: SERVED,
+  CM46: SERVED,
+  ...range('CM', 49, 60, SERVED),
   ...range(
     'CM',
     61,

@@ -767,6 +767,7 @@ describe('EKS authorities', () => {
     const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
     expect(finding).toMatchObject({
       due: days(500),
+      message: expect.stringContaining('aws eks update-nodegroup-version'),
       command: 'aws eks describe-nodegroup --cluster-name dublin --nodegroup-name blue',
     });
   });

@@ -134,8 +134,8 @@ describe('eks-authorities', () => {
 });
 
 test('eks-nodegroups: who is to be updated; how old the nodes are the Nodes say', async () => {
-  const nodegroups = async () => [{ name: 'blue', createdAt: Date.UTC(2025, 0, 1), modifiedAt: Date.UTC(2026, 0, 1) }];
-  expect(await eksNodegroups.observe(eksContext({ nodegroups }))).toEqual({
+  const nodegroups = async () => [{ name: 'blue', createdAt: Date.UTC(2025, 0, 1) }];
+  expect(await eksNodegroups.observe({ ...eksContext({ nodegroups }), hasSuccessor: true })).toEqual({
     count: 1,
     observations: [
       {
@@ -158,7 +158,10 @@ test.each([eksCluster, eksAuthorities, eksNodegroups])(
     const denied = async (): Promise<never> => {
       throw DENIED;
     };
-    const context = eksContext({ certificateAuthority: denied, authorities: denied, nodegroups: denied });
+    const context = {
+      ...eksContext({ certificateAuthority: denied, authorities: denied, nodegroups: denied }),
+      hasSuccessor: true,
+    };
     expect(source.off(context.target)).toBeUndefined();
     await expect(source.observe(context)).rejects.toBe(DENIED);
   },

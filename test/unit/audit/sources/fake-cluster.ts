@@ -99,6 +99,7 @@ export function contextOf(workload: KubernetesClient, surroundings: Surroundings
     members,
     authorities: [],
     issuedJudge: async () => NO_EVIDENCE,
+    hasSuccessor: false,
     remembered,
   };
 }

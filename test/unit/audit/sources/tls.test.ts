@@ -87,6 +87,7 @@ function contextOf(wanted: Wanted): AuditContext {
     members: wanted.members ?? [],
     authorities: wanted.authorities ?? authorities,
     issuedJudge: async () => NO_EVIDENCE,
+    hasSuccessor: false,
     remembered: new Set(),
   };
 }
@@ -205,8 +206,7 @@ describe('which servers', () => {
     const node = member('Node ip-1', { node: 'ip-1', addresses: ['10.0.0.1'] });
     const cp = member('Node odd', { node: 'odd', role: 'control-plane', addresses: ['10.0.0.2'] });
     const fargate = member('Node f', { node: 'f', kindOfNode: 'fargate', addresses: ['10.0.0.3'] });
-    const group = member('node group blue', { role: 'node-group' });
-    expect(told([node, cp, fargate, group], 'eks')).toEqual([
+    expect(told([node, cp, fargate], 'eks')).toEqual([
       'kubelet-serving ip-1 10.0.0.1:10250',
       'kubelet-serving odd 10.0.0.2:10250',
     ]);
