@@ -236,7 +236,6 @@ describe('imports go one way', () => {
       ['lambdas/aws/json-objects.ts', 'gives unknown to a contract'],
       ['lambdas/audit/snapshot-file.ts', 'gives unknown to the reader of snapshots'],
       ['lambdas/functions/environment.ts', 'what synthesis validated and wrote'],
-      ['lambdas/functions/hint-event.ts', 'CloudWatch Logs'],
       ['lambdas/notify/alarm-message.ts', 'CloudWatch'],
       ['lambdas/kubernetes/answer.ts', 'answers of API servers'],
       ['lambdas/page/browser/data.ts', 'what the page was made with'],

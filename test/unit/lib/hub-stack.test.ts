@@ -29,7 +29,7 @@ const FULL: Fleet = fleetOf({
       securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
     },
   ],
-  hub: { architecture: 'x86_64', hints: true, webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+  hub: { architecture: 'x86_64', webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
   rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
 });
 
@@ -327,33 +327,12 @@ describe('the hub stack', () => {
     });
   });
 
-  it('gets hints only where that is wanted', () => {
-    plain.resourceCountIs('AWS::Events::Rule', 0);
-    full.hasResourceProperties('AWS::Events::Rule', {
-      EventPattern: { source: ['aws.autoscaling'], 'detail-type': ['EC2 Instance Launch Successful'] },
-    });
-    full.hasResourceProperties('AWS::Lambda::Permission', {
-      Principal: 'logs.amazonaws.com',
-      SourceAccount: PLACE.account,
-      SourceArn: 'arn:aws:logs:eu-central-1:999900001111:log-group:/aws/eks/*/cluster:*',
-    });
-    full.hasResourceProperties('AWS::Logs::SubscriptionFilter', {
-      LogGroupName: '/aws/eks/dublin/cluster',
-      FilterPattern:
-        '{ ($.objectRef.resource = "certificatesigningrequests") && ($.verb = "create") && ($.stage = "ResponseComplete") && ($.objectRef.subresource NOT EXISTS) }',
-    });
-  });
-
   describe('takes hints of clusters', () => {
     it('only where that is wanted', () => {
       plain.resourceCountIs('AWS::Lambda::Url', 0);
       plain.resourceCountIs('AWS::SecretsManager::Secret', 0);
-      const events = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, hints: true } })).hub);
-      events.resourceCountIs('AWS::Lambda::Url', 0);
       const webhook = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, webhook: true } })).hub);
       webhook.resourceCountIs('AWS::Lambda::Url', 1);
-      webhook.resourceCountIs('AWS::Events::Rule', 0);
-      webhook.resourceCountIs('AWS::Logs::SubscriptionFilter', 0);
     });
 
     it('at one URL without authentication of AWS, whose function anyone may call by it alone', () => {
@@ -649,7 +628,7 @@ describe('the hub stack', () => {
       'Management cluster mgmt, workloadClusters, kubeconfigsFromManagementCluster': false,
       'Cluster paris, kubeconfigSecret': SECRET,
       'Lane onprem, vpcId': 'vpc-0a1b2c3d4e5f60718',
-      'Hub, hints': true,
+      'Hub, webhook': true,
       'Audit, everyMinutes': 15,
       'Monitoring, objective': '0.999',
       'Monitoring, alarms': {},
