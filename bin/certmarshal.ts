@@ -89,22 +89,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       does: 'Finds every problem in a fleet.yaml before deployment, with line and column, and warns of probable mistakes; connects to nothing.',
       load: () => import('./commands/validate.ts'),
     },
-    cost: {
-      takes: '[options]',
-      does: 'Prints what certmarshal costs a month in AWS, line by line, for a number of clusters.',
-      load: () => import('./commands/cost.ts'),
-    },
   },
   'Try a change on recorded input:': {
     decide: {
       takes: '[options]',
       does: 'Judges recorded requests from standard input, one JSON object per line; prints one verdict per line.',
       load: () => import('./commands/decide.ts'),
-    },
-    assess: {
-      takes: '[options]',
-      does: 'Assesses recorded observations from standard input, one JSON object per line; prints their findings.',
-      load: () => import('./commands/assess.ts'),
     },
   },
   'Look up:': {

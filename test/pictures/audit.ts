@@ -2,8 +2,8 @@ import { viewOf } from '../../bin/commands/audit/groups.ts';
 import { timelineLines } from '../../bin/commands/audit/view.ts';
 import { draw } from '../../bin/terminal/draw.ts';
 import { assessExpiry } from '../../lambdas/audit/assess.ts';
-import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
+import type { Observation } from '../../lambdas/contracts/observation.ts';
 import type { CertificateClass } from '../../lambdas/tables/certificate-classes.ts';
 import { terminalSvg } from './terminal-svg.ts';
 
@@ -77,42 +77,35 @@ const UNREACHABLE = {
   problem: 'unreachable',
   message: 'no answer in 5 s',
   remedy: 'Open the port for the machine that certmarshal runs on.',
-};
+} as const;
 
-const certificates = (seen: readonly Seen[], observedAt: string): readonly object[] =>
-  seen.flatMap(({ where: places, source = 'tls', ...rest }, group) =>
-    places.map((where, index) => ({
-      ...rest,
-      where,
-      source,
-      basis: 'certificate',
-      observedAt,
-      fingerprint: `${group}${rest.what.length}`.padStart(8, '0') + String(index).padStart(56, '0'),
-    })),
+const certificates = (seen: readonly Seen[], observedAt: string): readonly Observation[] =>
+  seen.flatMap(({ where: places, source = 'tls' as const, ...rest }, group) =>
+    places.map(
+      (where, index): Observation => ({
+        ...rest,
+        kind: 'certificate',
+        where,
+        source,
+        basis: 'certificate',
+        observedAt,
+        fingerprint: `${group}${rest.what.length}`.padStart(8, '0') + String(index).padStart(56, '0'),
+      }),
+    ),
   );
 
 /** The first lines that `certmarshal audit` prints of a cluster, on a terminal of 120 columns. */
 export function auditPicture(): string {
-  const read = readAssessment(
-    {
-      cluster: { id: 'berlin-prod', provider: 'eks-anywhere' },
-      observations: [
-        ...certificates(NOW_SEEN, NOW),
-        ...EARLIER_SEEN.flatMap(({ where }) => where.map((place) => ({ ...UNREACHABLE, where: place }))),
-        ...(['cluster-secrets', 'trust-configmaps', 'nodes', 'signing-requests'] as const).map((source) => ({
-          kind: 'read',
-          source,
-          observedAt: NOW,
-          count: 3,
-        })),
-      ],
-      previous: { observations: certificates(EARLIER_SEEN, EARLIER), findings: [] },
-      now: NOW,
-    },
-    Date.now,
-  );
-  if (!read.ok) throw new Error(read.problems.join('\n'));
-  const { cluster, observations, previous, now } = read.input;
+  const observations: readonly Observation[] = [
+    ...certificates(NOW_SEEN, NOW),
+    ...EARLIER_SEEN.flatMap(({ where }) => where.map((place) => ({ ...UNREACHABLE, where: place }))),
+    ...(['cluster-secrets', 'trust-configmaps', 'nodes', 'signing-requests'] as const).map(
+      (source) => ({ kind: 'read', source, observedAt: NOW, count: 3 }) as const,
+    ),
+  ];
+  const previous = { observations: certificates(EARLIER_SEEN, EARLIER), findings: [] };
+  const cluster = { id: 'berlin-prod', provider: 'eks-anywhere' } as const;
+  const now = Date.parse(NOW);
   const assessed = assessExpiry(cluster, observations, previous, DEFAULT_THRESHOLDS, now);
   const snapshot = {
     version: 1,

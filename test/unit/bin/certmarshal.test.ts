@@ -36,7 +36,7 @@ describe('the command line', () => {
     );
   });
 
-  it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'assess', 'probe', 'credentials create'])(
+  it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'probe', 'credentials create'])(
     'documents examples and exit status of %s',
     async (command) => {
       const { status, stdout } = await runCli([...command.split(' '), '--help']);
