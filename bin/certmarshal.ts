@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { isSupported, programName, startedIn } from './program.ts';
-import { REMOVED_COMMANDS } from './removed-commands.ts';
+import { REMOVED_COMMANDS, REMOVED_OPTIONS } from './removed-commands.ts';
 import { systemErrorWords } from './system-error.ts';
 import { closing, usage } from './terminal/closing.ts';
 
@@ -221,10 +221,13 @@ try {
   const [first, second, ...others] = process.argv.slice(2);
   if (first !== undefined && !Object.hasOwn(COMMANDS, first) && Object.hasOwn(REMOVED_COMMANDS, first))
     throw new UsageError(`certmarshal ${first} is gone: ${REMOVED_COMMANDS[first]}`);
+  const given = process.argv.slice(2).join(' ');
+  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(given));
+  if (removed !== undefined) throw new UsageError(removed[1]);
   // The help of no command: as that command, it is refused by its name.
   const isUnknown = first === 'help' && second !== undefined && !Object.hasOwn(COMMANDS, second);
-  const given = isUnknown ? [second, ...others] : process.argv.slice(2);
-  await (await build(given)).parseAsync(given, { from: 'user' });
+  const asked = isUnknown ? [second, ...others] : process.argv.slice(2);
+  await (await build(asked)).parseAsync(asked, { from: 'user' });
 } catch (error) {
   if (error instanceof CommanderError) {
     status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
