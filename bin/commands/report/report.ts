@@ -74,7 +74,7 @@ ${EXIT_HELP}`,
  *
  * @param program the command that starts this program
  */
-export function againCommand(
+function againCommand(
   { bucket, state, policy }: ReportSource & { readonly policy?: string | undefined },
   program: string,
 ): string {
