@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { isSupported, programName, startedIn } from './program.ts';
-import { REMOVED_COMMANDS } from './removed-commands.ts';
+import { REMOVED_COMMANDS, REMOVED_OPTIONS } from './removed-commands.ts';
 import { systemErrorWords } from './system-error.ts';
 import { closing, usage } from './terminal/closing.ts';
 
@@ -89,22 +89,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       does: 'Finds every problem in a fleet.yaml before deployment, with line and column, and warns of probable mistakes; connects to nothing.',
       load: () => import('./commands/validate.ts'),
     },
-    cost: {
-      takes: '[options]',
-      does: 'Prints what certmarshal costs a month in AWS, line by line, for a number of clusters.',
-      load: () => import('./commands/cost.ts'),
-    },
   },
   'Try a change on recorded input:': {
     decide: {
       takes: '[options]',
       does: 'Judges recorded requests from standard input, one JSON object per line; prints one verdict per line.',
       load: () => import('./commands/decide.ts'),
-    },
-    assess: {
-      takes: '[options]',
-      does: 'Assesses recorded observations from standard input, one JSON object per line; prints their findings.',
-      load: () => import('./commands/assess.ts'),
     },
   },
   'Look up:': {
@@ -231,10 +221,13 @@ try {
   const [first, second, ...others] = process.argv.slice(2);
   if (first !== undefined && !Object.hasOwn(COMMANDS, first) && Object.hasOwn(REMOVED_COMMANDS, first))
     throw new UsageError(`certmarshal ${first} is gone: ${REMOVED_COMMANDS[first]}`);
+  const given = process.argv.slice(2).join(' ');
+  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(given));
+  if (removed !== undefined) throw new UsageError(removed[1]);
   // The help of no command: as that command, it is refused by its name.
   const isUnknown = first === 'help' && second !== undefined && !Object.hasOwn(COMMANDS, second);
-  const given = isUnknown ? [second, ...others] : process.argv.slice(2);
-  await (await build(given)).parseAsync(given, { from: 'user' });
+  const asked = isUnknown ? [second, ...others] : process.argv.slice(2);
+  await (await build(asked)).parseAsync(asked, { from: 'user' });
 } catch (error) {
   if (error instanceof CommanderError) {
     status = error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -13,7 +13,7 @@ export const HUB_SIZES = {
    * Anyone may call it: Lambda allows this many concurrently, and ten times as many a second. Source: AWS Lambda
    * Developer Guide, "Creating and managing Lambda function URLs", throttling.
    */
-  webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, perSecond: 20, keyEverySeconds: 300 },
+  webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, keyEverySeconds: 300 },
   notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
   /** As long as outcomes are kept: each starts a report. A failed one returns together with its outcomes. */

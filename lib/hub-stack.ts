@@ -135,12 +135,11 @@ export class HubStack extends Stack {
     schedule.node.addDependency(...lanes);
 
     const [here] = spokesOf(discovery, place).filter(({ account, region }) => account === SELF && region === SELF);
-    const ownClusters = here?.accessEntries ?? [];
-    new AccessEntries(this, 'AccessEntries', { clusters: ownClusters, principalArn: sweepRole.roleArn });
-    const hints =
-      hub.hints || hub.webhook
-        ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
-        : undefined;
+    new AccessEntries(this, 'AccessEntries', {
+      clusters: here?.accessEntries ?? [],
+      principalArn: sweepRole.roleArn,
+    });
+    const hints = hub.webhook ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues }) : undefined;
 
     // Overrides policies of the account: orders are instructions to a role that every cluster trusts, and outcomes are
     // what people see.
@@ -259,10 +258,12 @@ function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubPar
       })),
       { name: 'report', fn: report, timeoutSeconds: HUB_SIZES.report.timeoutSeconds },
       { name: 'notify', fn: notify, timeoutSeconds: HUB_SIZES.notify.timeoutSeconds },
-      ...(hints === undefined ? [] : [{ name: 'hint', fn: hints.hint, timeoutSeconds: HUB_SIZES.hint.timeoutSeconds }]),
-      ...(hints?.webhook === undefined
+      ...(hints === undefined
         ? []
-        : [{ name: 'webhook', fn: hints.webhook, timeoutSeconds: HUB_SIZES.webhook.timeoutSeconds, limited: true }]),
+        : [
+            { name: 'hint', fn: hints.hint, timeoutSeconds: HUB_SIZES.hint.timeoutSeconds },
+            { name: 'webhook', fn: hints.webhook, timeoutSeconds: HUB_SIZES.webhook.timeoutSeconds, limited: true },
+          ]),
     ],
     queues: [
       ...lanes.map(({ laneName, orders }) => ({

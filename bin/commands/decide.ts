@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { ownerFromInstance } from '../../lambdas/approval/evidence/ec2.ts';
 import {
@@ -14,17 +17,15 @@ import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import { DEFAULT_NAMESPACE, PROVIDERS } from '../../lambdas/identifiers.ts';
 import { addressRanges } from '../../lambdas/names.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
-import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
+import { REASONS } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
-import { answerStandardInput, type InputIo } from '../answers.ts';
 import { EXIT_HELP, type Register } from '../command.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
-import { PROCESS } from '../io.ts';
-
-/** Names of objects have at most 253 characters. */
-const MAX_ID_LENGTH = 256;
+import { type Io, PROCESS } from '../io.ts';
 
 export const register: Register = (command, { program: name, run }) => {
   command
@@ -48,31 +49,46 @@ ${EXIT_HELP}`,
     );
 };
 
-/**
- * Judges the records on standard input.
- *
- * @returns the exit status
- * @throws UsageError when standard input cannot be read at all
- */
-export function decideCommand(policies: readonly ApprovalPolicy[], io: InputIo): Promise<number> {
-  return answerStandardInput(io, 'decide', {
-    named: (record) => ({ id: idOf(record) ?? null }),
-    answer: (record) => decideRecord(record, policies, io.clock),
-  });
+/** Judges the records on standard input. @returns the exit status */
+export async function decideCommand(
+  policies: readonly ApprovalPolicy[],
+  { stdin, stdout, clock }: Io & { readonly stdin: Readable },
+): Promise<number> {
+  // Lines end only at `\n` (ndjson.org): JSON may contain U+2028 unescaped.
+  const lines = (await readAll(stdin)).split('\n').map((line, index) => ({ line, number: index + 1 }));
+  const records = lines.filter(({ line }) => line.trim() !== '');
+  if (records.length === 0)
+    throw new UsageError('There is no record on standard input: certmarshal decide --help shows one.');
+  let status: number = EXIT.done;
+  for (const { line, number } of records) {
+    const answer = answerTo(line, number, policies, clock);
+    if ('error' in answer) status = EXIT.incomplete;
+    if (!stdout.write(`${JSON.stringify(answer)}\n`)) await once(stdout, 'drain');
+  }
+  return status;
+}
+
+function answerTo(line: string, number: number, policies: readonly ApprovalPolicy[], clock: () => number): object {
+  let record: unknown;
+  try {
+    record = JSON.parse(line);
+  } catch (error) {
+    return { id: null, line: number, error: `line ${number} is not JSON: ${printable(String(error))}` };
+  }
+  const given = field(record, 'id') ?? null;
+  // An object may be too deep to be written.
+  const id = typeof given === 'object' ? null : given;
+  const answer = decideRecord(record, policies, clock);
+  return typeof answer === 'string' ? { id, line: number, error: `line ${number}: ${answer}` } : { id, ...answer };
 }
 
 function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], clock: () => number): object | string {
-  const id = idOf(record);
-  if (id === undefined) return `id is neither a string of at most ${MAX_ID_LENGTH} characters nor a number up to 2^53`;
-
   const cluster = readCluster(record);
   if (typeof cluster === 'string') return cluster;
   const namespace = text(record, 'cluster', 'namespace') ?? DEFAULT_NAMESPACE;
-  const nowText = field(record, 'now');
-  const now = nowText === undefined ? clock() : instant(typeof nowText === 'string' ? nowText : undefined);
+  const now = field(record, 'now') === undefined ? clock() : instant(text(record, 'now'));
   if (now === undefined) return 'now is not an RFC 3339 time, for example 2026-01-31T12:00:00Z';
   if (field(record, 'csr') === undefined) return 'csr is missing';
-
   const readings: SourceReading[] = [];
   for (const [key, source, ownerOf] of EVIDENCE_FIELDS) {
     const items = field(record, key);
@@ -85,22 +101,13 @@ function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], cloc
 
   const read = readSigningRequest(field(record, 'csr'));
   if (!read.ok) {
-    const reason: Reason = 'ObjectMalformed';
-    const { verdict } = REASONS[reason];
-    return { id, verdict, reason, message: read.problem, hostile: false, checks: [], names: [] };
+    const { verdict } = REASONS.ObjectMalformed;
+    return { verdict, reason: 'ObjectMalformed', message: read.problem, hostile: false, checks: [], names: [] };
   }
   const hybrid = readHybridNodes(cluster, new Set([read.csr.username.slice(NODE_PREFIX.length)]), readings);
   if (hybrid !== undefined) readings.push(hybrid);
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
-  return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };
-}
-
-/** The answer repeats the id exactly, so nested values and numbers that JSON.parse rounds are invalid. */
-function idOf(record: unknown): string | number | null | undefined {
-  const id = field(record, 'id') ?? null;
-  if (typeof id === 'string') return id.length <= MAX_ID_LENGTH ? id : undefined;
-  if (typeof id === 'number') return Math.abs(id) <= Number.MAX_SAFE_INTEGER ? id : undefined;
-  return id === null ? null : undefined;
+  return decideApproval(request, indexEvidence(readings), policies, now);
 }
 
 const EVIDENCE_FIELDS: readonly (readonly [

@@ -7,12 +7,12 @@ export interface StoredSnapshot {
   readonly etag: string;
 }
 
-/** The newest snapshot of every cluster: objects of a bucket, or files of a directory. */
+/** The newest snapshot of every cluster. */
 export interface Snapshots {
   /**
    * @param id of the cluster
    * @returns undefined when there is none
-   * @throws AwsError, or the error of the file system
+   * @throws AwsError
    */
   read(id: string, signal: AbortSignal): Promise<StoredSnapshot | undefined>;
   /**

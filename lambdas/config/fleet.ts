@@ -46,7 +46,7 @@ export const DEFAULT_FLEET: Fleet = {
   managementClusters: [],
   clusters: [],
   lanes: [],
-  hub: { architecture: 'arm64', hints: false, webhook: false },
+  hub: { architecture: 'arm64', webhook: false },
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
   journal: {},

@@ -16,46 +16,11 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
  * @param name of the whole value, with its article
  */
 export function read<S extends z.ZodMiniType>(schema: S, value: unknown, name = 'the message'): Reading<Contract<S>> {
-  const result = parse(schema, value);
-  if (result.ok) return result;
-  const [first] = result.issues;
-  return { ok: false, problem: first === undefined ? `${name} is not valid` : problemOf(first, name) };
-}
-
-/** One problem. */
-export interface Wrong {
-  /** Its field within the value; empty for the whole. */
-  readonly field: string;
-  /** `is not a whole number` */
-  readonly problem: string;
-  /** The allowed texts, if few. */
-  readonly choices?: readonly string[];
-}
-
-/** {@link read}, for values that people wrote: returns all problems. */
-export function readWhole<S extends z.ZodMiniType>(
-  schema: S,
-  value: unknown,
-): { readonly ok: true; readonly value: Contract<S> } | { readonly ok: false; readonly wrong: readonly Wrong[] } {
-  const result = parse(schema, value);
-  if (result.ok) return result;
-  const wrong = result.issues.map(
-    (issue): Wrong => ({
-      field: String(issue.path[0] ?? ''),
-      problem: issue.message,
-      choices: issue.code === 'invalid_value' ? issue.values.map(String) : undefined,
-    }),
-  );
-  return { ok: false, wrong };
-}
-
-function parse<S extends z.ZodMiniType>(
-  schema: S,
-  value: unknown,
-): { readonly ok: true; readonly value: Contract<S> } | { readonly ok: false; readonly issues: z.core.$ZodIssue[] } {
   const { success, data, error } = schema.safeParse(value, { error: wordsOf });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same type, read-only
-  return success ? { ok: true, value: data as Contract<S> } : { ok: false, issues: error.issues };
+  if (success) return { ok: true, value: data as Contract<S> };
+  const [first] = error.issues;
+  return { ok: false, problem: first === undefined ? `${name} is not valid` : problemOf(first, name) };
 }
 
 /**

@@ -8,8 +8,7 @@ import { isoOf } from '../words.ts';
 import type { Contract } from './contract.ts';
 import { Count, Flag } from './values.ts';
 
-// People write observations too, for `certmarshal assess`: texts are escaped, and times rewritten like
-// `Date.toISOString`, so that texts compare like times.
+// Texts are escaped, and times rewritten like `Date.toISOString`, so that texts compare like times.
 
 /** Printable text, cut to `limit` characters. */
 export function harmless(limit: number) {
@@ -42,7 +41,7 @@ export const AnyTime = z.string(A_TIME).check(
 );
 
 /** Characters: more than any source keeps, so that stored text is read back unchanged. */
-export const NAME_LIMIT = 600;
+const NAME_LIMIT = 600;
 export const Name = harmless(NAME_LIMIT);
 export const Place = harmless(1_000);
 export const Sentence = harmless(1_200);
@@ -283,20 +282,6 @@ const OffObservation = z.object({
   why: Sentence,
 });
 export type OffObservation = Contract<typeof OffObservation>;
-
-/** The schema of each kind. */
-export const OBSERVATIONS = {
-  certificate: CertificateObservation,
-  member: MemberObservation,
-  group: GroupObservation,
-  requests: RequestsObservation,
-  authority: AuthorityObservation,
-  renewal: RenewalObservation,
-  clock: ClockObservation,
-  read: ReadObservation,
-  unread: UnreadObservation,
-  off: OffObservation,
-} as const;
 
 /**
  * One fact from one source at one time. Plain data; all times RFC 3339 in UTC, all text printable and bounded. An

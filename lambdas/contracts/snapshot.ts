@@ -14,8 +14,6 @@ const Stored = z.object({
   /** Id in the fleet; at the command line the name. */
   cluster: Name,
   provider: Provider,
-  /** At the command line: host and port of the API server, which tells clusters of one name apart. */
-  server: z.optional(Name),
   /** RFC 3339: when the audit began. */
   auditedAt: AnyTime,
   /** Earlier knowledge was lost and not read again: what is missing here may still exist. */

@@ -1,3 +1,4 @@
+import type { SQSEvent } from 'aws-lambda';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import type { JsonObject, JsonObjects } from '../aws/json-objects.ts';
@@ -7,23 +8,15 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../contrac
 import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from '../contracts/waiting-hint.ts';
 import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
 import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
-import { hintDue, hintedCluster } from '../fleet/hints.ts';
+import { hintDue } from '../fleet/hints.ts';
 import { planOrders } from '../fleet/plan-tick.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { entryOf } from '../tables/keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
-import { type HintEvent, readHintEvent } from './hint-event.ts';
 import { messagesByLane } from './lane-queues.ts';
 
-/** From the launch of an instance to the request of its kubelet, roughly: the time to boot. Milliseconds. */
-const BOOT_MS = 45_000;
-/**
- * A launch does not name its cluster. Above this number of candidates it is ignored: sweeping some would be arbitrary,
- * and sweeping all costs more than waiting for the tick.
- */
-const MAX_CLUSTERS = 50;
 /** Amazon SQS API Reference, SendMessage, DelaySeconds. */
 const MAX_DELAY_SECONDS = 900;
 
@@ -32,7 +25,7 @@ export interface HintOptions extends Telemetry {
   readonly policies: readonly ApprovalPolicy[];
   /** What targets of the registry are fitted to. */
   readonly fleet: FleetOfTargets;
-  /** The account and Region of this function, whose audit logs and launches it receives. */
+  /** The account and Region of this function. */
   readonly hub: HubIdentity;
   /** Queues a hint with a delay. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
@@ -49,7 +42,7 @@ export interface HintOptions extends Telemetry {
  *
  * @throws AwsError, UnsentOrdersError when a hint could not be queued; the hint is delivered again
  */
-export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
+export type HandleHint = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
 export function createHintHandler(options: HintOptions): HandleHint {
   const { state, policies, fleet, hub, wait, send, clock, logger, metrics } = options;
@@ -64,59 +57,12 @@ export function createHintHandler(options: HintOptions): HandleHint {
     expiredServers: fleet.recovery,
   };
 
-  return async (event, signal) => {
-    const hint = readHintEvent(event);
-    if (hint === undefined) return;
-    if (hint.kind === 'due') {
-      await orderSweeps(hint.bodies, signal);
-      return;
-    }
-    const clusters = await clustersOf(hint, signal);
-    count(metrics, { [METRIC.hints]: clusters.length });
-    await waitFor(clusters, clock() + (hint.kind === 'launch' ? BOOT_MS : 0), signal);
-  };
-
-  async function clustersOf(
-    hint: Exclude<HintEvent, { kind: 'due' }>,
-    signal: AbortSignal,
-  ): Promise<readonly RegisteredCluster[]> {
-    const registry = await readRegistry(signal);
-    if (registry === undefined) return [];
-    if (hint.kind === 'audit-log') return [hintedCluster(hint, registry, hub.region) ?? []].flat();
-    const clusters = Object.values(registry.clusters).filter(({ target }) => {
-      const scope = target?.access.kind === 'eks' ? target.access.scope : undefined;
-      return scope?.account === hint.account && scope.region === hint.region;
-    });
-    if (clusters.length <= MAX_CLUSTERS) return clusters;
-    logger.info('launch not hinted', { clusters: clusters.length });
-    return [];
-  }
-
-  /** @param asked when the request was made or will be made, in milliseconds since the epoch */
-  async function waitFor(clusters: readonly RegisteredCluster[], asked: number, signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      clusters.map(async (cluster) => {
-        const minAge = youngestJudged(cluster);
-        if (minAge === undefined) return;
-        const due = hintDue(asked, minAge);
-        const delay = Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((due - clock()) / 1000)));
-        await wait(encodeWaitingHint({ id: cluster.id, due }), delay, signal);
-      }),
-    );
-  }
-
-  /** Seconds; undefined when no policy is for the cluster. */
-  function youngestJudged({ target }: RegisteredCluster): number | undefined {
-    if (target === undefined) return undefined;
-    const { cluster } = target;
-    const ages = policies.filter((policy) => isFor(policy, cluster)).map(({ age }) => age[cluster.provider].minSeconds);
-    return ages.length === 0 ? undefined : Math.min(...ages);
-  }
-
-  async function orderSweeps(bodies: readonly string[], signal: AbortSignal): Promise<void> {
-    const hints = bodies.flatMap((body) => readWaiting(body) ?? []);
-    const registry = await readRegistry(signal);
-    if (hints.length === 0 || registry === undefined) return;
+  return async ({ Records: records }, signal) => {
+    const hints = records.flatMap(({ body }) => readWaiting(body) ?? []);
+    if (hints.length === 0) return;
+    const registry = registryOf(await state.read(STATE_KEYS.registry, signal));
+    // Before the first discovery there is nothing to hint at.
+    if (registry === undefined) return;
     const ripe: WaitingHint[] = [];
     for (const hint of new Map(hints.map((one) => [encodeWaitingHint(one), one])).values())
       if (await isRipe(hint, registry, signal)) ripe.push(hint);
@@ -136,6 +82,14 @@ export function createHintHandler(options: HintOptions): HandleHint {
       for (const [, messages] of messagesByLane([shard], `hint ${due} ${id}`)) await send.get(lane)?.(messages, signal);
       count(metrics, { [METRIC.hintedSweeps]: 1 });
     }
+  };
+
+  /** Seconds; undefined when no policy is for the cluster. */
+  function youngestJudged({ target }: RegisteredCluster): number | undefined {
+    if (target === undefined) return undefined;
+    const { cluster } = target;
+    const ages = policies.filter((policy) => isFor(policy, cluster)).map(({ age }) => age[cluster.provider].minSeconds);
+    return ages.length === 0 ? undefined : Math.min(...ages);
   }
 
   /** A fresh hint waits again where the policies judge the requests of its cluster later. */
@@ -145,8 +99,11 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const minAge = cluster && youngestJudged(cluster);
     if (cluster === undefined || minAge === undefined) return false;
     count(metrics, { [METRIC.hints]: 1 });
-    if (minAge > 0) await waitFor([cluster], due, signal);
-    return minAge === 0;
+    if (minAge === 0) return true;
+    const judged = hintDue(due, minAge);
+    const delay = Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((judged - clock()) / 1000)));
+    await wait(encodeWaitingHint({ id, due: judged }), delay, signal);
+    return false;
   }
 
   function readWaiting(body: string): WaitingHint | undefined {
@@ -155,14 +112,9 @@ export function createHintHandler(options: HintOptions): HandleHint {
     count(metrics, { [METRIC.messagesUnreadable]: 1 });
     logger.error('message dropped', {
       problem: hint.problem,
-      remedy: 'Only hint writes to this queue: find out who else does.',
+      remedy: 'Only webhook and hint write to this queue: find out who else does.',
     });
     return undefined;
-  }
-
-  /** No registry before the first discovery, so nothing to hint at. */
-  async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
-    return registryOf(await state.read(STATE_KEYS.registry, signal));
   }
 }
 

@@ -25,5 +25,5 @@ const handleHint = createHintHandler({
   ...telemetry,
 });
 
-/** Invoked by audit logs, by Auto Scaling launches, and by the queue of delayed hints. */
+/** Invoked by the queue of delayed hints. */
 export const handler = createHandler(telemetry, handleHint);

@@ -36,7 +36,6 @@ ${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
     ],
     audits: () => [
       line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
-      line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read'),
       notDone('Not swept: requests are not judged, hostile ones are not known'),
     ],
     sweep: () => [
@@ -73,8 +72,8 @@ function clusterLine(weight: Weight, clusters: readonly ClusterHealth[], one: st
   }</li>`;
 }
 
-function problemLine(count: number, { basis, unread }: Known): Html {
-  const what = basis === 'audits' ? 'with the snapshots' : unread.length > 0 ? 'with the state' : 'of the discovery';
+function problemLine(count: number, { unread }: Known): Html {
+  const what = unread.length > 0 ? 'with the state' : 'of the discovery';
   return html`<li class="${count === 0 ? 'none' : 'odd'}">${mark('odd', count)} ${count > 0 ? html`<a href="#discovery"><b>${number(count)}</b> ${count === 1 ? 'problem' : 'problems'} ${what}</a>` : html`<b>0</b> problems ${what}`}</li>`;
 }
 

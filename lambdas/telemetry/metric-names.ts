@@ -108,7 +108,7 @@ export const METRIC = {
   rolloutProgress: 'RolloutProgress',
   /** report: duration of a rollout, for an hour after its end. Seconds, with dimension `Cluster`. */
   rolloutDuration: 'RolloutDuration',
-  /** hint: clusters hinted at by audit logs, launches and webhooks. */
+  /** hint: clusters hinted at by webhooks. */
   hints: 'Hints',
   /** hint: sweeps ordered between two ticks. */
   hintedSweeps: 'HintedSweeps',

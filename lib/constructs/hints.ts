@@ -1,12 +1,7 @@
-import { Rule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
-import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
-import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
-import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib/core';
+import { Duration, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { fleetOfTargets } from '../../lambdas/fleet/fits-fleet.ts';
@@ -24,21 +19,17 @@ export interface HintsProps {
   readonly laneQueues: string;
   readonly state: FleetState;
   readonly key?: IKey | undefined;
-  /** EKS clusters of this account and Region whose audit log is in CloudWatch Logs. */
-  readonly auditedClusters: readonly string[];
 }
 
 /**
- * Sweeps between two ticks. With `hub.hints`, when the audit log of a cluster shows a new request, or Auto Scaling a
- * new instance; only in the hub's own account and Region: another account would need a log destination and an event
- * bus. With `hub.webhook`, when the API server of any cluster calls.
+ * Sweeps between two ticks, when the API server of a cluster calls: `hub.webhook`.
  */
 export class Hints extends Construct {
   public readonly hint: HubFunction;
   /** The URL for hints of clusters. */
-  public readonly webhook: HubFunction | undefined;
+  public readonly webhook: HubFunction;
 
-  constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key, auditedClusters }: HintsProps) {
+  constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key }: HintsProps) {
     super(scope, id);
     const { account, partition } = Stack.of(this);
     // A standard queue: FIFO queues have no delay for each message. The queue of the lane deduplicates.
@@ -55,7 +46,7 @@ export class Hints extends Construct {
     });
     const hint = new HubFunction(this, 'Hint', {
       handlerFile: 'hint',
-      description: 'Orders a sweep when an audit log or Auto Scaling shows a new node',
+      description: 'Orders a sweep when the API server of a cluster reports a new request',
       timeout: Duration.seconds(HUB_SIZES.hint.timeoutSeconds),
       memorySize: HUB_SIZES.hint.memoryMiB,
       environment: {
@@ -74,46 +65,6 @@ export class Hints extends Construct {
     waiting.grantSendMessages(hint);
     for (const { orders } of lanes) orders.grantSendMessages(hint);
     hint.addEventSource(new SqsEventSource(waiting, { batchSize: 10, maxConcurrency: 2 }));
-    if (fleet.hub.hints) this.takeEvents(auditedClusters);
-    if (fleet.hub.webhook)
-      this.webhook = new Webhook(this, 'Webhook', { waiting, architecture: fleet.hub.architecture, key }).webhook;
-  }
-
-  private takeEvents(auditedClusters: readonly string[]): void {
-    const { hint } = this;
-    new Rule(this, 'Launches', {
-      description: 'certmarshal: a new instance will ask for a certificate',
-      eventPattern: { source: ['aws.autoscaling'], detailType: ['EC2 Instance Launch Successful'] },
-      targets: [new LambdaFunction(hint, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
-    });
-
-    hint.addPermission('AuditLogs', {
-      principal: new ServicePrincipal('logs.amazonaws.com'),
-      sourceAccount: Stack.of(this).account,
-      sourceArn: Stack.of(this).formatArn({
-        service: 'logs',
-        resource: 'log-group',
-        resourceName: '/aws/eks/*/cluster:*',
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
-    });
-    for (const cluster of auditedClusters)
-      new SubscriptionFilter(this, `AuditLog-${cluster}`, {
-        logGroup: LogGroup.fromLogGroupName(this, `LogGroup-${cluster}`, `/aws/eks/${cluster}/cluster`),
-        filterPattern: NEW_REQUESTS,
-        destination: new LambdaDestination(hint, { addPermissions: false }),
-      }).node.addDependency(hint.node.findChild('AuditLogs'));
-    new CfnOutput(Stack.of(this), 'HintFunctionArn', {
-      value: hint.functionArn,
-      description: 'Destination for subscription filters of your own on audit logs',
-    });
+    this.webhook = new Webhook(this, 'Webhook', { waiting, architecture: fleet.hub.architecture, key }).webhook;
   }
 }
-
-/** Audit events of created certificate requests, one event each. */
-const NEW_REQUESTS = FilterPattern.all(
-  FilterPattern.stringValue('$.objectRef.resource', '=', 'certificatesigningrequests'),
-  FilterPattern.stringValue('$.verb', '=', 'create'),
-  FilterPattern.stringValue('$.stage', '=', 'ResponseComplete'),
-  FilterPattern.notExists('$.objectRef.subresource'),
-);

@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   audit: async () => (await import('./audit.ts')).benchAudit,
   kubeconfig: async () => (await import('./kubeconfig.ts')).benchKubeconfig,
   page: async () => (await import('./page.ts')).benchPage,
+  cost: async () => (await import('./cost/cost.ts')).benchCost,
   mutants: async () => (await import('./mutants.ts')).benchMutants,
 };
 
@@ -40,6 +41,7 @@ leak       memory over 500 consecutive sweeps
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
 kubeconfig the kubeconfigs of a secret that take longest to be refused
 page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
+cost       what a month costs in AWS, counted from what a minute does; calculated, not measured
 mutants    small changes of the deciding code that make a unit test fail; [room …] [how many] [--seed number] (about 10 min)
 `;
 

@@ -227,7 +227,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['rollouts.length <= MAX_ROLLOUTS', 'rollouts.length < MAX_ROLLOUTS'],
     ],
   ],
-  'lambdas/fleet/hints.ts': [['No cluster is called nothing.', ['if (name === undefined)', 'if (false)']]],
   'lambdas/fleet/fits-fleet.ts': [
     [
       'Two targets that are not the same differ in a part.',

@@ -92,10 +92,10 @@ async function byHub(
     `version: 1\nclusters:\n  - { name: ${CLUSTER}, provider: eks-anywhere, kubeconfigSecret: '${secret}', namespace: default }\n`,
   );
   await using hub = startHub({ aws, clock, fleet, audits: false });
-  const { concurrency, perSecond } = HUB_SIZES.webhook;
+  const { concurrency } = HUB_SIZES.webhook;
   await using url = await startFunctionUrl({
     handle: async (event) => hub.webhook(event),
-    limits: { concurrency, perSecond },
+    limits: { concurrency, perSecond: 10 * concurrency },
   });
   const ticking = new AbortController();
   const ticks = tick(hub, ticking.signal);

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
-import { auditLogEvent } from './hub/audit-log.ts';
 import { BAD_INPUT, type BadInput } from './hub/bad-input.ts';
 import { approvedIn } from './hub/clusters.ts';
 import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { findingsOf } from './hub/hub.ts';
 import { HUB, SPOKE } from './hub/places.ts';
+import { webhookHint } from './hub/webhook-hint.ts';
 import { IDS, type World, type WorldClusterName } from './hub/world.ts';
 
 const NAMES = Object.keys(IDS) as WorldClusterName[];
@@ -42,7 +42,7 @@ async function begin(bad?: BadInput): Promise<HeardWorld> {
     world.clusters[name].addNode(2);
     world.clusters[name].ask(2);
   }
-  await world.hub.hint(auditLogEvent(world.clusters.zurich));
+  await world.hub.webhook(webhookHint(IDS.zurich));
   return world;
 }
 

@@ -2,10 +2,11 @@ import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { AwsFault } from './aws/aws-fault.ts';
-import { auditLogEvent } from './hub/audit-log.ts';
 import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { createSecrets } from './hub/leaks.ts';
 import { HUB } from './hub/places.ts';
+import { webhookHint } from './hub/webhook-hint.ts';
+import { IDS } from './hub/world.ts';
 import { createServingCertificate } from './serving-certificate.ts';
 
 /** More than the bad input of fault-matrix.test.ts, which looks for secrets too. */
@@ -38,7 +39,7 @@ describe('secrets', () => {
     await using world = await startHeardWorld();
     for (let minute = 0; minute < 4; minute += 1) await world.minute();
     await spoil(world);
-    await world.hub.hint(auditLogEvent(world.clusters.zurich));
+    await world.hub.webhook(webhookHint(IDS.zurich));
     for (let minute = 0; minute < 8; minute += 1) await world.minute();
     expect(world.indexes()).toContain(`"kind":"${kind}"`);
     world.expectNoSecretSaid();

@@ -1,23 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hintPath } from '../../lambdas/fleet/webhook-token.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { steppedClock } from './clock.ts';
 import { approvedIn, type HubCluster } from './hub/clusters.ts';
 import { findingsOf } from './hub/hub.ts';
-import { WEBHOOK_KEY } from './hub/places.ts';
+import { webhookHint } from './hub/webhook-hint.ts';
 import { IDS, MINUTE, START, startWorld, type WorldClusterName } from './hub/world.ts';
 
 const LIST = /certificatesigningrequests\?/;
-
-/** What the API server of a cluster sends when a kubelet asks. */
-function hintOf(name: WorldClusterName) {
-  return {
-    rawPath: hintPath(WEBHOOK_KEY, IDS[name]),
-    requestContext: { http: { method: 'POST' } },
-    body: JSON.stringify({ request: { uid: randomUUID() } }),
-  };
-}
 
 function listsIn({ server }: HubCluster): number {
   return server.requests.filter(({ method, url }) => method === 'GET' && LIST.test(url)).length;
@@ -44,7 +33,7 @@ describe('hints by webhook', () => {
     const before = approvedIn(cluster).length;
     cluster.addNode(2);
     cluster.ask(2);
-    await hub.webhook(hintOf(name));
+    await hub.webhook(webhookHint(IDS[name]));
     await clock.advance(seconds * 1_000);
     expect(approvedIn(cluster)).toHaveLength(before + 1);
     expect(findingsOf(hub.index())).toEqual([]);
@@ -56,7 +45,7 @@ describe('hints by webhook', () => {
     for (let minutes = 0; minutes < 3; minutes += 1) await world.minute();
     const [before, others] = [listsIn(clusters.berlin), listsIn(clusters.paris)];
     for (let call = 0; call < 1_200; call += 1) {
-      await hub.webhook(hintOf('berlin'));
+      await hub.webhook(webhookHint(IDS.berlin));
       await clock.advance(50);
     }
     await clock.advance(5_000);
@@ -87,7 +76,7 @@ describe('hints by webhook', () => {
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await hub.dispatch();
       for (let second = 0; second < 60; second += 1) {
-        await hub.webhook(hintOf('berlin'));
+        await hub.webhook(webhookHint(IDS.berlin));
         await clock.advance(1_000);
       }
     }
@@ -105,8 +94,8 @@ describe('hints by webhook', () => {
     const { clock, clusters, hub } = world;
     for (let minutes = 0; minutes < 3; minutes += 1) await world.minute();
     const before = listsIn(clusters.berlin);
-    const forged = hintOf('paris').rawPath.replace('/paris/', '/berlin/');
-    for (let call = 0; call < 100; call += 1) await hub.webhook({ ...hintOf('berlin'), rawPath: forged });
+    const forged = webhookHint(IDS.paris).rawPath.replace('/paris/', '/berlin/');
+    for (let call = 0; call < 100; call += 1) await hub.webhook({ ...webhookHint(IDS.berlin), rawPath: forged });
     await clock.advance(10_000);
     expect(listsIn(clusters.berlin)).toBe(before);
   });

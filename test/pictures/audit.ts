@@ -2,13 +2,12 @@ import { viewOf } from '../../bin/commands/audit/groups.ts';
 import { timelineLines } from '../../bin/commands/audit/view.ts';
 import { draw } from '../../bin/terminal/draw.ts';
 import { assessExpiry } from '../../lambdas/audit/assess.ts';
-import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
+import type { Observation } from '../../lambdas/contracts/observation.ts';
 import type { CertificateClass } from '../../lambdas/tables/certificate-classes.ts';
 import { terminalSvg } from './terminal-svg.ts';
 
 const NOW = '2026-11-21T20:00:00.000Z';
-const EARLIER = '2026-11-21T15:00:00.000Z';
 
 interface Seen {
   readonly what: CertificateClass;
@@ -27,7 +26,7 @@ const authority = {
 } as const;
 
 /** An EKS Anywhere cluster in its first year: nothing was rolled since it was made. */
-const NOW_SEEN: readonly Seen[] = [
+const SEEN: readonly Seen[] = [
   {
     what: 'apiserver-etcd-client',
     where: ['Secret eksa-system/berlin-prod-apiserver-etcd-client tls.crt'],
@@ -47,6 +46,12 @@ const NOW_SEEN: readonly Seen[] = [
     notBefore: '2026-07-02T00:00:00Z',
     notAfter: '2027-07-02T00:00:00Z',
   },
+  {
+    what: 'etcd-server',
+    where: numbered(3, (index) => `10.0.1.3${index}:2379`),
+    notBefore: '2026-05-05T08:00:00Z',
+    notAfter: '2027-05-05T08:00:00Z',
+  },
   { what: 'cluster-ca', where: ['ConfigMap kube-system/kube-root-ca.crt ca.crt'], ...authority },
   {
     what: 'client-ca',
@@ -60,60 +65,32 @@ const NOW_SEEN: readonly Seen[] = [
   },
 ];
 
-/** They did not answer now. */
-const EARLIER_SEEN: readonly Seen[] = [
-  {
-    what: 'etcd-server',
-    where: numbered(3, (index) => `10.0.1.3${index}:2379`),
-    notBefore: '2026-05-05T08:00:00Z',
-    notAfter: '2027-05-05T08:00:00Z',
-  },
-];
-
-const UNREACHABLE = {
-  kind: 'unread',
-  source: 'tls',
-  observedAt: NOW,
-  problem: 'unreachable',
-  message: 'no answer in 5 s',
-  remedy: 'Open the port for the machine that certmarshal runs on.',
-};
-
-const certificates = (seen: readonly Seen[], observedAt: string): readonly object[] =>
-  seen.flatMap(({ where: places, source = 'tls', ...rest }, group) =>
-    places.map((where, index) => ({
-      ...rest,
-      where,
-      source,
-      basis: 'certificate',
-      observedAt,
-      fingerprint: `${group}${rest.what.length}`.padStart(8, '0') + String(index).padStart(56, '0'),
-    })),
+const certificates = (seen: readonly Seen[]): readonly Observation[] =>
+  seen.flatMap(({ where: places, source = 'tls' as const, ...rest }, group) =>
+    places.map(
+      (where, index): Observation => ({
+        ...rest,
+        kind: 'certificate',
+        where,
+        source,
+        basis: 'certificate',
+        observedAt: NOW,
+        fingerprint: `${group}${rest.what.length}`.padStart(8, '0') + String(index).padStart(56, '0'),
+      }),
+    ),
   );
 
 /** The first lines that `certmarshal audit` prints of a cluster, on a terminal of 120 columns. */
 export function auditPicture(): string {
-  const read = readAssessment(
-    {
-      cluster: { id: 'berlin-prod', provider: 'eks-anywhere' },
-      observations: [
-        ...certificates(NOW_SEEN, NOW),
-        ...EARLIER_SEEN.flatMap(({ where }) => where.map((place) => ({ ...UNREACHABLE, where: place }))),
-        ...(['cluster-secrets', 'trust-configmaps', 'nodes', 'signing-requests'] as const).map((source) => ({
-          kind: 'read',
-          source,
-          observedAt: NOW,
-          count: 3,
-        })),
-      ],
-      previous: { observations: certificates(EARLIER_SEEN, EARLIER), findings: [] },
-      now: NOW,
-    },
-    Date.now,
-  );
-  if (!read.ok) throw new Error(read.problems.join('\n'));
-  const { cluster, observations, previous, now } = read.input;
-  const assessed = assessExpiry(cluster, observations, previous, DEFAULT_THRESHOLDS, now);
+  const observations: readonly Observation[] = [
+    ...certificates(SEEN),
+    ...(['cluster-secrets', 'trust-configmaps', 'nodes', 'signing-requests'] as const).map(
+      (source) => ({ kind: 'read', source, observedAt: NOW, count: 3 }) as const,
+    ),
+  ];
+  const cluster = { id: 'berlin-prod', provider: 'eks-anywhere' } as const;
+  const now = Date.parse(NOW);
+  const assessed = assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, now);
   const snapshot = {
     version: 1,
     cluster: cluster.id,

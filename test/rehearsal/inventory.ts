@@ -33,10 +33,6 @@ const LISTINGS: readonly Listing[] = [
     type: 'AWS::Logs::LogGroup',
     list: (calls) => json(calls, 'logs', 'Logs_20140328.DescribeLogGroups', 'logGroups', 'logGroupName'),
   },
-  {
-    type: 'AWS::Events::Rule',
-    list: (calls) => json(calls, 'events', 'AWSEvents.ListRules', 'Rules', 'Name'),
-  },
   { type: 'AWS::KMS::Key', list: keysInUse },
   {
     type: 'AWS::Lambda::Function',

@@ -135,7 +135,6 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/lib/hub-stack.test.ts',
   ],
   'The URL is down': ['control-plane/hints.test.ts'],
-  'Forged events of AWS': ['unit/fleet/hints.test.ts', 'unit/functions/handle-hint.test.ts'],
   'A cluster writes HTML or script': ['browser/report.test.ts', 'unit/page'],
   'A cluster writes itself into metrics': ['unit/telemetry', 'unit/notify'],
   'An attacker finds the link to': ['unit/notify', 'unit/aws/presigned-link.test.ts'],
@@ -244,7 +243,7 @@ describe('docs/security.md', () => {
     if (!parsed.ok) throw new Error(`${file} has problems`);
     const { fleet } = parsed;
     const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }];
-    const most = { hub: { ...fleet.hub, hints: true, webhook: true }, rollouts: { ...fleet.rollouts, clusters } };
+    const most = { hub: { ...fleet.hub, webhook: true }, rollouts: { ...fleet.rollouts, clusters } };
     const { hub, spokes } = stacksOf({ ...fleet, ...most });
     const actions = new Set([hub, ...spokes].flatMap((stack) => actionsIn(Template.fromStack(stack))));
     expect(actions.size).toBeGreaterThan(10);

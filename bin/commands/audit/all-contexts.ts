@@ -1,6 +1,7 @@
 import { auditUnopened } from '../../../lambdas/audit/audit.ts';
 import { pasteable } from '../../../lambdas/command.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import type { IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -16,10 +17,10 @@ import {
   skipped,
   withContext,
 } from '../../all-contexts.ts';
-import { EXIT, UsageError } from '../../exit-codes.ts';
-import { addressOf, type NamedServer, providerOf } from '../../target.ts';
-import { againCommand, checkedOutput, idsByUrgency, writeReport } from '../report/report.ts';
-import { type Audited, auditedBefore, auditedOf, stateOfAudits } from '../report/sources.ts';
+import { EXIT } from '../../exit-codes.ts';
+import { type NamedServer, providerOf } from '../../target.ts';
+import { checkedOutput, idsByUrgency, writeReport } from '../report/report.ts';
+import { auditedOf, stateOfAudits } from '../report/sources.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
 import {
@@ -28,9 +29,6 @@ import {
   type AuditOnceOptions,
   auditOnce,
   CRITICAL_PASSES,
-  readBefore,
-  snapshotsOf,
-  writeAfter,
 } from './once.ts';
 import { auditRepeat, typedCommands } from './repeat.ts';
 import { auditedSources } from './sources.ts';
@@ -38,7 +36,7 @@ import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { storyLine } from './view.ts';
 
 interface Options extends AuditTargetOptions, AllContextsOptions, AuditOnceOptions {
-  readonly output: string;
+  readonly output: 'table' | 'json';
   readonly verbose?: boolean;
   readonly policy?: string;
   /** The command that starts this program. */
@@ -46,8 +44,7 @@ interface Options extends AuditTargetOptions, AllContextsOptions, AuditOnceOptio
 }
 
 /**
- * Audits every cluster of a kubeconfig, and makes one report page of them. With `snapshots`, the page also has the
- * other clusters in that directory.
+ * Audits every cluster of a kubeconfig, and makes one report page of them.
  *
  * @returns the worst exit status
  * @throws UsageError
@@ -59,11 +56,9 @@ export async function auditAllContexts(
   io: AuditIo,
 ): Promise<number> {
   const { output, report = DEFAULT_PAGE } = options;
-  if (output !== 'table' && output !== 'json')
-    throw new UsageError(`--all-contexts prints a table or json; ${output} is of one cluster.`);
   await checkedOutput(report, '--report');
   const clusters = await fleetContexts(options, io.env);
-  const audited = new Map<string, Audited>();
+  const audited = new Map<string, IndexedCluster>();
   const problems = new Map<string, Problem>();
   const eks = new Map<string, NamedServer['eks']>();
   let anyCritical = false;
@@ -79,7 +74,7 @@ export async function auditAllContexts(
       const remedy = `certmarshal doctor${auditRepeat({ ...options, context }).repeat}`;
       const problem = { kind: 'kubeconfig', object: id, message, remedy };
       problems.set(id, problem);
-      audited.set(id, auditedOf(await auditSkipped(cluster, problem, options, fleet, signal, io)));
+      audited.set(id, auditedOf(await auditSkipped(cluster, problem, fleet, io)));
       return skipped(cluster, message, pasteable(remedy, options.program));
     },
   };
@@ -123,42 +118,22 @@ async function auditContext(
   );
 }
 
-/**
- * Keeps a skipped cluster on the page, with the results of its earlier audits. An interruption is no news of it, and a
- * snapshot may be of another cluster with its name.
- */
-// oxlint-disable-next-line max-params -- internal
+/** Puts a skipped cluster on the page. */
 async function auditSkipped(
   { id, server = '' }: FleetContext,
   problem: Problem,
-  options: Options,
   { audit: { thresholds } }: Fleet,
-  signal: AbortSignal,
-  { clock, stderr }: AuditIo,
+  { clock }: AuditIo,
 ): Promise<Snapshot> {
   const provider = providerOf(undefined, URL.canParse(server) ? server : 'https://unknown.invalid');
-  const snapshots = snapshotsOf(options);
-  const { stored, readable } = await readBefore(snapshots, id, stderr, new AbortController().signal);
-  const known = stored?.snapshot?.server;
-  const isAnother = known !== undefined && URL.canParse(server) && known !== addressOf(server);
-  const before = isAnother ? undefined : stored?.snapshot;
-  const audited = await auditUnopened({ id, cluster: { name: id, provider } }, problem, {
-    previous: before,
-    thresholds,
-    clock,
-  });
-  // An audit that reads nothing cannot recover a lost snapshot.
-  const partial: true | undefined =
-    stored !== undefined && (before === undefined || before.partial === true) ? true : undefined;
-  const snapshot = { ...audited.snapshot, server: before?.server, partial };
-  if (snapshots !== undefined && readable && !isAnother && !signal.aborted)
-    await writeAfter(snapshots, { snapshot }, stored?.etag, stderr);
+  const options = { previous: undefined, thresholds, clock };
+  const { snapshot } = await auditUnopened({ id, cluster: { name: id, provider } }, problem, options);
   return snapshot;
 }
 
 /** Prints what was read, the first to need a person in front, and writes the page. @returns the exit status */
 async function pageOf(
-  audited: ReadonlyMap<string, Audited>,
+  audited: ReadonlyMap<string, IndexedCluster>,
   options: Options & {
     readonly report: string;
     readonly clusters: readonly FleetContext[];
@@ -169,9 +144,8 @@ async function pageOf(
   { monitoring }: Fleet,
   io: AuditIo,
 ): Promise<number> {
-  const { report, output, snapshots, clusters, problems, eks, read, program } = options;
-  const all = new Map([...(snapshots === undefined ? [] : await auditedBefore(snapshots, io.clock())), ...audited]);
-  const state = stateOfAudits(all, io.clock(), problems);
+  const { report, output, clusters, problems, eks, read, program } = options;
+  const state = stateOfAudits([...audited.values()], io.clock(), problems);
   printContexts(read, idsByUrgency(state, 'audits', monitoring, io.clock()), io);
   // Standard output has the documents.
   const shown = output === 'json' ? { ...io, stdout: io.stderr } : io;
@@ -183,7 +157,6 @@ async function pageOf(
     basis: 'audits',
     typed: typedCommands(clusters, options, eks),
     other: `${program} sweep --all-contexts${auditRepeat(options).repeatExplain}`,
-    again: snapshots === undefined ? undefined : againCommand(options, program),
   } as const;
   return writeReport(state, given, monitoring, shown);
 }

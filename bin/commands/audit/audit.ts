@@ -1,30 +1,25 @@
 import { Option } from 'commander';
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
-import { tryDirectory } from '../../../lambdas/audit/make-directory.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
-import { printable } from '../../../lambdas/printable.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { type AllContextsOptions, DEFAULT_PAGE, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
 import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
-import { EXIT, UsageError } from '../../exit-codes.ts';
+import { EXIT } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { PROCESS, print, printJson } from '../../io.ts';
-import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
 import type { Places } from '../../terminal/phrases.ts';
 import { startProgress } from '../../terminal/progress.ts';
-import { auditCsv } from './csv.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
 import { type AuditIo, type AuditOnceOptions, auditOnce, CRITICAL_PASSES } from './once.ts';
-import { auditOpenMetrics } from './openmetrics.ts';
 import { type AuditRepeat, auditRepeat } from './repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from './target.ts';
 import { auditLines } from './view.ts';
 
 export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions, Places {
-  readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
+  readonly output: 'table' | 'json';
   readonly verbose?: boolean;
 }
 
@@ -43,13 +38,10 @@ export const register: Register = (command, { program: name, interruption, run }
         'port of a server on the machines, if it is not the default of Kubernetes or etcd; repeatable; names: kube-apiserver, kubelet, etcd, etcd-peer, kube-controller-manager, kube-scheduler',
         repeatable,
       )
-      .option('--snapshots <directory>', 'directory that keeps what was seen, for the next audit')
       .addOption(
         new Option('--fail-on <severity>', 'exit status 1 for a finding of at least this severity').choices(SEVERITIES),
       )
       .option('--verbose', 'show each finding; in JSON every observation'),
-    'table for people, json for programs, csv for a spreadsheet, openmetrics',
-    ['json', 'csv', 'openmetrics'],
   )
     .addHelpText(
       'after',
@@ -59,22 +51,19 @@ docs/findings.md every finding, docs/coverage.md what is read where.
 
 Examples:
   ${name} audit --kubeconfig berlin.yaml
-  ${name} audit --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --snapshots snapshots
+  ${name} audit --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
   ${name} audit --kubeconfig berlin.yaml --no-handshakes --policy fleet.yaml --output json
-  ${name} audit --kubeconfig berlin.yaml --output openmetrics > certmarshal.prom
   ${name} audit --kubeconfig berlin.yaml --fail-on critical --port kubelet=10250
   ${name} audit --all-contexts --no-handshakes --report fleet.html
 
 Exit status:
   0  done; without --fail-on also with critical findings
-  1  a source or a snapshot could not be read or written, or a finding is at least as severe as --fail-on. A place that did not answer is a finding
+  1  a source could not be read, or a finding is at least as severe as --fail-on. A place that did not answer is a finding
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
       run(async (options: AuditTargetOptions & AllContextsOptions & AuditCommandOptions & { policy?: string }) => {
-        const { snapshots, policy } = options;
-        const fleet = await loadFleet(policy);
-        if (snapshots !== undefined) await trySnapshots(snapshots);
+        const fleet = await loadFleet(options.policy);
         if (options.allContexts === true) {
           // Load the page only on request.
           const { auditAllContexts } = await import('./all-contexts.ts');
@@ -92,26 +81,9 @@ Exit status:
 };
 
 /**
- * Creates the snapshot directory and tests it: an audit takes minutes, so an unwritable directory must fail before it.
- *
- * @throws UsageError with the directory and its problem
- */
-export async function trySnapshots(directory: string): Promise<void> {
-  try {
-    await tryDirectory(directory);
-  } catch (error) {
-    throw new UsageError(
-      `--snapshots ${printable(directory)}: no snapshot can be written there: ${systemErrorWords(error)}. Name a directory that exists or can be made.`,
-      { cause: error },
-    );
-  }
-}
-
-/**
  * Audits one cluster once and prints the result.
  *
- * @returns the exit status: `incomplete` if a source or the snapshot could not be read or written, if a snapshot was
- * lost and not everything has been seen again, or if a finding is as severe as `failOn`
+ * @returns the exit status: `incomplete` if a source could not be read, or if a finding is as severe as `failOn`
  */
 export async function auditCommand(
   target: AuditTarget & { readonly server?: NamedServer },
@@ -127,10 +99,7 @@ export async function auditCommand(
     progress.say(`${target.cluster.name}: ${left}`),
   ).finally(() => progress.done());
   show(report, options, target.server, io);
-  if (signal.aborted)
-    stderr.write(
-      `Interrupted: what was not read by then is listed as not read${options.snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
-    );
+  if (signal.aborted) stderr.write('Interrupted: what was not read by then is listed as not read.\n');
   // In an unattended job, the exit status alone does not tell a finding from a failed read.
   if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
   if (status === EXIT.done && critical && io.stdout.isTTY !== true) stderr.write(CRITICAL_PASSES);
@@ -140,17 +109,6 @@ export async function auditCommand(
 function show(report: AuditReport, options: AuditCommandOptions, server: NamedServer | undefined, io: AuditIo): void {
   const now = io.clock();
   const { verbose = false } = options;
-  switch (options.output) {
-    case 'csv':
-      io.stdout.write(auditCsv(report));
-      break;
-    case 'openmetrics':
-      io.stdout.write(auditOpenMetrics(report));
-      break;
-    case 'json':
-      printJson(io, auditJson(viewOf(report, now), options));
-      break;
-    case 'table':
-      print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));
-  }
+  if (options.output === 'json') printJson(io, auditJson(viewOf(report, now), options));
+  else print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));
 }

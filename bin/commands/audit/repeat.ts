@@ -25,7 +25,6 @@ export interface AuditRepeat {
 
 interface Given extends AuditTargetOptions {
   readonly policy?: string | undefined;
-  readonly snapshots?: string | undefined;
 }
 
 /** @param eks where an EKS cluster is */
@@ -53,7 +52,6 @@ export function auditRepeat(options: Given, { region, profile }: NonNullable<Nam
       ['--secrets', options.secrets],
       ['--kubelet-metrics', options.kubeletMetrics],
       ...ports,
-      ['--snapshots', options.snapshots],
     ])}`,
     aws: repeatedFlags([
       ['--region', region],

@@ -10,7 +10,7 @@ import { compare, counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
-import { bad, faint, type Paint, strong, warn } from '../../terminal/paint.ts';
+import { bad, faint, type Paint, strong } from '../../terminal/paint.ts';
 import { MARKS, nextLine, type Places, PROVIDER_NAMES, runbookPlace, serverLine } from '../../terminal/phrases.ts';
 import { day, joined, span, took } from '../../terminal/words.ts';
 import { visibleWidth } from '../../terminal/wrap.ts';
@@ -24,8 +24,6 @@ const MAX_FINDINGS = 30;
 const MAX_OBJECTS = 3;
 /** On a narrower terminal, what renews a certificate has its own line. Columns. */
 const NARROW = 110;
-/** Longer than an audit: an older finding is from an earlier audit. */
-const NEW_MS = 60_000;
 
 export interface AuditRendering extends AuditRepeat, Places {
   /** One line per finding instead of per group. */
@@ -146,7 +144,7 @@ function isOfServer({ source }: { readonly source: SourceId }): boolean {
 }
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
-  if (isUnreadable(sources)) return unreadableLine(view, sources, now);
+  if (isUnreadable(sources)) return unreadableLine(view, sources);
   const worst = worstOf(view);
   // Without any certificate nothing is known to be healthy, and without the machines not all of it.
   const isPartial = view.groups.length === 0 || isWithoutMachines(sources);
@@ -158,13 +156,13 @@ function isWithoutMachines({ off }: AuditedSources): boolean {
   return off.some(({ source }) => source === 'tls');
 }
 
-function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
-  const { report, groups } = view;
+function unreadableLine(view: AuditView, sources: AuditedSources): Lines {
+  const { report } = view;
   const unread = sources.unread.find(isOfServer);
   const expired = expiredServer(view)?.message;
   // The finding says it with a date.
   const why = joined([(expired === undefined || !isOfExpiry(unread)) && answerOf(unread), expired], '; ');
-  return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}${remembered(groups, now)}`));
+  return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}`));
 }
 
 function nameOf({ snapshot: { cluster, provider } }: AuditView['report']): string {
@@ -208,12 +206,6 @@ function readLine(
 /** The reason without the list that failed first: the server as a whole does not answer. */
 function answerOf(unread: UnreadObservation | undefined): string | undefined {
   return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
-}
-
-/** How old the shown data of an unreadable cluster is. */
-function remembered(groups: readonly CertificateGroup[], now: number): string {
-  const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
-  return oldest === undefined ? '' : `; what is shown was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
 // oxlint-disable-next-line max-params -- internal
@@ -280,7 +272,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
       const [symbol, paint, word] = standing(group);
       const left = Date.parse(first.notAfter) - now;
       const due = [left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`), day(first.notAfter)];
-      const notes = [renewedBy, ...asides(group, now)];
+      const notes = [renewedBy, ...asides(group)];
       return [
         paint(`${symbol} ${word}`),
         titles[index] ?? '',
@@ -293,9 +285,7 @@ function timeline({ groups }: AuditView, now: number): Lines {
   };
 }
 
-/** A certificate that was not seen now was healthy when it was last seen. */
-function standing({ severity, first }: CertificateGroup): readonly [symbol: string, paint: Paint, word: string] {
-  if (severity === 'info' && first.lastSeen !== undefined) return ['?', warn, 'not seen'];
+function standing({ severity }: CertificateGroup): readonly [symbol: string, paint: Paint, word: string] {
   const word = severity === 'info' ? 'healthy' : severity;
   return [...MARKS[severity === 'info' ? 'well' : severity], word];
 }
@@ -307,12 +297,8 @@ const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
   inference: 'expiry inferred from the age of a machine',
 };
 
-function asides({ count, ended, first: { basis, lastSeen } }: CertificateGroup, now: number) {
-  return [
-    ended > 0 && count > 1 && `${ended} of ${count} have expired`,
-    TOLD_BY[basis],
-    lastSeen !== undefined && `last seen ${span(now - Date.parse(lastSeen))} ago`,
-  ];
+function asides({ count, ended, first: { basis } }: CertificateGroup) {
+  return [ended > 0 && count > 1 && `${ended} of ${count} have expired`, TOLD_BY[basis]];
 }
 
 function lifeBar(
@@ -353,8 +339,8 @@ function alike(findings: readonly ExpiryFinding[]): readonly (readonly ExpiryFin
 function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
   const [first] = kind;
   if (first === undefined) return [];
-  const { severity, code, since } = first;
-  const { now, program } = rendering;
+  const { severity, code } = first;
+  const { program } = rendering;
   const message = pasteable(first.message, program);
   const [symbol, paint] = MARKS[severity];
   const many = kind.length > 1;
@@ -368,7 +354,7 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
   return [
     hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
     hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),
-    hang('      ', faint(joined([sinceWhen(since, now), !command.includes(' runbook ') && runbook], ' · '))),
+    !command.includes(' runbook ') && hang('      ', faint(runbook)),
     // A command is one line, however long, so that it can be pasted.
     `      → ${command}`,
   ];
@@ -449,9 +435,4 @@ function cost({ report: { durationMs, requests, snapshot } }: AuditView, sources
     sources.unread.length > 0 && `${sources.unread.length} not read`,
     places > 0 && silent(places),
   ]);
-}
-
-function sinceWhen(since: string, now: number): string {
-  const age = now - Date.parse(since);
-  return age < NEW_MS ? 'new' : `since ${day(since)}, ${span(age)} ago`;
 }

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { tryFile } from '../../../lambdas/audit/make-directory.ts';
+import { open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { type Basis, TITLES } from '../../../lambdas/page/known.ts';
 import { type PageOptions as Page, renderPage } from '../../../lambdas/page/page.ts';
@@ -19,21 +19,12 @@ import { repeatedFlags } from '../../target.ts';
 import { hang } from '../../terminal/draw.ts';
 import { joined } from '../../terminal/words.ts';
 import { replaceTextFile } from '../../text-file.ts';
-import {
-  bucketReader,
-  directoryReader,
-  type FleetState,
-  isAbsent,
-  readSnapshots,
-  readState,
-  STATE_PROBLEM,
-} from './sources.ts';
+import { bucketReader, directoryReader, type FleetState, isAbsent, readState, STATE_PROBLEM } from './sources.ts';
 
 /** Source of the fleet's state: exactly one is set. */
 export interface ReportSource {
   readonly bucket?: string;
   readonly state?: string;
-  readonly snapshots?: string;
 }
 
 export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'other'> {
@@ -51,7 +42,6 @@ export const register: Register = (command, { program: name, interruption, run }
   command
     .option('--bucket <name>', 'state bucket of a hub; uses the AWS credentials and Region of the environment')
     .option('--state <directory>', 'directory with copies of its registry.v2.json.gz and fleet-index.v2.json.gz')
-    .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml with monitoring; default: the built-in values')
     .option(
       '-o, --output <file>',
@@ -61,11 +51,10 @@ export const register: Register = (command, { program: name, interruption, run }
     .addHelpText(
       'after',
       `
-Give exactly one of --bucket, --state and --snapshots. Only the page is written. docs/report.md describes it.
+Give --bucket or --state. Only the page is written. docs/report.md describes it.
 
 Examples:
   ${name} report --bucket certmarshal-state --policy fleet.yaml
-  ${name} report --snapshots snapshots --output berlin.html
   ${name} report --state state --output - > report.html
   ${name} report --state state --output json | jq .counts
 ${EXIT_HELP}`,
@@ -85,14 +74,13 @@ ${EXIT_HELP}`,
  *
  * @param program the command that starts this program
  */
-export function againCommand(
-  { bucket, state, snapshots, policy }: ReportSource & { readonly policy?: string | undefined },
+function againCommand(
+  { bucket, state, policy }: ReportSource & { readonly policy?: string | undefined },
   program: string,
 ): string {
   const source = repeatedFlags([
     ['--bucket', bucket],
     ['--state', state],
-    ['--snapshots', snapshots],
     ['--policy', policy],
   ]);
   return `${program} report${source} --output json`;
@@ -117,8 +105,7 @@ export async function reportCommand(
     io.stderr.write(`${state}\n`);
     return EXIT.incomplete;
   }
-  const basis = options.snapshots === undefined ? 'hub' : 'audits';
-  return writeReport(state, { ...options, basis }, monitoring, io);
+  return writeReport(state, options, monitoring, io);
 }
 
 /**
@@ -222,6 +209,16 @@ export async function checkedOutput(output: string, option = '--output'): Promis
   return 'a report';
 }
 
+/** Writes and removes a file in a directory: permissions alone do not show whether that works. */
+async function tryFile(directory: string): Promise<void> {
+  const file = join(directory, `.${randomUUID()}.tmp`);
+  try {
+    await (await open(file, 'wx', 0o600)).close();
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
 /** Empty if the file does not exist. @throws UsageError */
 async function headOf(output: string, option: string): Promise<string> {
   try {
@@ -239,12 +236,11 @@ async function headOf(output: string, option: string): Promise<string> {
 
 /** A returned string says why the state could not be read. */
 async function stateOf(source: ReportOptions, now: number, signal: AbortSignal): Promise<FleetState | string> {
-  const { bucket, state, snapshots, program = 'certmarshal' } = source;
-  if ([bucket, state, snapshots].filter((place) => place !== undefined).length !== 1)
+  const { bucket, state, program = 'certmarshal' } = source;
+  if ((bucket === undefined) === (state === undefined))
     throw new UsageError(
-      `${program} audit --all-contexts reads the clusters of your kubeconfig and writes a page of them. This command makes a page of what is stored; name one place: --snapshots DIRECTORY, which ${program} audit --snapshots wrote, or the state of certmarshal in AWS: --bucket NAME, or --state DIRECTORY with a copy of it.`,
+      `${program} audit --all-contexts reads the clusters of your kubeconfig and writes a page of them. This command makes a page of the state of certmarshal in AWS: name --bucket NAME, or --state DIRECTORY with a copy of it.`,
     );
-  if (snapshots !== undefined) return readSnapshots(snapshots, now);
   if (state !== undefined) return readState(directoryReader(state), state, now);
   const [{ S3Client }, { createStateObjects }] = await Promise.all([
     import('@aws-sdk/client-s3'),

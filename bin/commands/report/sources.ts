@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expiredServerRunbook, isOfExpiredServer } from '../../../lambdas/audit/commands.ts';
-import { decodeSnapshot, MAX_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { type JsonObjects, jsonOf } from '../../../lambdas/aws/json-objects.ts';
 import { readRunbook } from '../../../lambdas/command.ts';
@@ -16,8 +15,6 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../../../l
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import { isAhead } from '../../../lambdas/time.ts';
-import { compare } from '../../../lambdas/words.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
@@ -111,79 +108,21 @@ function asFoundAt(registry: Registry, at: string): Registry {
   return { ...registry, clusters: Object.fromEntries(clusters) };
 }
 
-const SUFFIX = '.json.gz';
-
-/**
- * Builds the state from the snapshots of `certmarshal audit --snapshots`: each cluster as of its newest audit. A
- * cluster with an unreadable snapshot is included as unknown.
- *
- * @param now milliseconds since the epoch
- * @throws UsageError if the directory is unreadable or has no snapshot
- */
-export async function readSnapshots(directory: string, now: number): Promise<FleetState> {
-  const audited = await auditedBefore(directory, now);
-  if (audited.size === 0)
-    throw new UsageError(
-      `There is no snapshot in ${printable(directory)}. certmarshal audit --snapshots ${printable(directory)} writes one for each cluster.`,
-    );
-  return stateOfAudits(audited, now);
-}
-
-/** The result of a cluster's audit; for an unreadable snapshot, its file and the reason. */
-export type Audited = IndexedCluster | { readonly file: string; readonly problem: string };
-
-/**
- * Reads the snapshots of a directory, by cluster id; unreadable ones by file.
- *
- * @param now milliseconds since the epoch
- * @throws UsageError if the directory cannot be read
- */
-export async function auditedBefore(directory: string, now: number): Promise<ReadonlyMap<string, Audited>> {
-  const audited = new Map<string, Audited>();
-  const read: IndexedCluster[] = [];
-  for (const file of await snapshotFiles(directory)) {
-    const snapshot = await readOne(join(directory, file), now);
-    if (typeof snapshot === 'string') audited.set(file, { file, problem: snapshot });
-    else read.push(auditedOf(snapshot));
-  }
-  // Of two snapshots of one cluster, the newer counts.
-  for (const one of read.toSorted((a, b) => compare(a.sweptAt ?? '', b.sweptAt ?? ''))) audited.set(one.id, one);
-  return audited;
-}
-
 /**
  * The state of audited clusters. Pure.
  *
  * @param now milliseconds since the epoch
  */
 export function stateOfAudits(
-  audited: ReadonlyMap<string, Audited>,
+  audited: readonly IndexedCluster[],
   now: number,
-  skipped: ReadonlyMap<string, Problem> = new Map(),
+  skipped: ReadonlyMap<string, Problem>,
 ): FleetState {
   const at = new Date(now).toISOString();
-  const source = 'snapshots';
-  const damaged: RegisteredCluster[] = [];
-  const indexed: IndexedCluster[] = [];
-  const findings: Finding[] = [];
-  for (const one of audited.values())
-    if ('problem' in one) {
-      damaged.push({ id: idOf(one.file), source, foundAt: at, seenAt: at });
-      findings.push({
-        kind: STATE_PROBLEM,
-        object: `snapshot ${printable(one.file)}`,
-        message: one.problem,
-        remedy: 'Audit the cluster again with --snapshots: that writes a new one.',
-        since: at,
-      });
-    }
-    // No sweep is expected, so `now` counts as the last attempt.
-    else indexed.push({ ...one, triedAt: at });
-  // If two entries have one id, `byId` keeps the last.
-  const registered = [
-    ...damaged,
-    ...indexed.map((cluster) => registeredOf(cluster, source, at, skipped.get(cluster.id))),
-  ];
+  const source = 'kubeconfig';
+  // No sweep is expected, so `now` counts as the last attempt.
+  const indexed = audited.map((one) => ({ ...one, triedAt: at }));
+  const registered = indexed.map((cluster) => registeredOf(cluster, source, at, skipped.get(cluster.id)));
   return {
     registry: {
       version: 1,
@@ -194,10 +133,9 @@ export function stateOfAudits(
     index: {
       version: 1,
       writtenAt: at,
-      dispatch: { at, registered: registered.length, dispatched: 0, problems: findings },
+      dispatch: { at, registered: registered.length, dispatched: 0, problems: [] },
       clusters: byId(indexed),
     },
-    // The index has them, as problems of the discovery.
     problems: [],
   };
 }
@@ -246,7 +184,6 @@ export function auditedOf(snapshot: Snapshot): IndexedCluster {
   const audit = summaryOf(snapshot, { durationMs: 0, partial });
   const readable = audit.sources.read.includes('signing-requests');
   const complete = readable && audit.sources.unread.length === 0;
-  // Includes an earlier audit that this one remembers.
   const readableAt = observations
     .filter(({ kind, source }) => kind === 'read' && source === 'signing-requests')
     .map(({ observedAt }) => observedAt)
@@ -266,41 +203,6 @@ export function auditedOf(snapshot: Snapshot): IndexedCluster {
     findingCount: 0,
     audit,
   };
-}
-
-async function snapshotFiles(directory: string): Promise<readonly string[]> {
-  try {
-    const names = await readdir(directory);
-    return names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.')).toSorted();
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw new UsageError(`--snapshots ${printable(directory)}: it cannot be read: ${systemErrorWords(error)}.`, {
-      cause: error,
-    });
-  }
-}
-
-/** A returned string says why the snapshot cannot be read. */
-async function readOne(path: string, now: number): Promise<Snapshot | string> {
-  try {
-    const bytes = await readFile(path);
-    if (bytes.length > MAX_SNAPSHOT) return 'it is too large';
-    const snapshot = await decodeSnapshot(bytes);
-    if (snapshot === undefined) return 'it is damaged';
-    // A snapshot from the future would never look old.
-    return isAhead(snapshot.auditedAt, now) ? 'its time is in the future: a clock was wrong' : snapshot;
-  } catch (error) {
-    return systemErrorWords(error);
-  }
-}
-
-function idOf(file: string): string {
-  const name = file.slice(0, -SUFFIX.length);
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 function byId<T extends { readonly id: string }>(all: readonly T[]): Readonly<Record<string, T>> {

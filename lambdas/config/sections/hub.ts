@@ -54,12 +54,6 @@ export const Hub = section(
       .describe(
         'Processor architecture of the functions. x86_64 is for Regions where Lambda has no arm64. Default: arm64.',
       ),
-    hints: z
-      .boolean()
-      .prefault(false)
-      .describe(
-        'Sweep immediately when an audit log or an Auto Scaling group of this account and Region shows a new node, not only each minute. Needs audit logs of the clusters in CloudWatch Logs. Default: false.',
-      ),
     webhook: z
       .boolean()
       .prefault(false)

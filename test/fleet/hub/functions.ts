@@ -70,7 +70,7 @@ export interface HubFunctions {
   dispatch(): Promise<void>;
   sweep(event: SQSEvent): Promise<void>;
   report(event: SQSEvent): Promise<void>;
-  hint(event: unknown): Promise<void>;
+  hint(event: SQSEvent): Promise<void>;
   webhook(event: unknown): Promise<WebhookAnswer>;
 }
 

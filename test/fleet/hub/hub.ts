@@ -42,8 +42,6 @@ export interface Hub extends AsyncDisposable {
   readonly sweepInvocations: readonly Invocation[];
   /** What Scheduler does each minute. */
   dispatch(): Promise<void>;
-  /** An event for hint. */
-  hint(event: unknown): Promise<void>;
   /** What the URL of hints is sent. */
   webhook(event: unknown): Promise<WebhookAnswer>;
   /** The functions start anew. */
@@ -121,7 +119,6 @@ export function startHub(options: HubOptions): Hub {
     queues,
     sweepInvocations: sweeps.invocations,
     dispatch: async () => during(aroundCall('dispatch', async () => functions.dispatch())),
-    hint: async (event) => during(functions.hint(event)),
     webhook: async (event) => during(functions.webhook(event)),
     restart() {
       functions = start();

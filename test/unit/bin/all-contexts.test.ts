@@ -166,7 +166,6 @@ describe('--all-contexts', () => {
       ['--yes'],
       '--all-contexts only reads: leave out --yes. To approve, sweep one cluster: --context NAME --yes',
     ],
-    ['audit', ['--output', 'csv'], '--all-contexts prints a table or json; csv is of one cluster.'],
     ['audit', ['--report', 'fleet.pdf'], '--report takes a file that ends in .html; got fleet.pdf.'],
     [
       'sweep',

@@ -1,11 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReportOptions, reportCommand, writeReport } from '../../../bin/commands/report/report.ts';
-import { bucketReader, readState } from '../../../bin/commands/report/sources.ts';
+import { auditedOf, bucketReader, readState, stateOfAudits } from '../../../bin/commands/report/sources.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
-import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Registry } from '../../../lambdas/contracts/registry.ts';
@@ -192,12 +191,9 @@ describe('certmarshal report', () => {
     await expect(run({ state: directory })).rejects.toThrow('FleetBucketName');
   });
 
-  it.each([[{}], [{ state: 'a', snapshots: 'b' }], [{ bucket: 'a', state: 'b' }]])(
-    'takes one source, not %j',
-    async (options) => {
-      await expect(run(options)).rejects.toThrow('name one place: --snapshots DIRECTORY');
-    },
-  );
+  it.each([[{}], [{ bucket: 'a', state: 'b' }]])('takes one source, not %j', async (options) => {
+    await expect(run(options)).rejects.toThrow('name --bucket NAME, or --state DIRECTORY');
+  });
 
   it('wraps its story on a narrow terminal', async () => {
     const io = recordedIo({ now: NOW, columns: 40 });
@@ -240,120 +236,44 @@ describe('certmarshal report', () => {
     expect(state.problems).toEqual([]);
   });
 
-  describe('of snapshots', () => {
-    const keep = (snapshot: Snapshot) => directorySnapshots(directory).write(snapshot, undefined, NEVER);
+  describe('of audits', () => {
+    const audited = async (snapshots: readonly Snapshot[], output = 'json') => {
+      const io = recordedIo({ now: NOW });
+      const state = stateOfAudits(snapshots.map(auditedOf), NOW, new Map());
+      const options = { output, version: '0.1.0', basis: 'audits' } as const;
+      expect(await writeReport(state, options, DEFAULT_MONITORING, io)).toBe(0);
+      return io.stdout.text();
+    };
 
     it('tells of every cluster that was audited', async () => {
-      await keep(snapshotOf('berlin'));
-      await keep(snapshotOf('eks/eu-central-1/dublin'));
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      const { clusters } = JSON.parse(stdout);
+      const { clusters } = JSON.parse(await audited(['berlin', 'eks/eu-central-1/dublin'].map((id) => snapshotOf(id))));
       expect(clusters.map(({ id }: { id: string }) => id).toSorted()).toEqual(['berlin', 'eks/eu-central-1/dublin']);
-      expect(clusters[0]).toMatchObject({ readable: true, complete: true, source: 'snapshots' });
+      expect(clusters[0]).toMatchObject({ state: 'well', readable: true, complete: true, source: 'kubeconfig' });
       expect(clusters[0].audit.ends).toMatchObject([{ what: 'kube-apiserver', notAfter: inDays(265) }]);
+      expect(await audited([snapshotOf('berlin')], '-')).toContain('Not swept: requests are not judged');
     });
 
-    it.each([
-      [5, 'well'],
-      [180, 'well'],
-      [23 * 60, 'well'],
-      [25 * 60, 'warning'],
-    ])('calls a healthy cluster whose audit is %i minutes old %s', async (minutes, state) => {
-      const old = snapshotOf('berlin');
-      const observations = old.observations.map((observation) => ({ ...observation, observedAt: at(minutes) }));
-      await keep({ ...old, auditedAt: at(minutes), observations });
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ state, readable: true, readableAt: at(minutes) });
-      expect(await run({ snapshots: directory })).toBe(0);
-      expect(await readFile(file(), 'utf8')).toContain('Not swept: requests are not judged');
-    });
-
-    it.each(['a-copy', 'berlin_copy'])('tells of the newer one where %s is of the same cluster', async (name) => {
-      await keep({ ...snapshotOf('berlin'), auditedAt: at(300) });
-      await rename(join(directory, 'berlin.json.gz'), join(directory, `${name}.json.gz`));
-      await keep(snapshotOf('berlin'));
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      const { clusters } = JSON.parse(stdout);
-      expect(clusters).toHaveLength(1);
-      expect(clusters[0].audit.auditedAt).toBe(snapshotOf('berlin').auditedAt);
-    });
-
-    it('rings nothing of sweeps for a cluster whose requests an earlier audit listed', async () => {
-      const now = snapshotOf('berlin');
-      const observations = now.observations.map((observation) =>
-        observation.source === 'signing-requests' ? { ...observation, observedAt: at(300) } : observation,
-      );
-      await keep({ ...now, observations });
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, readableAt: at(300), signals: [] });
-    });
+    const unread = (source: 'nodes' | 'signing-requests') =>
+      ({ kind: 'unread', source, observedAt: at(5), problem: 'forbidden', message: 'no', remedy: 'x' }) as const;
 
     it('does not call a cluster readable whose requests were not listed', async () => {
-      await keep(
-        snapshotOf('berlin', {
-          observations: [
-            {
-              kind: 'unread',
-              source: 'signing-requests',
-              observedAt: at(5),
-              problem: 'forbidden',
-              message: 'no',
-              remedy: 'x',
-            } as never,
-          ],
-        }),
-      );
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, complete: false, state: 'new' });
+      const snapshot = snapshotOf('berlin', { observations: [unread('signing-requests')] });
+      const { clusters } = JSON.parse(await audited([snapshot]));
+      expect(clusters[0]).toMatchObject({ readable: false, complete: false, state: 'new' });
     });
 
     it('does not call a cluster healthy of which a source was not read', async () => {
-      const { observations } = snapshotOf('berlin');
-      const unread = {
-        kind: 'unread',
-        source: 'nodes',
-        observedAt: at(5),
-        problem: 'forbidden',
-        message: 'no',
-        remedy: 'x',
-      };
-      await keep(snapshotOf('berlin', { observations: [...observations, unread as never] }));
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
-      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: true, complete: false, state: 'new' });
-      await run({ snapshots: directory });
-      expect(await readFile(file(), 'utf8')).toContain('its audit could not read 1 source');
-    });
-
-    it('keeps a cluster whose snapshot is damaged, as one of which nothing is known', async () => {
-      await keep(snapshotOf('berlin'));
-      await writeFile(join(directory, 'oslo.json.gz'), 'no gzip');
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(1);
-      expect(stderr).toContain('snapshot oslo.json.gz: it is damaged');
-      const { clusters, problems } = JSON.parse(stdout);
-      expect(clusters.find(({ id }: { id: string }) => id === 'oslo')).toMatchObject({ readable: false });
-      expect(problems).toMatchObject([{ object: 'snapshot oslo.json.gz' }]);
-    });
-
-    it('knows nothing of a cluster whose snapshot is of the future', async () => {
-      await keep({ ...snapshotOf('berlin'), auditedAt: at(-24 * 60) });
-      expect(await run({ snapshots: directory, output: 'json' })).toBe(1);
-      expect(stderr).toContain('snapshot berlin.json.gz: its time is in the future: a clock was wrong');
-      expect(JSON.parse(stdout).clusters).toMatchObject([{ id: 'berlin', readable: false, state: 'new' }]);
-    });
-
-    it.each([
-      ['an empty directory', () => directory, 'There is no snapshot in'],
-      ['no directory', () => join(directory, 'none'), 'certmarshal audit --snapshots'],
-      ['a file', () => import.meta.filename, 'it cannot be read: not a directory'],
-    ])('refuses %s', async (_name, where, words) => {
-      await expect(run({ snapshots: where() })).rejects.toThrow(words);
+      const snapshot = snapshotOf('berlin', { observations: [...snapshotOf('berlin').observations, unread('nodes')] });
+      const { clusters } = JSON.parse(await audited([snapshot]));
+      expect(clusters[0]).toMatchObject({ readable: true, complete: false, state: 'new' });
+      expect(await audited([snapshot], '-')).toContain('its audit could not read 1 source');
     });
   });
 
   it('is a command with examples, and exit status 2 for wrong usage', async () => {
     const help = await runCli(['report', '--help']);
     expect(help.stdout).toContain('Examples:');
-    expect(help.stdout).toContain('--snapshots <directory>');
+    expect(help.stdout).toContain('--state <directory>');
     expect(help.status).toBe(0);
     const wrong = await runCli(['report']);
     expect(wrong.status).toBe(2);

@@ -73,8 +73,8 @@ describe('certmarshal validate', () => {
     ['several problems', 'version: 1\naudit: { every: 1m }\npolicy: []\n', ['2:17: audit.every: ', '3:1: ']],
     [
       'the hub beside other problems',
-      `${FOREIGN}audit: { every: 1m }\nhub: { region: eu-central-1, hints: maybe }\n`,
-      ['5:17: audit.every: ', '6:1: hub: write account and region', '6:37: hub.hints: '],
+      `${FOREIGN}audit: { every: 1m }\nhub: { region: eu-central-1, webhook: maybe }\n`,
+      ['5:17: audit.every: ', '6:1: hub: write account and region', '6:39: hub.webhook: '],
     ],
     ['a hub that is no section', `${FOREIGN}hub: []\n`, ['5:1: hub: ']],
   ])('names line, column and remedy of %s', async (_, text, problems) => {

@@ -442,8 +442,8 @@ describe('hub', () => {
       `${H}{ reservedConcurrency: 1001 }`,
       '2:29: hub.reservedConcurrency: 1001 is more than an account has; write 1000 or less',
     ],
-    ['a YAML 1.1 boolean', `${H}{ hints: on }`, '2:15: hub.hints: write true or false, not text'],
-    ['an unknown key', `${H}{ hint: true }`, '2:8: hub.hint: unknown key; did you mean "hints"?'],
+    ['a YAML 1.1 boolean', `${H}{ webhook: on }`, '2:17: hub.webhook: write true or false, not text'],
+    ['an unknown key', `${H}{ webhooks: true }`, '2:8: hub.webhooks: unknown key; did you mean "webhook"?'],
   ]);
 
   it('accepts a multi-Region key', () => {
@@ -466,7 +466,7 @@ clusters:
   - { name: m, lane: x }
 lanes:
   - { name: default, subnetIds: [subnet-0a1b2c3d, subnet-0a1b2c3d] }
-hub: { hints: 1 }
+hub: { webhook: 1 }
 `;
     expect(problemsOf(text).map((line) => line.split(' ', 2).join(' '))).toEqual([
       '3:16: discovery[0].accounts[0]:',
@@ -486,7 +486,7 @@ hub: { hints: 1 }
       '11:5: lanes[0].vpcId:',
       '11:13: lanes[0].name:',
       '11:51: lanes[0].subnetIds[1]:',
-      '12:15: hub.hints:',
+      '12:17: hub.webhook:',
     ]);
   });
 

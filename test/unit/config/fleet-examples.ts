@@ -142,7 +142,6 @@ export const validFleet = fc.record(
         region: fc.constant('eu-central-1'),
         kmsKeyArn: uuid.map((id) => `arn:aws:kms:eu-central-1:111122223333:key/${id}`),
         reservedConcurrency: fc.integer({ min: 2, max: 1000 }),
-        hints: fc.boolean(),
         webhook: fc.boolean(),
       },
       { requiredKeys: ['account', 'region'] },

@@ -107,7 +107,7 @@ lanes:
     subnetIds: [subnet-0a1b2c3d4e5f60718]
     securityGroupIds: [sg-0a1b2c3d]
     handshakes: false
-hub: { account: '999988887777', region: eu-central-1, kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, hints: true, webhook: true }
+hub: { account: '999988887777', region: eu-central-1, kmsKeyArn: ${KEY}, reservedConcurrency: 20, architecture: x86_64, webhook: true }
 clusters:
   - name: berlin-prod
     id: berlin-prod-2
@@ -214,7 +214,6 @@ policies:
         kmsKeyArn: KEY,
         reservedConcurrency: 20,
         architecture: 'x86_64',
-        hints: true,
         webhook: true,
       },
       clusters: [

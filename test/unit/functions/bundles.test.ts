@@ -30,7 +30,7 @@ const FLEET = [
     '    provider: eks',
     `    kubeconfigSecret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`,
   ]),
-  'hub: { hints: true, webhook: true }',
+  'hub: { webhook: true }',
 ].join('\n');
 
 let synthesized: Synthesized;
@@ -131,7 +131,7 @@ describe('the bundles that synthesis makes', () => {
       HUB_ACCOUNT: '123456789012',
       HUB_PARTITION: 'aws',
     });
-    expect(await bundle.invoke({}, 10_000)).toEqual({});
+    expect(await bundle.invoke({ Records: [] }, 10_000)).toEqual({});
   });
 
   it('reads the key in webhook, sends a hint, and answers the API server', async () => {

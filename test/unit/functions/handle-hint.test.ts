@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
@@ -28,42 +28,24 @@ import {
 import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { memoryObjects } from './memory-objects.ts';
 
-const { region: REGION, account: ACCOUNT } = HUB;
+const SOURCE = `eks ${HUB.account}/${HUB.region}`;
 const SHARD = 'default.ordinary.7';
 const PLACE = { name: SHARD, waitingSince: NOW };
 const KNOWN = [
   registered(DUBLIN.id, {
     target: DUBLIN,
-    source: `eks ${ACCOUNT}/${REGION}`,
+    source: SOURCE,
     shard: PLACE,
   }),
   registered(PARIS.id, { target: PARIS }),
 ];
 
-const logsEvent = (message: unknown) => ({
-  awslogs: { data: gzipSync(JSON.stringify(message)).toString('base64') },
-});
-const auditLog = (changed: object = {}) =>
-  logsEvent({
-    messageType: 'DATA_MESSAGE',
-    owner: ACCOUNT,
-    logGroup: '/aws/eks/dublin/cluster',
-    logEvents: [{ message: 'SENTINEL' }],
-    ...changed,
-  });
-const launch = (changed: object = {}) => ({
-  source: 'aws.autoscaling',
-  'detail-type': 'EC2 Instance Launch Successful',
-  account: ACCOUNT,
-  region: REGION,
-  ...changed,
-});
-const dueEvent = (...bodies: string[]) => ({ Records: bodies.map((body) => ({ eventSource: 'aws:sqs', body })) });
+const dueEvent = (...bodies: string[]) => ({ Records: bodies.map((body) => ({ body })) }) as SQSEvent;
 
 describe('createHintHandler', () => {
   const output = writtenByEachTest();
 
-  const handle = async (event: unknown, ...options: Parameters<typeof hinter>) => hinter(...options).handle(event);
+  const handle = async (event: SQSEvent, ...options: Parameters<typeof hinter>) => hinter(...options).handle(event);
 
   function hinter(
     clusters: readonly RegisteredCluster[] = KNOWN,
@@ -111,7 +93,7 @@ describe('createHintHandler', () => {
     });
     return {
       state,
-      async handle(event: unknown) {
+      async handle(event: SQSEvent) {
         await handleHint(event, new AbortController().signal);
         metrics.publishStoredMetrics();
         return { waiting, sent };
@@ -119,62 +101,9 @@ describe('createHintHandler', () => {
     };
   }
 
-  it('makes the cluster of an audit log wait until its request may be judged', async () => {
-    const { waiting, sent } = await handle(auditLog());
-    expect(waiting).toEqual([{ id: DUBLIN.id, inSeconds: 120, delay: 120 }]);
-    expect(sent).toEqual([]);
-    expect(output.text()).not.toContain('SENTINEL');
-  });
-
-  it('waits no longer than SQS can', async () => {
-    const patient = {
-      ...DEFAULT_POLICY,
-      age: { ...DEFAULT_POLICY.age, eks: { minSeconds: 3_600, maxSeconds: 7_200 } },
-    };
-    const { waiting } = await handle(auditLog(), KNOWN, [patient]);
-    expect(waiting).toMatchObject([{ delay: 900 }]);
-  });
-
-  it.each([
-    ['another account', auditLog({ owner: '999999999999' })],
-    ['a cluster that is not known', auditLog({ logGroup: '/aws/eks/cork/cluster' })],
-    ['another log group', auditLog({ logGroup: '/aws/lambda/dublin' })],
-    ['a message that keeps the subscription alive', auditLog({ messageType: 'CONTROL_MESSAGE' })],
-    ['a message without owner', auditLog({ owner: undefined })],
-    ['JSON that is no object', logsEvent([])],
-    ['something that is not gzip', { awslogs: { data: 'AAAA' } }],
-    ['something that is no text', { awslogs: { data: 7 } }],
-    ['more than is unpacked', auditLog({ logEvents: 'x'.repeat(17 * 1024 * 1024) })],
-    ['nothing', undefined],
-    ['another event', { source: 'aws.ec2', account: ACCOUNT, region: REGION }],
-    ['a launch in another Region', launch({ region: 'eu-west-1' })],
-    ['a launch without account', launch({ account: undefined })],
-  ])('hints nothing for %s', async (_what, event) => {
-    expect(await handle(event)).toEqual({ waiting: [], sent: [] });
-  });
-
   it('hints nothing before the first discovery', async () => {
-    expect((await handle(auditLog(), [])).waiting).toEqual([]);
-    expect((await handle(dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW })), [])).sent).toEqual([]);
-  });
-
-  it('hints nothing for a cluster without a policy', async () => {
-    expect((await handle(auditLog(), KNOWN, [{ ...DEFAULT_POLICY, clusters: ['other'] }])).waiting).toEqual([]);
-  });
-
-  it('hints every EKS cluster of the place of a launch, after the boot', async () => {
-    expect((await handle(launch())).waiting).toEqual([{ id: DUBLIN.id, inSeconds: 165, delay: 165 }]);
-  });
-
-  it.each([
-    [50, 50],
-    [51, 0],
-  ])('of %i clusters at the place of a launch hints %i', async (count, hinted) => {
-    const clusters = Array.from({ length: count }, (_, number) => {
-      const id = `${ACCOUNT}/${REGION}/c${number}`;
-      return registered(id, { target: { ...DUBLIN, id, cluster: { ...DUBLIN.cluster, name: `c${number}` } } });
-    });
-    expect((await handle(launch(), clusters)).waiting).toHaveLength(hinted);
+    const hint = encodeWaitingHint({ id: DUBLIN.id, due: NOW, fresh: true });
+    expect(await handle(dueEvent(hint), [])).toEqual({ waiting: [], sent: [] });
   });
 
   it('reads a registry and an index once, however many hints come, and each new version of them', async () => {
@@ -215,7 +144,7 @@ describe('createHintHandler', () => {
 
   describe('of a webhook', () => {
     const placed = [
-      registered(DUBLIN.id, { target: DUBLIN, source: `eks ${ACCOUNT}/${REGION}`, shard: PLACE }),
+      registered(DUBLIN.id, { target: DUBLIN, source: SOURCE, shard: PLACE }),
       registered(PARIS.id, { target: PARIS, shard: PLACE }),
     ];
     const fresh = (id: string) => encodeWaitingHint({ id, due: NOW, fresh: true });
@@ -237,6 +166,12 @@ describe('createHintHandler', () => {
       expect(sent).toEqual([]);
     });
 
+    it('waits no longer than SQS can', async () => {
+      const age = { ...DEFAULT_POLICY.age, eks: { minSeconds: 3_600, maxSeconds: 7_200 } };
+      const { waiting } = await handle(dueEvent(fresh(DUBLIN.id)), placed, [{ ...DEFAULT_POLICY, age }]);
+      expect(waiting).toMatchObject([{ delay: 900 }]);
+    });
+
     it.each([
       ['a cluster that nobody knows', 'rome', [DEFAULT_POLICY]],
       ['a cluster of no policy', PARIS.id, [{ ...DEFAULT_POLICY, clusters: ['other'] }]],
@@ -248,12 +183,12 @@ describe('createHintHandler', () => {
 
   it('orders a target as fleet.yaml says, whatever the registry has, and none that fleet.yaml has not', async () => {
     const role = { arn: 'arn:aws:iam::999999999999:role/attacker', sessionTags: {} };
-    const access = { ...DUBLIN.access, scope: { account: ACCOUNT, region: REGION, role } };
+    const access = { ...DUBLIN.access, scope: { account: HUB.account, region: HUB.region, role } };
     const forged = { ...DUBLIN, access, audit: { secrets: true } } as Target;
     const cork = {
       ...DUBLIN,
-      id: `${ACCOUNT}/eu-west-1/cork`,
-      access: { ...access, scope: { account: ACCOUNT, region: 'eu-west-1' } },
+      id: `${HUB.account}/eu-west-1/cork`,
+      access: { ...access, scope: { account: HUB.account, region: 'eu-west-1' } },
     };
     const clusters = [forged, cork].map((target) => registered(target.id, { target, shard: PLACE }));
     const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));

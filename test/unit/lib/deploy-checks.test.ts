@@ -57,7 +57,7 @@ describe('a fleet that shall be deployed', () => {
       "access entries in a Region that is not the hub's",
       {
         discovery: [discovery({ regions: ['eu-central-1'], accessEntries: ['shop'] })],
-        hub: { account: '111122223333', region: 'eu-west-1', architecture: 'arm64', hints: false, webhook: false },
+        hub: { account: '111122223333', region: 'eu-west-1', architecture: 'arm64', webhook: false },
       },
       [],
     ],

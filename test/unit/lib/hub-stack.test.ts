@@ -5,8 +5,7 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_FLEET, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
-import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
+import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
@@ -296,33 +295,12 @@ describe('the hub stack', () => {
     });
   });
 
-  it('gets hints only where that is wanted', () => {
-    plain.resourceCountIs('AWS::Events::Rule', 0);
-    full.hasResourceProperties('AWS::Events::Rule', {
-      EventPattern: { source: ['aws.autoscaling'], 'detail-type': ['EC2 Instance Launch Successful'] },
-    });
-    full.hasResourceProperties('AWS::Lambda::Permission', {
-      Principal: 'logs.amazonaws.com',
-      SourceAccount: PLACE.account,
-      SourceArn: 'arn:aws:logs:eu-central-1:999900001111:log-group:/aws/eks/*/cluster:*',
-    });
-    full.hasResourceProperties('AWS::Logs::SubscriptionFilter', {
-      LogGroupName: '/aws/eks/dublin/cluster',
-      FilterPattern:
-        '{ ($.objectRef.resource = "certificatesigningrequests") && ($.verb = "create") && ($.stage = "ResponseComplete") && ($.objectRef.subresource NOT EXISTS) }',
-    });
-  });
-
   describe('takes hints of clusters', () => {
     it('only where that is wanted', () => {
       plain.resourceCountIs('AWS::Lambda::Url', 0);
       plain.resourceCountIs('AWS::SecretsManager::Secret', 0);
-      const events = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, hints: true } })).hub);
-      events.resourceCountIs('AWS::Lambda::Url', 0);
       const webhook = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, webhook: true } })).hub);
       webhook.resourceCountIs('AWS::Lambda::Url', 1);
-      webhook.resourceCountIs('AWS::Events::Rule', 0);
-      webhook.resourceCountIs('AWS::Logs::SubscriptionFilter', 0);
     });
 
     it('at one URL without authentication of AWS, whose function anyone may call by it alone', () => {
@@ -588,7 +566,7 @@ describe('the hub stack', () => {
       'Management cluster mgmt, workloadClusters, kubeconfigsFromManagementCluster': false,
       'Cluster paris, kubeconfigSecret': SECRET,
       'Lane onprem, vpcId': 'vpc-0a1b2c3d4e5f60718',
-      'Hub, hints': true,
+      'Hub, webhook': true,
       'Audit, everyMinutes': 15,
       'Monitoring, objective': '0.999',
       'Monitoring, alarms': {},

@@ -95,7 +95,6 @@ describe('the template of the hub', () => {
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::EKS::AccessEntry": 1,
-        "AWS::Events::Rule": 1,
         "AWS::IAM::ManagedPolicy": 2,
         "AWS::IAM::Policy": 8,
         "AWS::IAM::Role": 8,
@@ -103,10 +102,9 @@ describe('the template of the hub', () => {
         "AWS::Lambda::EventInvokeConfig": 7,
         "AWS::Lambda::EventSourceMapping": 4,
         "AWS::Lambda::Function": 7,
-        "AWS::Lambda::Permission": 5,
+        "AWS::Lambda::Permission": 3,
         "AWS::Lambda::Url": 1,
         "AWS::Logs::LogGroup": 7,
-        "AWS::Logs::SubscriptionFilter": 1,
         "AWS::S3::Bucket": 3,
         "AWS::S3::BucketPolicy": 3,
         "AWS::SNS::Subscription": 1,
@@ -284,8 +282,6 @@ describe('the template of the hub', () => {
       HintsHint {MemorySize:512,Timeout:20,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},WAITING_QUEUE_URL:<HintsWaiting>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
       HintsHintEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
       HintsHintSqsEventSourceCertMarshalHintsWaiting2DCFA228 {EventSourceArn:<HintsWaiting>,BatchSize:10,ScalingConfig:{MaximumConcurrency:2}}
-      HintsHintAuditLogs {Principal:logs.amazonaws.com,SourceArn:arn:aws:logs:eu-central-1:999900001111:log-group:/aws/eks/*/cluster:*,SourceAccount:999900001111}
-      HintsLaunchesAllowEventRuleCertMarshalHintsHint9FFD887D {Principal:events.amazonaws.com,SourceArn:<HintsLaunches>}
       HintsWebhookWebhookLogs {RetentionInDays:365,DeletionPolicy:Retain}
       HintsWebhook {MemorySize:256,Timeout:5,ReservedConcurrentExecutions:2,Environment:{Variables:{KEY_SECRET_ARN:<HintsWebhookKey>,WAITING_QUEUE_URL:<HintsWaiting>}}}
       HintsWebhookEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
@@ -367,8 +363,7 @@ describe('the template of the hub', () => {
       OrdersQueueUrldefault"
     `);
     expect(more(outputsOf).join('\n')).toMatchInlineSnapshot(`
-      "HintFunctionArn
-      WebhookUrl
+      "WebhookUrl
       WebhookKeyArn
       OrdersQueueUrlonprem"
     `);

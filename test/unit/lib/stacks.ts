@@ -41,7 +41,7 @@ export const EVERYTHING: Fleet = fleetOf({
       securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
     },
   ],
-  hub: { architecture: 'x86_64', hints: true, webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+  hub: { architecture: 'x86_64', webhook: true, reservedConcurrency: 20, kmsKeyArn: KEY },
   rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
 });
 

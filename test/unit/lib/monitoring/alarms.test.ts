@@ -27,7 +27,7 @@ function templateOf(alarms: AlarmSettings = {}, changed: Partial<Fleet> = {}): T
 }
 
 const plain = templateOf();
-const large = templateOf({}, { lanes: lanes(20), hub: { ...DEFAULT_FLEET.hub, hints: true } });
+const large = templateOf({}, { lanes: lanes(20), hub: { ...DEFAULT_FLEET.hub, webhook: true } });
 
 type Alarm = Readonly<Record<string, unknown>> & { readonly AlarmName: string };
 

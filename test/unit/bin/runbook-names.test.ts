@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { examplesIn, withNames } from '../../../bin/commands/runbook-values.ts';
+import { withNamesIn } from '../../../bin/commands/runbook.ts';
 import type { ClusterNames } from '../../../bin/target.ts';
 import { recordCommands } from '../../support/page-shell.ts';
 
@@ -11,7 +11,7 @@ const textOf = (file: string) => readFileSync(`${FOLDER}/${file}`, 'utf8');
 /** What bash would run of all pages. */
 function commandsWith(names: ClusterNames) {
   return pages.map((file) => {
-    const blocks = [...withNames(textOf(file), names).matchAll(/^```sh\n([^]*?)^```$/gm)];
+    const blocks = [...withNamesIn(textOf(file), names).matchAll(/^```sh\n([^]*?)^```$/gm)];
     return recordCommands(blocks.map(([, text = '']) => ({ heading: file, text })));
   });
 }
@@ -23,7 +23,7 @@ const ownOf = (words: readonly string[]) => words[0] === 'certmarshal' && words.
 
 describe('the commands of a runbook', () => {
   it('stay as they are where nothing is given', () => {
-    for (const file of pages) expect(withNames(textOf(file), {})).toBe(textOf(file));
+    for (const file of pages) expect(withNamesIn(textOf(file), {})).toBe(textOf(file));
   });
 
   it.each([
@@ -39,21 +39,16 @@ describe('the commands of a runbook', () => {
     'a\u001B[2Jb',
     '`x`',
     '',
-  ])('stay as they are where a name is no plain word: %j', (context) => {
-    for (const names of [{ context }, { context: 'oslo', managementContext: context }, { kubeconfig: context }])
-      for (const file of pages) expect(withNames(textOf(file), names)).toBe(textOf(file));
+  ])('stay as they are where a name is no plain word: %j', (name) => {
+    for (const option of ['kubeconfig', 'context', 'managementKubeconfig', 'managementContext', 'cluster']) {
+      const names = { context: 'oslo', [option]: name };
+      for (const file of pages) expect(withNamesIn(textOf(file), names)).toBe(textOf(file));
+    }
   });
 
   it('stay as they are for another namespace, which they do not name', () => {
     for (const file of pages)
-      expect(withNames(textOf(file), { context: 'oslo', namespace: 'team-a' })).toBe(textOf(file));
-  });
-
-  it('of a management cluster in the same file name that file', () => {
-    const names = { kubeconfig: 'k.yaml', context: 'oslo', managementContext: 'mgmt' };
-    expect(withNames(textOf('replace-node.md'), names)).toContain(
-      'kubectl --kubeconfig "$KUBECONFIG" --context mgmt -n eksa-system get ',
-    );
+      expect(withNamesIn(textOf(file), { context: 'oslo', namespace: 'team-a' })).toBe(textOf(file));
   });
 
   it('name contexts as one word, and no kubeconfig', () => {
@@ -81,37 +76,26 @@ describe('the commands of a runbook', () => {
       managementKubeconfig: 'm.yaml',
       managementContext: 'mgmt',
     };
-    const page = withNames(textOf('source-unread.md'), names);
-    expect(page).toContain('export KUBECONFIG=/tmp/a+b.yaml\nMANAGEMENT=m.yaml\n');
+    const page = withNamesIn(textOf('source-unread.md'), names);
+    expect(page).toMatch(/^export KUBECONFIG=\/tmp\/a\+b\.yaml\n(?:#.*\n)?MANAGEMENT=m\.yaml$/m);
     expect(page).toContain(
       'certmarshal audit --kubeconfig "$KUBECONFIG" --context oslo --management-kubeconfig "$MANAGEMENT" --management-context mgmt\n',
     );
-    const replace = withNames(textOf('replace-node.md'), names);
+    const replace = withNamesIn(textOf('replace-node.md'), names);
     expect(replace).toContain('kubectl --kubeconfig "$MANAGEMENT" --context mgmt -n eksa-system get ');
     expect(replace).toContain('-n eksa-system --kubeconfig "$MANAGEMENT" --kubeconfig-context mgmt\n');
     expect(replace).toContain('kubectl --context oslo drain "$NODE"');
-    expect(examplesIn(page, names)).not.toContain('KUBECONFIG');
-    expect(examplesIn(page, names)).toContain('HOST');
   });
 
-  it('ask for the management cluster where it is not known, and say what one that manages itself does', () => {
-    const page = withNames(textOf('san-not-owned.md'), { context: 'oslo' });
-    expect(page).toContain(
-      [
-        '# Manages itself: its own --context for kubectl, no --management-kubeconfig. EKS: without --management-kubeconfig.',
-        'MANAGEMENT=management.yaml',
-        'certmarshal explain "$CSR" --context oslo --management-kubeconfig "$MANAGEMENT"\n',
-      ].join('\n'),
-    );
-    expect(page).not.toMatch(/CLUSTER=|KUBECONFIG/);
-    expect(withNames(textOf('san-not-owned.md'), { kubeconfig: 'oslo.yaml' })).toContain(
-      '# Manages itself: MANAGEMENT=$KUBECONFIG. ',
-    );
-    expect(withNames(textOf('replace-node.md'), { context: 'oslo' })).not.toContain('MANAGEMENT=$KUBECONFIG');
+  it('leave the management cluster an example where only the cluster is given', () => {
+    const page = withNamesIn(textOf('san-not-owned.md'), { context: 'oslo' });
+    expect(page).toContain('certmarshal explain "$CSR" --context oslo --management-kubeconfig "$MANAGEMENT"\n');
+    expect(page).toContain('MANAGEMENT=management.yaml\n');
+    expect(page).not.toMatch(/^(?:export )?KUBECONFIG=/m);
   });
 
   it('that run on a machine keep its own kubeconfig', () => {
-    const page = withNames(textOf('recovery.md'), { context: 'oslo' });
+    const page = withNamesIn(textOf('recovery.md'), { context: 'oslo' });
     expect(page).toContain('    SERVER=$(kubectl --kubeconfig "$KUBECONFIG" config view --minify ');
     expect(page).toContain('    kubectl config --kubeconfig=bootstrap-kubelet.conf use-context bootstrap\n');
     expect(page).toContain('| kubectl --context oslo apply -f -\n');
