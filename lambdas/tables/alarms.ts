@@ -321,7 +321,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     meaning:
-      'certmarshal connects to a cluster although its certificates have expired, because recovery is open for it.',
+      'fleet.yaml has an entry of recovery in force: certmarshal connects to a cluster although its certificate has expired, or approves client certificates of its nodes.',
   },
 } as const satisfies Record<string, AlarmEntry>;
 
