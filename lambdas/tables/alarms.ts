@@ -321,7 +321,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     meaning:
-      'fleet.yaml has an entry of recovery in force: certmarshal connects to a cluster although its certificate has expired, or approves client certificates of its nodes.',
+      'recovery in fleet.yaml is in force: an expired certificate is accepted, or client certificates are approved.',
   },
 } as const satisfies Record<string, AlarmEntry>;
 

@@ -81,7 +81,7 @@ describe('certmarshal validate', () => {
       'nodes that may be recovered for more than a day',
       "version: 1\nrecovery: [{ cluster: a, nodes: [cp-1], until: '2199-01-01T00:00:00Z' }]\n",
       [
-        '2:49: recovery[0].until: 2199-01-01T00:00:00Z is more than 24 hours from now; with nodes write an earlier time',
+        '2:48: recovery[0].until: 2199-01-01T00:00:00Z is more than 24 hours from now; with nodes write an earlier time',
       ],
     ],
   ])('names line, column and remedy of %s', async (_, text, problems) => {

@@ -286,33 +286,33 @@ recovery:
     [
       'no node',
       recovered('nodes: []'),
-      '2:74: recovery[0].nodes: an empty list; write at least one entry, or remove the key for its default',
+      '2:69: recovery[0].nodes: an empty list; write at least one entry, or remove the key for its default',
     ],
     [
       'ten nodes',
       recovered('nodes: [a, b, c, d, e, f, g, h, i, j]'),
-      '2:74: recovery[0].nodes: write at most 9 entries',
+      '2:69: recovery[0].nodes: write at most 9 entries',
     ],
     [
       'a node twice',
       recovered('nodes: [cp-1, cp-1]'),
-      '2:74: recovery[0].nodes: a node appears twice; keep one of the two',
+      '2:69: recovery[0].nodes: a node appears twice; keep one of the two',
     ],
-    ['any node', recovered("nodes: ['*']"), '2:75: recovery[0].nodes[0]: "*" is no name that a Node can have'],
+    ['any node', recovered("nodes: ['*']"), '2:77: recovery[0].nodes[0]: "*" is no name that a Node can have'],
     [
       'groups of an administrator',
       recovered(`${NODES}, bootstrapGroups: ['system:masters']`),
-      '2:113: recovery[0].bootstrapGroups[0]: "system:masters" is no group that a bootstrap token can have; write system:bootstrappers: and a name',
+      '2:108: recovery[0].bootstrapGroups[0]: "system:masters" is no group that a bootstrap token can have; write system:bootstrappers: and a name',
     ],
     [
       'groups of no node',
       recovered("pin: authority, bootstrapGroups: ['system:bootstrappers:x']"),
-      '2:101: recovery[0].bootstrapGroups: works only with nodes; remove it, or write nodes',
+      '2:85: recovery[0].bootstrapGroups: works only with nodes; remove it, or write nodes',
     ],
     [
       'an age of no certificate',
       recovered(`${NODES}, expiredAtMost: 90d`),
-      '2:110: recovery[0].expiredAtMost: works only with pin: authority; a fingerprint is accepted at any age, so remove it',
+      '2:105: recovery[0].expiredAtMost: works only with pin: authority; a fingerprint is accepted at any age, so remove it',
     ],
     [
       'a certificate of more than a year ago',
