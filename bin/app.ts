@@ -4,7 +4,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { FleetConfigError, type ParsedFleet, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../lambdas/config/problems.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
-import { deployWarnings, namedClusters } from '../lib/deploy-checks.ts';
+import { deployProblems, deployWarnings, namedClusters } from '../lib/deploy-checks.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
 /** `cdk deploy -c fleet=FILE` */
@@ -38,7 +38,8 @@ function count(number: number, what: string): string {
 
 function readFleet(file: string): Extract<ParsedFleet, { ok: true }> {
   const parsed = parseFleet(readText(file), file);
-  if (!parsed.ok) throw new FleetConfigError(parsed.problems);
+  const problems = parsed.ok ? parsed.located(deployProblems(parsed.fleet, Date.now())) : parsed.problems;
+  if (!parsed.ok || problems.length > 0) throw new FleetConfigError(problems);
   return parsed;
 }
 

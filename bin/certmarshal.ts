@@ -62,11 +62,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, watches.',
       load: () => import('./commands/rollout/rollout.ts'),
     },
-    recovery: {
-      takes: '',
-      does: 'Brings back a cluster whose control plane certificates have expired.',
-      load: () => import('./commands/recovery/recovery.ts'),
-    },
   },
   'Set up:': {
     doctor: {

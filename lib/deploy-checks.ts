@@ -1,10 +1,10 @@
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { formatDuration } from '../lambdas/config/duration.ts';
-import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
+import { DEFAULT_LANE, type Fleet, type RecoveryEntry, SELF } from '../lambdas/config/fleet.ts';
 import { REGIONS } from '../lambdas/config/regions.ts';
 import { type RuleProblem, repeats } from '../lambdas/config/written.ts';
 import type { Path } from '../lambdas/config/yaml-values.ts';
-import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
+import { longestOf } from '../lambdas/fleet/recovery.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
@@ -36,6 +36,24 @@ export function deployWarnings(fleet: Fleet, now: number): readonly RuleProblem[
     ),
     ...oddRecovery(fleet, now),
   ];
+}
+
+/**
+ * Problems that prevent a deployment, and depend on the time.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function deployProblems({ recovery }: Fleet, now: number): readonly RuleProblem[] {
+  return recovery.flatMap((entry, index) =>
+    entry.nodes !== undefined && Date.parse(entry.until) - now > longestOf(entry)
+      ? [
+          {
+            path: ['recovery', index, 'until'],
+            message: `${entry.until} is more than 24 hours from now; with nodes write an earlier time`,
+          },
+        ]
+      : [],
+  );
 }
 
 interface Selected {
@@ -284,22 +302,26 @@ function missedGlob(fleet: Fleet, path: Path, glob: string): readonly RuleProble
 }
 
 function oddRecovery(fleet: Fleet, now: number): readonly RuleProblem[] {
-  return fleet.recovery.flatMap(({ cluster, until }, index) => {
+  return fleet.recovery.flatMap((entry, index) => {
     const path = ['recovery', index];
     return [
-      { path: [...path, 'until'], message: oddEnd(cluster, until, now) },
-      ...unknownId(fleet, [...path, 'cluster'], cluster),
+      { path: [...path, 'until'], message: oddEnd(entry, now) },
+      ...unknownId(fleet, [...path, 'cluster'], entry.cluster),
     ];
   });
 }
 
-function oddEnd(cluster: string, until: string, now: number): string {
-  const end = Date.parse(until);
+function oddEnd(entry: RecoveryEntry, now: number): string {
+  const { cluster, until, server, nodes } = entry;
+  const [end, longest] = [Date.parse(until), longestOf(entry)];
   if (end <= now) return `${until} is past: the entry of ${cluster} does nothing any more, and can be removed`;
-  if (end - now <= MAX_EXPIRED_SERVER_MS)
-    return `until ${until} an expired certificate of the API server of ${cluster} is tolerated`;
-  const days = MAX_EXPIRED_SERVER_MS / DAY_MS;
-  return `${until} is more than ${days} days from now: the entry is not used before ${new Date(end - MAX_EXPIRED_SERVER_MS).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`;
+  if (end - now > longest)
+    return `${until} is more than ${longest / DAY_MS} days from now: the entry is not used before ${new Date(end - longest).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`;
+  const allowed = [
+    ...(server === undefined ? [] : [`an expired certificate of the API server of ${cluster} is tolerated`]),
+    ...(nodes === undefined ? [] : [`client certificates of ${nodes.join(', ')} in ${cluster} may be approved`]),
+  ];
+  return `until ${until} ${allowed.join(', and ')}`;
 }
 
 /** Ids of discovered clusters have slashes. */

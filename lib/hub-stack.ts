@@ -119,7 +119,7 @@ export class HubStack extends Stack {
       architecture,
       key,
     });
-    state.allow(dispatchRole, { read: ['registry', 'index', 'recovery'], write: ['registry'] });
+    state.allow(dispatchRole, { read: ['registry', 'index'], write: ['registry'] });
     for (const queue of [outcomes, starts]) queue.grantSendMessages(dispatchRole);
     for (const { orders } of lanes) orders.grantSendMessages(dispatchRole);
     const schedule = new Schedule(this, 'Tick', {

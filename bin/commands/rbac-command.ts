@@ -32,7 +32,7 @@ export const register: Register = (command, { program: name, run }) => {
     .option('--rollout-etcd', 'with --rollout-of: its etcd machines too, where etcd is external; experimental')
     .option(
       '--recovery',
-      'only what certmarshal recovery open needs: approve client certificates of kubelets; delete it afterwards',
+      'only what a recovery needs besides: approve client certificates of kubelets; delete it afterwards',
     )
     .addHelpText(
       'after',

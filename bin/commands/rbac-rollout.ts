@@ -9,7 +9,7 @@ export interface RolloutRbacOptions {
   readonly rolloutOf?: readonly string[];
   /** With external etcd: also the etcd machines of {@link rolloutOf}. */
   readonly rolloutEtcd?: boolean;
-  /** On a workload cluster: the rights of a recovery window. */
+  /** On a workload cluster: the rights of a recovery. */
   readonly recovery?: boolean;
 }
 
@@ -25,10 +25,10 @@ export function readLeaseRule(name: string): Rule {
 }
 
 /** RBAC cannot restrict `create` by name: the name is not yet known when it is authorized. */
-export function writeLeaseRules(name: string, verb: 'patch' | 'update'): readonly Rule[] {
+export function writeLeaseRules(name: string): readonly Rule[] {
   return [
     { ...LEASES, verbs: ['create'] },
-    { ...LEASES, resourceNames: [name], verbs: ['get', verb] },
+    { ...LEASES, resourceNames: [name], verbs: ['get', 'patch'] },
   ];
 }
 

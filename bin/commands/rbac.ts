@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { NODE_LEASE_NAMESPACE } from '../../lambdas/recovery/liveness.ts';
-import { RECOVERY_LEASE } from '../../lambdas/recovery/reservations.ts';
 import { ROLLOUT_LEASE } from '../../lambdas/rollout/rollout-lease.ts';
 import { needsNodes } from '../../lambdas/tables/evidence-sources.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -214,7 +213,7 @@ function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
     ...clusterManifests(`${NAME}-rollouts`, ROLLOUT_RULES, subject),
     ...namespaceManifests(`${NAME}-rollouts`, lease.namespace, subject, [readLeaseRule(lease.name)]),
     ...(rolled.length > 0
-      ? namespaceManifests(`${NAME}-rollout-lease`, lease.namespace, subject, writeLeaseRules(lease.name, 'patch'))
+      ? namespaceManifests(`${NAME}-rollout-lease`, lease.namespace, subject, writeLeaseRules(lease.name))
       : []),
     ...rolled.flatMap(([namespace, clusters]) =>
       clusters.flatMap((cluster) => clusterToRoll(namespace, cluster, options, subject)),
@@ -244,12 +243,6 @@ function recoveryManifests(subject: Subject): Manifest[] {
   return [
     ...clusterManifests(`${NAME}-recovery`, RECOVERY_RULES, subject, RECOVERY_COMMENT),
     ...namespaceManifests(`${NAME}-recovery`, NODE_LEASE_NAMESPACE, subject, listRules('recovery-leases')),
-    ...namespaceManifests(
-      `${NAME}-recovery`,
-      RECOVERY_LEASE.namespace,
-      subject,
-      writeLeaseRules(RECOVERY_LEASE.name, 'update'),
-    ),
   ];
 }
 

@@ -1,10 +1,12 @@
 import { Option } from 'commander';
-import { approve } from '../../lambdas/approval/approve.ts';
+import { approve, type Recover } from '../../lambdas/approval/approve.ts';
 import type { Observed, SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
+import { recoverNodes } from '../../lambdas/recovery/recover-nodes.ts';
+import type { Recovery } from '../../lambdas/recovery/recovery.ts';
 import { type AllContextsOptions, DEFAULT_REQUESTS_PAGE, requireOneCluster, withAllContexts } from '../all-contexts.ts';
 import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -14,6 +16,7 @@ import { type OpenCluster, openTarget, otherwiseNotice, repeatNames, repeatOptio
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
+import { recoveryNotice, recoveryOf, type SweepRecoveryOptions, withRecovery } from './sweep-recovery.ts';
 import { HOSTILE_PASSES, isHostile, sweepLines } from './sweep-view.ts';
 
 export interface SweepOptions {
@@ -23,6 +26,8 @@ export interface SweepOptions {
   readonly failOn?: 'hostile';
   readonly output: 'table' | 'json';
   readonly every?: string;
+  /** Whose client certificates are judged too. @default no one's */
+  readonly recovery?: Recovery | undefined;
   /** The command that starts this program. */
   readonly program: string;
   /** The target options as text, for the next command. */
@@ -31,7 +36,8 @@ export interface SweepOptions {
   readonly repeatNames: string;
 }
 
-type Given = AllContextsOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat' | 'repeatNames'>;
+type Given = AllContextsOptions & { policy?: string } & SweepRecoveryOptions &
+  Omit<SweepOptions, 'program' | 'recovery' | 'repeat' | 'repeatNames'>;
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   const own = command
@@ -40,7 +46,7 @@ export const register: Register = (command, { program: name, interruption, run }
     .addOption(
       new Option('--fail-on <what>', 'exit status 1 for a request that is provably hostile').choices(['hostile']),
     );
-  withTarget(withAllContexts(own, 'dry runs', DEFAULT_REQUESTS_PAGE))
+  withTarget(withAllContexts(withRecovery(own), 'dry runs', DEFAULT_REQUESTS_PAGE))
     .addHelpText(
       'after',
       `
@@ -50,6 +56,7 @@ Examples:
   ${name} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --yes
   ${name} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s --yes
   ${name} sweep --kubeconfig berlin.yaml --fail-on hostile --output json --yes
+  ${name} sweep --kubeconfig berlin.yaml --recover berlin-cp-1 berlin-cp-2 --until 2026-11-22T05:30:00Z --every 10s --yes
   ${name} sweep --all-contexts
 
 Exit status:
@@ -60,7 +67,10 @@ Exit status:
     .action(
       run(async (options: Given) => {
         const fleet = await loadFleet(options.policy);
+        const recovery = recoveryOf(options, Date.now());
         if (options.allContexts === true) {
+          if (recovery !== undefined)
+            throw new UsageError('--recover is about one cluster, --all-contexts takes all: leave out one of them.');
           // Load the page only on request.
           const { sweepAllContexts } = await import('./sweep-contexts.ts');
           const given = { ...options, program: name };
@@ -68,7 +78,7 @@ Exit status:
         }
         requireOneCluster(options);
         const repeated = { repeat: repeatOptions(options), repeatNames: repeatNames(options) };
-        const given = { ...options, program: name, ...repeated };
+        const given = { ...options, recovery, program: name, ...repeated };
         const signal = options.yes === true ? interruption() : interruption('nothing is written');
         return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
       }),
@@ -99,6 +109,8 @@ export async function sweepCommand(
     const target = await open();
     const { cluster, server } = target;
     if (round === 1) stderr.write(otherwiseNotice(cluster.name, server) ?? '');
+    if (round === 1 && options.recovery !== undefined)
+      stderr.write(recoveryNotice(options.recovery, options.yes === true));
     const report = await sweepOnce(target, policies, options, signal, io).finally(() => target.close());
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
@@ -126,10 +138,12 @@ function needsYes({ rows }: SweepReport): boolean {
 async function sweepOnce(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
-  { yes = false }: SweepOptions,
+  { yes = false, recovery }: SweepOptions,
   signal: AbortSignal,
   { stderr, clock }: Io,
 ): Promise<SweepReport> {
+  if (recovery !== undefined && target.cluster.provider === 'eks')
+    throw new UsageError('This is an EKS cluster: AWS runs its control plane, so --recover has nothing to do.');
   const progress = startProgress(stderr);
   const { name } = target.cluster;
   progress.say(`${name}: reading requests and evidence`);
@@ -144,7 +158,10 @@ async function sweepOnce(
       progress.say(`${name}: ${judged} of ${open} open requests judged`);
     },
   };
-  return approve(target, policies, clock, signal, told, { dryRun: !yes }).finally(() => progress.done());
+  const dryRun = !yes;
+  const recover: Recover | undefined =
+    recovery && (async (onActed) => recoverNodes(target, recovery, { clock, signal, dryRun, onActed }));
+  return approve(target, policies, clock, signal, told, { dryRun, recover }).finally(() => progress.done());
 }
 
 /** `14:03:05` in local time. */

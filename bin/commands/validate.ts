@@ -4,7 +4,7 @@ import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
-import { deployWarnings, namedClusters } from '../../lib/deploy-checks.ts';
+import { deployProblems, deployWarnings, namedClusters } from '../../lib/deploy-checks.ts';
 import { type Register, withOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
@@ -60,14 +60,16 @@ export async function validateCommand(
 ): Promise<number> {
   const name = printable(file);
   const parsed = parseFleet(await readTextFile(file), name);
-  const problems = parsed.ok ? [] : parsed.problems;
-  const warnings = parsed.ok ? parsed.located(deployWarnings(parsed.fleet, io.clock())) : [];
-  const status = parsed.ok ? EXIT.done : EXIT.usage;
+  const now = io.clock();
+  const problems = parsed.ok ? parsed.located(deployProblems(parsed.fleet, now)) : parsed.problems;
+  const valid = parsed.ok && problems.length === 0;
+  const warnings = valid ? parsed.located(deployWarnings(parsed.fleet, now)) : [];
+  const status = valid ? EXIT.done : EXIT.usage;
   if (output === 'json') {
-    printJson(io, { version: 1, file, valid: parsed.ok, problems, warnings });
+    printJson(io, { version: 1, file, valid, problems, warnings });
     return status;
   }
-  if (!parsed.ok) {
+  if (!parsed.ok || !valid) {
     io.stderr.write(
       `${formatProblems(problems)}\n${counted(problems.length, 'problem')} in ${name}. Warnings follow when ${problems.length === 1 ? 'it is' : 'they are'} fixed.\n`,
     );

@@ -64,8 +64,6 @@ interface Context extends WriteContext {
    * write is done
    */
   readonly instead?: ((decision: Decision) => Promise<Outcome | undefined>) | undefined;
-  /** Concurrent writes. @default as many as the server accepts */
-  readonly atOnce?: number;
   readonly onActed?: (acted: Acted) => void;
   /** Receives the first bug after all writes have ended, so that they are reported. @default the bug is thrown then */
   readonly onBug?: (error: unknown) => void;
@@ -101,7 +99,7 @@ interface UnderWay {
 
 /** Resolves when every write has begun. */
 async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
-  const limiter = createWriteLimiter(() => context.client.stats.throttled, context.atOnce);
+  const limiter = createWriteLimiter(() => context.client.stats.throttled);
   for await (const decision of inTurns(decisions, (decided) => decided)) {
     if (context.signal.aborted) break;
     const unwritten = outcomeWithoutWrite(decision.verdict);

@@ -5,7 +5,7 @@ import { decide } from './decide.ts';
 import { tellFates } from './fates.ts';
 import { type Observed, observe, type SweepTarget } from './observe.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import { report, type SweepReport } from './report.ts';
+import { type Recovered, report, type SweepReport } from './report.ts';
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
@@ -24,9 +24,17 @@ export interface ApprovalOptions {
   readonly promised?: readonly ApprovalPolicy[] | undefined;
   /** Writes nothing: what a policy in mode `enforce` would have written is `observed`. @default false */
   readonly dryRun?: boolean;
+  /**
+   * Judges requests for client certificates of kubelets too, if those for serving certificates can be listed.
+   * @default they wait
+   */
+  readonly recover?: Recover | undefined;
 }
 
-/** A bug after the first decision. What was written stays written, and `report` lists it. */
+/** Calls `onActed` with every decision as soon as its result is known. */
+export type Recover = (onActed: (acted: Acted) => void) => Promise<Recovered>;
+
+/** A bug after the first decision, or of a recovery. What was written stays written, and `report` lists it. */
 export class ApprovalBugError extends Error {
   override readonly name = 'ApprovalBugError';
   readonly report: SweepReport;
@@ -42,7 +50,7 @@ export class ApprovalBugError extends Error {
  * Observes, decides, acts and reports for one cluster. Safe to repeat, to interrupt and to run concurrently: every
  * write is bound to the judged object. Problems of the cluster are part of the report; only a bug throws.
  *
- * @throws ApprovalBugError for a bug after the first decision
+ * @throws ApprovalBugError for a bug after the first decision, or of a recovery
  */
 export async function approve(
   target: SweepTarget,
@@ -50,7 +58,7 @@ export async function approve(
   clock: Clock,
   signal: AbortSignal,
   progress: ApprovalProgress = {},
-  { promised = policies, dryRun = false }: ApprovalOptions = {},
+  { promised = policies, dryRun = false, recover }: ApprovalOptions = {},
 ): Promise<SweepReport> {
   const startedAt = clock();
   const before = requestsOf(target);
@@ -80,6 +88,17 @@ export async function approve(
     else bugs.push(error);
   }
   if (bugs.length > 0 && acted.length === 0) throw bugs[0];
+  const actedOnClients: Acted[] = [];
+  let recovered: Recovered = { ignored: new Map(), problems: [] };
+  if (observed !== undefined && recover !== undefined)
+    try {
+      recovered = await recover((one) => {
+        actedOnClients.push(one);
+        progress.acted?.(one);
+      });
+    } catch (error) {
+      bugs.push(error);
+    }
   const after = requestsOf(target);
   // An unchanged object means that no answer was received.
   const { clock: serverClock, server } = target.workload;
@@ -91,6 +110,7 @@ export async function approve(
     finishedAt: clock(),
     observed,
     acted,
+    recovered: { ...recovered, acted: actedOnClients },
     fates,
     failure,
     serverClock: answered ? { ...serverClock, server } : undefined,

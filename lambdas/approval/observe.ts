@@ -147,6 +147,8 @@ export interface Listing {
   readonly maxRequestBytes?: number;
   /** Called for every readable request, open or not. */
   readonly seen?: (csr: SigningRequest) => void;
+  /** Called for every request that cannot be read. */
+  readonly malformed?: () => void;
   /** Called for every open request. */
   readonly opened?: () => void;
 }
@@ -155,7 +157,7 @@ export interface Listing {
  * Lists all requests for one signer, in one paged LIST. Requests that cannot be read or held are part of the result.
  */
 export async function listRequests(client: KubernetesClient, listing: Listing): Promise<ListedRequests> {
-  const { signerName, signal, open = collectOpenRequests(), maxRequestBytes = Infinity, seen, opened } = listing;
+  const { signerName, signal, open = collectOpenRequests(), maxRequestBytes = Infinity } = listing;
   const ignored = new Map<Reason, number>();
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
@@ -168,10 +170,11 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     const read = readSigningRequest(item);
     if (!read.ok) {
       unread(read);
+      listing.malformed?.();
       return;
     }
     const { csr } = read;
-    seen?.(csr);
+    listing.seen?.(csr);
     const gate = gateReason(csr, signerName);
     if (gate !== undefined) {
       ignore(gate.reason);
@@ -181,7 +184,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       unread({ name: csr.name, problem: 'spec.request is larger than that of any kubelet' });
       return;
     }
-    opened?.();
+    listing.opened?.();
     const added = open.add(csr, approvalSubjectOf(item));
     if (added === 'superseded') ignore('Superseded');
     if (added === 'refused')

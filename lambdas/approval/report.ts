@@ -10,10 +10,10 @@ import type { Acted, Outcome } from './act.ts';
 import type { SourceReading } from './evidence/evidence.ts';
 import type { Observed } from './observe.ts';
 import type { Mode } from './policy.ts';
-import { NODE_PREFIX } from './rules/rules.ts';
+import { requestedNode } from './requested-node.ts';
 
-/** A judged request, for any signer. */
-export interface ToldRequest {
+/** A judged request. */
+export interface SweepRow {
   readonly csr: string;
   readonly uid: string;
   readonly verdict: VerdictKind;
@@ -22,10 +22,7 @@ export interface ToldRequest {
   /** True if the request is provably hostile, even if the policy only leaves it pending. */
   readonly hostile: boolean;
   readonly outcome: Outcome['kind'];
-}
-
-/** A judged request of a sweep. */
-export interface SweepRow extends ToldRequest {
+  /** Empty if a request for a client certificate names none. */
   readonly node: string;
   readonly ageSeconds: number;
   readonly policy?: string;
@@ -74,6 +71,12 @@ export interface SweepReport {
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
 
+/** The result for client certificates of kubelets, besides its decisions. */
+export interface Recovered {
+  readonly ignored: ReadonlyMap<Reason, number>;
+  readonly problems: readonly Problem[];
+}
+
 interface ReportInput {
   readonly cluster: string;
   readonly provider: Provider;
@@ -81,6 +84,8 @@ interface ReportInput {
   readonly finishedAt: number;
   readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
   readonly acted: readonly Acted[];
+  /** The requests for client certificates, if they were judged. */
+  readonly recovered?: Recovered & { readonly acted: readonly Acted[] };
   readonly fates?: readonly ToldRow[];
   /** The error that stopped the sweep before it judged anything. */
   readonly failure?: KubernetesError;
@@ -94,18 +99,21 @@ const UNWRITTEN: ReadonlySet<string> = new Set<Outcome['kind']>(['failed', 'unfi
 
 /** Folds what was observed, decided and done into plain data. Pure. */
 export function report(input: ReportInput): SweepReport {
-  const { observed, acted, failure } = input;
+  const { observed, acted, recovered, failure } = input;
   const ignored = new Map(observed?.ignored);
+  const ignore = (reason: Reason, requests: number) => ignored.set(reason, (ignored.get(reason) ?? 0) + requests);
+  recovered?.ignored.forEach((requests, reason) => ignore(reason, requests));
   const rows: SweepRow[] = [];
-  for (const entry of acted) {
+  for (const entry of [...acted, ...(recovered?.acted ?? [])]) {
     const { reason, verdict } = entry.verdict;
-    if (verdict === 'ignore') ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
+    if (verdict === 'ignore') ignore(reason, 1);
     else rows.push(rowOf(entry, input.startedAt));
   }
   const problems = [
     ...(failure === undefined ? [] : [problemOf(failure)]),
     ...clockProblem(input),
     ...problemsOf(observed, acted),
+    ...(recovered?.problems ?? []),
   ];
   const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
   return {
@@ -142,7 +150,11 @@ export function report(input: ReportInput): SweepReport {
   };
 }
 
-export function toldOf({ csr, verdict: { verdict, reason, message, hostile }, outcome }: Acted): ToldRequest {
+function rowOf(
+  { csr, verdict: { verdict, reason, message, hostile, policy, mode }, outcome }: Acted,
+  now: number,
+): SweepRow {
+  const { createdAt = now } = csr;
   return {
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 100),
@@ -151,15 +163,7 @@ export function toldOf({ csr, verdict: { verdict, reason, message, hostile }, ou
     message,
     hostile,
     outcome: outcome.kind,
-  };
-}
-
-function rowOf(acted: Acted, now: number): SweepRow {
-  const { username, createdAt = now } = acted.csr;
-  const { policy, mode } = acted.verdict;
-  return {
-    ...toldOf(acted),
-    node: printable(username.slice(NODE_PREFIX.length), 253),
+    node: printable(requestedNode(csr), 253),
     ageSeconds: Math.max(0, Math.round((now - createdAt) / 1000)),
     policy,
     mode,

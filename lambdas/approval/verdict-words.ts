@@ -1,4 +1,4 @@
-import type { ToldRequest } from './report.ts';
+import type { SweepRow } from './report.ts';
 
 /** How a verdict and what became of it are shown, in a terminal and on the report page. */
 export interface VerdictWords {
@@ -15,7 +15,7 @@ export function verdictWords({
   verdict,
   outcome,
   hostile,
-}: Pick<ToldRequest, 'verdict' | 'outcome'> & { readonly hostile?: boolean | undefined }): VerdictWords {
+}: Pick<SweepRow, 'verdict' | 'outcome'> & { readonly hostile?: boolean | undefined }): VerdictWords {
   if (verdict === 'leave')
     return hostile === true
       ? { tone: 'critical', words: '✖ not approved' }

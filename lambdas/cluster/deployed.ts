@@ -5,7 +5,7 @@ import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
-import type { FleetRollouts } from '../config/fleet.ts';
+import type { FleetRollouts, RecoveryEntry } from '../config/fleet.ts';
 import type { Rebuilt } from '../journal/s3-journal.ts';
 import { withRetryBuffer } from '../journal/sweep-journal.ts';
 import { lazy, once } from '../lazy.ts';
@@ -17,6 +17,7 @@ export interface DeployedOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly thresholds: Thresholds;
   readonly rollouts: FleetRollouts;
+  readonly recovery: readonly RecoveryEntry[];
   /** Names of the buckets. */
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
   /** Called when a head of the journal was rebuilt. */
@@ -31,7 +32,7 @@ const program = packageJson.version;
  * approvals: the rest is loaded at first use.
  */
 export function createDeployedMinute(options: DeployedOptions): SweepCluster {
-  const { buckets, onRebuilt, policies, principalArn, thresholds } = options;
+  const { buckets, onRebuilt, policies, principalArn, recovery, thresholds } = options;
   const { clusters, ...limits } = options.rollouts;
   const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
   const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
@@ -54,7 +55,10 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
     principalArn,
     policies,
     clock,
-    recover: lazy(async () => (await import('./recoverer.ts')).createClusterRecoverer({ program, clock })),
+    recovery: {
+      entries: recovery,
+      recoverNodes: lazy(async () => (await import('../recovery/recover-nodes.ts')).recoverNodes),
+    },
     audit: lazy(async () => {
       const [client, eks, { createS3Snapshots }, { createAuditStage }] = await Promise.all([
         s3(),

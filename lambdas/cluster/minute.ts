@@ -4,19 +4,17 @@ import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
+import { recoveryOf } from '../fleet/recovery.ts';
 import { type Journaled, joinJournaled, type SweepJournal } from '../journal/sweep-journal.ts';
 import { createProcessorBudget, type ProcessorBudget } from '../processor-time.ts';
 import { type ConnectOptions, createConnect } from './connect/connect.ts';
 import { type Kept, keepDecisions } from './keep-decisions.ts';
-import type { RecoverCluster } from './recoverer.ts';
+import { recoveryNotice } from './recovery-notice.ts';
 import { type Minute, runStage, type Stage, type StageEnd, type StageFailure, spentProblem } from './stage.ts';
 import { type ApprovalOptions, type Approved, createApprovalStage } from './stages/approval.ts';
-import { createRecoveryStage } from './stages/recovery.ts';
 import { outcomeOf } from './sweep-outcome.ts';
 
 export interface MinuteOptions extends ConnectOptions, ApprovalOptions {
-  /** Sweeps the recovery windows of orders. @default none: requests wait */
-  readonly recover?: RecoverCluster;
   /** @default no audit is made */
   readonly audit?: Stage<OrderedAudit, AuditSummary>;
   /** @default no step of a rollout is made */
@@ -42,14 +40,13 @@ export interface SweptOrder {
 export type SweepCluster = (order: SweepOrder, signal: AbortSignal) => Promise<SweptOrder>;
 
 /**
- * One cluster's minute: connect, approve, recover, audit, roll, and report the outcome. Approvals come first and do not
+ * One cluster's minute: connect, approve, audit, roll, and report the outcome. Approvals come first and do not
  * depend on the time or failures of the rest. Unfinished work waits for the next minute.
  */
 export function createMinute(options: MinuteOptions): SweepCluster {
-  const { clock, budgetOf = createProcessorBudget } = options;
+  const { clock, recovery, budgetOf = createProcessorBudget } = options;
   const connect = createConnect(options);
   const approval = createApprovalStage(options);
-  const recovery = options.recover && createRecoveryStage(options.recover);
 
   return async function sweepCluster(order, signal) {
     const startedAt = clock();
@@ -62,17 +59,18 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       const outcome = outcomeOf(order.target, approved, { startedAt, finishedAt: clock() });
       const unread = outcome.readable ? undefined : 'the sweep could not read the cluster';
       const known = { open: found?.open, held: found?.held ?? unread };
-
-      // During a recovery the cluster stays down until its requests are approved.
-      const recovered = await runStage('recovery', order.recovery, recovery, minute, known);
-      const before = told({ outcome, report: reportOf(approved), failures: approved.failures }, recovered);
+      const recovering = recoveryOf(recovery?.entries ?? [], outcome.id, startedAt);
+      const before = told(
+        { outcome, report: reportOf(approved), failures: approved.failures },
+        { problems: recovering === undefined ? [] : [recoveryNotice(recovering, outcome.id, known.held)] },
+      );
 
       // Data from a moved server may not be this cluster's.
       const { audit, rollout, journal }: Partial<MinuteOptions> = found?.moved === true ? {} : options;
-      const trouble = outcome.readable ? undefined : before.outcome.problems[0];
+      const trouble = outcome.readable ? undefined : outcome.problems[0];
       const [audited, kept] = await Promise.all([
         runStage('audit', order.audit, audit, minute, { ...known, trouble }),
-        keepDecisions(journal, [approved.decisions, recovered.decisions], minute),
+        keepDecisions(journal, [approved.decisions], minute),
       ]);
       const mayRoll = approved.failures.length === 0;
       const rolled = await runStage('rollout', order.rollout, mayRoll ? rollout : undefined, minute, known);

@@ -53,7 +53,7 @@ export interface Done<Result> {
 /** One stage of the minute. Problems outside of certmarshal are results; only a bug rejects. */
 export type Stage<Due, Result> = (context: StageContext<Due>) => Promise<Done<Result>>;
 
-export type StageName = 'approval' | 'recovery' | 'audit' | 'rollout';
+export type StageName = 'approval' | 'audit' | 'rollout';
 
 /** Bugs of certmarshal, for the log. Other stages are not affected. */
 export interface StageFailure {
@@ -73,8 +73,6 @@ interface StageRow {
   readonly wrapUpMs: number;
   /** Whether the stage runs: otherwise its code is not loaded. */
   readonly begins: (context: StageContext<unknown>) => boolean;
-  /** Kind of the problem that reports a bug in the stage. */
-  readonly kind: string;
   /** What people must know besides the bug. */
   readonly remedy: string;
 }
@@ -82,29 +80,19 @@ interface StageRow {
 const always = (): boolean => true;
 
 const STAGES: Readonly<Record<StageName, StageRow>> = {
-  approval: { shortestMs: 0, wrapUpMs: 0, begins: always, kind: 'bug', remedy: '' },
-  recovery: {
-    shortestMs: 3_000,
-    wrapUpMs: 0,
-    // Also reports why nothing is approved in an open window.
-    begins: always,
-    kind: 'recovery-bug',
-    remedy: ' certmarshal runbook recovery says how to do it by hand.',
-  },
+  approval: { shortestMs: 0, wrapUpMs: 0, begins: always, remedy: '' },
   audit: {
     shortestMs: 2_000,
     wrapUpMs: 1_000,
     // A cluster that answers is audited with the next order. For one that does not, or is slow each time, earlier
     // knowledge must be evaluated now.
     begins: ({ open, trouble, last }) => !last.aborted && (open !== undefined || trouble !== undefined),
-    kind: 'bug',
     remedy: ' Approvals continue.',
   },
   rollout: {
     shortestMs: 5_000,
     wrapUpMs: 0,
     begins: ({ open }) => open !== undefined,
-    kind: 'bug',
     remedy: ' Approvals continue; Cluster API shows whether a rollout continues.',
   },
 };
@@ -167,10 +155,10 @@ function failureOf({ stage, error }: StageFailure, id: string): Problem {
     const { object, problem, remedy } = error;
     return problemOf({ kind: 'secret', object, problem, remedy });
   }
-  const { kind, remedy } = STAGES[stage];
+  const { remedy } = STAGES[stage];
   const [object, what] = stage === 'approval' ? [`cluster ${id}`, 'sweep'] : [`${stage} of cluster ${id}`, stage];
   return {
-    kind,
+    kind: 'bug',
     object,
     message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
     remedy: `Report it as a bug, with the line "${what} failed" of the log.${remedy}`,

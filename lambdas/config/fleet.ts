@@ -11,7 +11,7 @@ export type { FleetJournal } from './sections/journal.ts';
 export type { Lane } from './sections/lanes.ts';
 export type { ManagementCluster } from './sections/management-clusters.ts';
 export type { FleetMonitoring } from './sections/monitoring.ts';
-export type { ExpiredServerOfCluster } from './sections/recovery.ts';
+export type { RecoveryEntry } from './sections/recovery.ts';
 export type { FleetRollouts } from './sections/rollouts.ts';
 
 // Without zod, so that users without a file do not load it.

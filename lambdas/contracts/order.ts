@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { MAX_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
 import { type Contract, list, matching, type Reading, read, readJson, text } from './contract.ts';
-import { RecoveryWindow } from './recovery-window.ts';
 import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
 import { ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
@@ -67,8 +66,6 @@ const SweepOrder = z.object({
   audit: z.optional(OrderedAudit),
   /** Take the next step of its rollout, or check whether one is due, in the time that sweep and audit leave. */
   rollout: Flag,
-  /** A window that a person opened: client certificates of these nodes may be approved. */
-  recovery: z.optional(RecoveryWindow),
   /** From a hint between two ticks: dropped when late, so that hints never keep a shard from its ticks. */
   hinted: Flag,
   /** Tolerate an expired certificate of its API server with this proof. */

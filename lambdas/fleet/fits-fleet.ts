@@ -8,9 +8,9 @@ import { HUB_SIZES } from '../hub-sizes.ts';
 import { isAhead } from '../time.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { eksTarget, lanesFor } from './eks-target.ts';
-import { expiredServerOf } from './expired-server.ts';
 import { handshakeLanes } from './handshake-lanes.ts';
 import { listedClusters } from './listed-clusters.ts';
+import { expiredServerOf } from './recovery.ts';
 import { eksSources, type HubIdentity } from './sources.ts';
 import { workloadTarget } from './workload-clusters.ts';
 

@@ -1,20 +1,18 @@
-import type { ExpiredServerOfCluster } from '../config/fleet.ts';
+import type { RecoveryEntry } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
-import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { RegisteredCluster, Registry, Shard } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
-import { openWindowOf } from '../recovery/open-window.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
 import { rolloutPolicyOf } from '../rollout/policy-of.ts';
 import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
-import { expiredServerOf } from './expired-server.ts';
 import { firstProblems } from './first-problems.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
+import { expiredServerOf, recoveryOf } from './recovery.ts';
 import { sameServer } from './same-server.ts';
 import { assignShards, type ShardMember } from './shards.ts';
 import { sharedTokens } from './shared-tokens.ts';
@@ -60,9 +58,7 @@ export interface TickOptions {
    */
   readonly rollouts?: readonly RolloutPolicy[];
   /** `recovery` of fleet.yaml. @default none */
-  readonly expiredServers?: readonly ExpiredServerOfCluster[];
-  /** Open recovery windows. @default none */
-  readonly recoveryWindows?: readonly RecoveryWindow[];
+  readonly recovery?: readonly RecoveryEntry[];
 }
 
 /**
@@ -100,7 +96,7 @@ export function planOrders(
   shardOf: (id: string) => string | undefined,
   options: TickOptions = {},
 ): { readonly orders: readonly PlacedOrder[]; readonly problems: readonly Problem[] } {
-  const { handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
+  const { handshakeLanes, auditEveryMinutes, rollouts, recovery = [] } = options;
   const reachable = reachableIn(registry, options.lanes);
   // A missing cluster contradicts no present one.
   const conflicts = sameServer(
@@ -111,19 +107,17 @@ export function planOrders(
     const { target, managesClusters } = cluster;
     const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
     const question = { shard, index, tick, everyMinutes: auditEveryMinutes };
-    const recovery = openWindowOf(recoveryWindows, target.id, tick);
     return {
       target,
       tick,
-      deadlineMs: recovery === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
+      deadlineMs: recoveryOf(recovery, target.id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
       holdWrites,
       server: serverBehind(cluster, index),
       lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,
       handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
       audit: auditOf(cluster, target, question),
       rollout: rolloutOf(cluster, target, rollouts, question),
-      recovery,
-      expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
+      expiredServer: expiredServerOf(recovery, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
     };
   };
   const orders = reachable.flatMap((cluster) => {

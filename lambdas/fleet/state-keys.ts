@@ -1,5 +1,5 @@
 /** State that outlives an invocation, each in one object of the state bucket. */
-export type StateObject = 'registry' | 'index' | 'page' | 'told' | 'rollouts' | 'recovery';
+export type StateObject = 'registry' | 'index' | 'page' | 'told' | 'rollouts';
 
 /**
  * Keys in the state bucket; permissions name them one by one. A format that an older certmarshal cannot read gets a new
@@ -14,8 +14,6 @@ export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
   told: 'told.json',
   /** The ledger of rollouts of the fleet. */
   rollouts: 'rollouts.json',
-  /** Open recovery windows. */
-  recovery: 'recovery.json',
 };
 
 /** The key of the previous format, by key. It is read until an object of this format exists, and never written. */

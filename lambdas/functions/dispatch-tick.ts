@@ -6,7 +6,6 @@ import type { Fleet } from '../config/fleet.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import type { DispatchOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
-import { parseRecoveryWindows } from '../contracts/recovery-window.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { encodeReportStart } from '../contracts/report-start.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
@@ -102,7 +101,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     handshakeLanes: new Set(handshakeLanes(fleet)),
     auditEveryMinutes: fleet.audit.everyMinutes,
     rollouts: fleet.rollouts.clusters,
-    expiredServers: fleet.recovery,
+    recovery: fleet.recovery,
   };
 
   return async (tick, signals) => {
@@ -113,15 +112,14 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       const registry = parseRegistry(value, startedAt);
       return registry && fitRegistry(registry, allowed);
     };
-    const [stored, index, recovery] = await Promise.all([
+    const [stored, index] = await Promise.all([
       read('registry', readRegistry, problems, signals.all),
       read('index', (value) => parseFleetIndex(value, startedAt), problems, signals.all),
-      read('recovery', parseRecoveryWindows, problems, signals.all),
     ]);
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const known = updateRegistry(stored.value, free, startedAt, asked);
     const sendAll = async (registry: Registry): Promise<Sent> => {
-      const plan = planTick(registry, index.value, tick, { ...tickOptions, recoveryWindows: recovery.value ?? [] });
+      const plan = planTick(registry, index.value, tick, tickOptions);
       problems.push(...plan.problems);
       return { ...(await send(plan.shards, tick, problems, signals.all)), assigned: plan.assigned };
     };
@@ -279,10 +277,7 @@ function damaged(object: StateObject): Problem {
     kind: 'invalid',
     object: STATE_KEYS[object],
     message: 'it is not what certmarshal wrote there',
-    remedy:
-      object === 'recovery'
-        ? 'No recovery window is open. Find out who else writes to the bucket; open the window again.'
-        : 'Nothing: it is written again. Find out who else writes to the bucket.',
+    remedy: 'Nothing: it is written again. Find out who else writes to the bucket.',
   };
 }
 

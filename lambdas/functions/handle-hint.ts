@@ -54,7 +54,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
   const indexOf = ofEachVersion((value) => parseFleetIndex(value, clock()));
   const planOptions = {
     lanes: new Set(send.keys()),
-    expiredServers: fleet.recovery,
+    recovery: fleet.recovery,
   };
 
   return async ({ Records: records }, signal) => {
@@ -70,7 +70,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const index = indexOf(await state.read(STATE_KEYS.index, signal));
     // The message group of the ticks: another group would allow a second sweep at the same time.
     const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
-    // Only ticks order audits, rollouts and recovery.
+    // Only ticks order audits and rollouts.
     const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
     const orders = new Map(placed.map((one) => [one.order.target.id, one]));
     for (const { id, due } of ripe) {

@@ -25,6 +25,7 @@ const sweepShard = createSweepShard({
     policies: readBesideBundle<DeployedOptions['policies']>(import.meta.url, 'policies.json'),
     thresholds: readBesideBundle<DeployedOptions['thresholds']>(import.meta.url, 'audit.json'),
     rollouts: readBesideBundle<DeployedOptions['rollouts']>(import.meta.url, 'rollouts.json'),
+    recovery: fleet.recovery,
     buckets: {
       snapshots: requiredVariable('SNAPSHOT_BUCKET'),
       state: requiredVariable('STATE_BUCKET'),

@@ -43,7 +43,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
 function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt);
-  const [finding] = indexed?.findings ?? [];
+  const finding = indexed?.findings.find(({ kind }) => !isOfRecovery(kind));
   const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);

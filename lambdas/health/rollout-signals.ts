@@ -30,7 +30,7 @@ export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefi
   return signalOf('RolloutsNeeded', rollout, story, look('plan', known));
 }
 
-/** A cluster that is entered although its certificates expired: fires as long as that is so. Pure. */
+/** A cluster with an entry of `recovery` in force: fires as long as that is so. Pure. */
 export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | undefined {
   const findings = indexed?.findings.filter(({ kind }) => isOfRecovery(kind)) ?? [];
   const [first] = findings;
@@ -44,7 +44,7 @@ export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | un
   };
 }
 
-/** Findings that report an open recovery: `recovery-connection` of the connection. */
+/** Findings of a recovery: `recovery-connection`, `recovery-nodes`, and what could not be read for it. */
 export function isOfRecovery(kind: string): boolean {
   return kind.startsWith('recovery');
 }

@@ -1,5 +1,5 @@
 import type { Acted } from '../approval/act.ts';
-import type { ToldRequest } from '../approval/report.ts';
+import type { SweepRow } from '../approval/report.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
@@ -67,7 +67,7 @@ export function collectEntries<E extends JournalEntry>(maxLeft: number) {
   let leftCount = 0;
   return {
     take(
-      { verdict, hostile, outcome }: Pick<ToldRequest, 'verdict' | 'hostile' | 'outcome'>,
+      { verdict, hostile, outcome }: Pick<SweepRow, 'verdict' | 'hostile' | 'outcome'>,
       make: (verdict: DecisionEntry['verdict']) => E,
     ): void {
       if (verdict === 'ignore' || outcome === 'overtaken' || outcome === 'unfinished') return;

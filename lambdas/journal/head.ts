@@ -16,7 +16,7 @@ const MAX_LINES = 500;
  * may give one uid to many requests. Of a rollout: the write and its result.
  */
 const SAME =
-  'kind cluster csr uid requester requestHash names nameCount window object write rollout verdict reason hostile outcome';
+  'kind cluster csr uid requester requestHash names nameCount object write rollout verdict reason hostile outcome';
 
 /** @param entry or a line of one */
 export function entryKey(entry: {

@@ -5,7 +5,7 @@ import type { Reason, VerdictKind } from '../tables/reasons.ts';
  * One line of a journal object. Flat and stable: fields are added, never changed, and a field means the same in every
  * kind of line. It contains no secret: no key, no token, and of a request only its hash.
  */
-export type JournalEntry = DecisionEntry | RolloutEntry | RecoveryEntry | PersonEntry;
+export type JournalEntry = DecisionEntry | RolloutEntry | PersonEntry;
 
 /** One decision on a request: an approval, or the reason why it is not approved. */
 export interface DecisionEntry {
@@ -67,39 +67,6 @@ export interface RolloutEntry {
   readonly message?: string;
   /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent without an answer). */
   readonly outcome: string;
-  /** Version of certmarshal. */
-  readonly program: string;
-}
-
-/** One decision of a recovery window on a request. */
-export interface RecoveryEntry {
-  readonly version: 1;
-  readonly kind: 'recovery';
-  /** RFC 3339: when the sweep of the window began. */
-  readonly at: string;
-  /** Id in the fleet. */
-  readonly cluster: string;
-  readonly csr: string;
-  readonly uid: string;
-  /** As the API server set it: `system:node:cp-1`, `system:bootstrap:abcdef`. */
-  readonly requester: string;
-  /** The name in the requested certificate; absent when the request has none. */
-  readonly node?: string;
-  /** Never `deny`. */
-  readonly verdict: 'approve' | 'deny' | 'leave';
-  readonly reason: Reason;
-  /** What proved it, or what was read and did not. */
-  readonly message: string;
-  readonly hostile: boolean;
-  readonly outcome: string;
-  /** Id of the window. */
-  readonly window: string;
-  /** Who opened it. */
-  readonly by: string;
-  /** When it closes. RFC 3339. */
-  readonly until: string;
-  /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
-  readonly requestHash?: string;
   /** Version of certmarshal. */
   readonly program: string;
 }

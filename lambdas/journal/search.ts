@@ -63,7 +63,7 @@ export async function searchJournal(
 function matches({ at, cluster, value }: RawLine, query: JournalQuery): boolean {
   const { requester, names } = value;
   const isOfNode = (node: string): boolean =>
-    value['node'] === node || requester === `${NODE_PREFIX}${node}` || (Array.isArray(names) && names.includes(node));
+    requester === `${NODE_PREFIX}${node}` || (Array.isArray(names) && names.includes(node));
   return (
     (query.from === undefined || Date.parse(at) >= Date.parse(query.from)) &&
     (query.cluster === undefined || cluster === query.cluster) &&

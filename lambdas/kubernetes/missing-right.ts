@@ -40,9 +40,8 @@ const OPTIONS = '--user, --group or --service-account says to whom; give --polic
 
 const CLUSTER_SECRET =
   /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+?)-(?:ca|proxy|etcd|apiserver-etcd-client|aws-iam-authenticator-ca)$/;
-/** A recovery window reads those of Nodes, and counts in one of its own. */
-const RECOVERY_LEASES =
-  /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/(?:kube-node-lease\/leases$|kube-system\/leases\/certmarshal-recovery$)/;
+/** A recovery reads those of Nodes. */
+const RECOVERY_LEASES = /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases$/;
 /** Templates of machines. */
 const TEMPLATE =
   /^\/apis\/(?<group>[-.a-z0-9]+)\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?<templates>[a-z0-9]+templates)\/[^/]+$/;

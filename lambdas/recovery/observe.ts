@@ -5,69 +5,58 @@ import { ownerFromMachine } from '../approval/evidence/machine.ts';
 import { type ListedRequests, listRequests, readSource, type SweepTarget } from '../approval/observe.ts';
 import { collectOpenRequests } from '../approval/open-requests.ts';
 import { KUBELET_CLIENT_SIGNER } from '../approval/policy.ts';
+import { requestedNode } from '../approval/requested-node.ts';
 import { fail, type Outcome } from '../approval/rules/rules.ts';
-import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { printable } from '../printable.ts';
 import { text } from '../resources/fields.ts';
-import type { SigningRequest } from '../resources/signing-request.ts';
-import { instant } from '../time.ts';
 import { asleep, NODE_LEASE_NAMESPACE } from './liveness.ts';
-import { nodeOfRequest } from './policy.ts';
-
-/** One cluster and open connections to it. */
-export interface RecoveryTarget extends SweepTarget {
-  /** Id in the fleet, as windows name it. */
-  readonly clusterId: string;
-}
 
 /** Nine nodes make a few requests; this allows about a thousand, of all requesters. */
 const ROOM = { ordinary: 2.5 * 1024 * 1024, large: 1024 * 1024 } as const;
 /** That of a kubelet has 500 bytes. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
+/** Every pending request, because several nodes may use one bootstrap token. */
+export interface ListedRecoveries extends ListedRequests {
+  /**
+   * By node, how many requests in the list carry an approval of a recovery. Anyone who may write conditions can add to
+   * it, and Kubernetes lets no one take an approval back. Undefined if a request cannot be read: it may have one.
+   */
+  readonly approved: ReadonlyMap<string, number> | undefined;
+}
+
 /**
- * The requests for client certificates of kubelets: every pending one, because several nodes may use one bootstrap
- * token; and by node the recovery approvals since the window opened whose requests still exist.
+ * Lists the requests for client certificates of kubelets.
  *
- * @throws KubernetesError if they cannot be listed
+ * @throws KubernetesError also if only a part of them can be listed
  */
-export async function listRecoveries(
-  { workload }: RecoveryTarget,
-  { openedAt }: RecoveryWindow,
-  signal: AbortSignal,
-): Promise<ListedRequests & { readonly given: ReadonlyMap<string, number> }> {
-  const given = new Map<string, number>();
+export async function listRecoveries({ workload }: SweepTarget, signal: AbortSignal): Promise<ListedRecoveries> {
+  const approved = new Map<string, number>();
+  let isWhole = true;
   const listed = await listRequests(workload, {
     signerName: KUBELET_CLIENT_SIGNER,
     signal,
     open: collectOpenRequests(ROOM, ({ uid }) => uid),
     maxRequestBytes: MAX_REQUEST_BYTES,
     seen(csr) {
-      const node = isRecovered(csr, openedAt) ? nodeOfRequest(csr) : undefined;
-      if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
+      if (!csr.conditions.some(({ type, reason }) => type === 'Approved' && reason === CONDITION_REASONS.recover))
+        return;
+      const node = requestedNode(csr);
+      approved.set(node, (approved.get(node) ?? 0) + 1);
+    },
+    malformed: () => {
+      isWhole = false;
     },
   });
-  return { ...listed, given };
-}
-
-/**
- * Approved by a recovery since then. The API server dates every condition; an undated one counts. Kubernetes deletes
- * approved requests after an hour.
- */
-function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean {
-  const since = instant(openedAt) ?? 0;
-  return conditions.some(
-    ({ type, reason, updated }) =>
-      type === 'Approved' && reason === CONDITION_REASONS.recover && (instant(updated) ?? since) >= since,
-  );
+  return { ...listed, approved: isWhole ? approved : undefined };
 }
 
 /** The evidence of Machines and EC2 instances about these nodes only. An unreadable source is part of the result. */
 export async function readControlPlane(
-  { cluster, management, machinesNamespace, vpcId, listInstances }: RecoveryTarget,
+  { cluster, management, machinesNamespace, vpcId, listInstances }: SweepTarget,
   nodes: readonly string[],
   signal: AbortSignal,
 ): Promise<Evidence> {
@@ -88,7 +77,7 @@ export async function readControlPlane(
 
 /** Whether these nodes are asleep. Failed reads are part of the result. */
 export async function readLiveness(
-  { workload }: RecoveryTarget,
+  { workload }: SweepTarget,
   nodes: readonly string[],
   clock: () => number,
   signal: AbortSignal,

@@ -1,4 +1,3 @@
-import { decodeRequest } from '../approval/decide-approval.ts';
 import { type Evidence, isLive } from '../approval/evidence/evidence.ts';
 import {
   ANY_AGE,
@@ -7,8 +6,8 @@ import {
   KUBELET_CLIENT_SIGNER,
   type SignerRules,
 } from '../approval/policy.ts';
+import { nodeInCommonName } from '../approval/requested-node.ts';
 import {
-  commonNames,
   enumerate,
   fail,
   hostile,
@@ -21,55 +20,45 @@ import {
   ruleOf,
   usagesFor,
 } from '../approval/rules/rules.ts';
-import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import { isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
-import type { SigningRequest } from '../resources/signing-request.ts';
-import type { DecodedRequest } from '../x509/certificate-request.ts';
-import { closedBecause } from './open-window.ts';
+import { isOver, type Recovery } from './recovery.ts';
 
-/** Facts about the cluster of a window, besides the evidence. */
+/**
+ * More requests of one node in the list that carry our approval allow no further one. kube-controller-manager removes
+ * them an hour after the approval, at the earliest.
+ */
+const MAX_APPROVALS = 2;
+/** It removes an expired certificate at any time, and with it our approval. No kubelet asks for less. */
+const SHORTEST_SECONDS = 3_600;
+
+/** Facts about a cluster, besides the evidence. */
 export interface RecoveryContext {
-  /** Id in the fleet, as windows name it. */
-  readonly clusterId: string;
-  readonly window: RecoveryWindow;
+  readonly recovery: Recovery;
   /** Whether it is asleep, by node name; absent if not checked. */
   readonly liveness: ReadonlyMap<string, Outcome>;
-  /** Approvals of the window so far, by node name. */
-  readonly approved: ReadonlyMap<string, number>;
+  /** Requests in the list that carry our approval, by node name; undefined if they could not all be read. */
+  readonly approved: ReadonlyMap<string, number> | undefined;
 }
 
-/** The policy of a window: keys and lifetimes as for every kubelet, with the age of the window. It never denies. */
+/** The policy of a recovery: keys as for every kubelet, requests of any age. It never denies. */
 export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
-  const { id, by } = context.window;
+  const { until, by } = context.recovery;
   return {
     ...DEFAULT_POLICY,
-    name: `window ${id}`,
+    name: 'recovery',
     signers: [KUBELET_CLIENT_SIGNER],
     age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE },
     signerRules: {
       signer: KUBELET_CLIENT_SIGNER,
-      nodeOf,
+      nodeOf: nodeInCommonName,
       rules: recoveryRules(context),
       approval(checks) {
         const found = (wanted: string) => checks.find(({ rule }) => rule === wanted)?.found ?? '';
         const proof = `${found('common-name')} ← ${found('control-plane')}`;
-        return { reason: 'Recovered', message: `window ${id}, opened by ${printable(by, 150)}: ${proof}` };
+        return { reason: 'Recovered', message: `recovery until ${until}, by ${printable(by, 150)}: ${proof}` };
       },
     },
   };
-}
-
-/** The node that a request names; undefined if none. Never throws. */
-export function nodeOfRequest(csr: SigningRequest): string | undefined {
-  return nodeOf(decodeRequest(csr));
-}
-
-function nodeOf(decoded: DecodedRequest): string | undefined {
-  const [name = '', ...others] = decoded.ok ? commonNames(decoded.request) : [];
-  if (others.length > 0 || !name.startsWith(NODE_PREFIX)) return undefined;
-  const node = name.slice(NODE_PREFIX.length);
-  return isDnsName(node) ? node : undefined;
 }
 
 /** Source: Kubernetes, `BootstrapUserPrefix` and `BootstrapTokenPattern`. */
@@ -77,17 +66,17 @@ const BOOTSTRAPPER = /^system:bootstrap:[a-z0-9]{6}$/;
 const CERTIFICATE = 'X509SHA256=';
 
 /**
- * All rules of a window, in the order in which their failures name the verdict's reason.
+ * All rules of a recovery, in the order in which their failures name the verdict's reason.
  *
  * Sources: `isSelfNodeClientCert` and `ValidateKubeletClientCSR` in kubernetes/pkg (what kube-controller-manager's own approver and signer ask); kubelet TLS
  * bootstrapping reference; docs/decisions/0012-recovery.md.
  */
-export function recoveryRules({ window, clusterId, liveness, approved }: RecoveryContext): SignerRules['rules'] {
+export function recoveryRules({ recovery, liveness, approved }: RecoveryContext): SignerRules['rules'] {
   const named: Rule = {
     id: 'named',
-    expected: `one of ${window.nodes.map((node) => printable(node, 100)).join(', ')}`,
+    expected: `one of ${recovery.nodes.map((node) => printable(node, 100)).join(', ')}`,
     judge: ({ node }) =>
-      node !== '' && window.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node || 'no node'),
+      node !== '' && recovery.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node || 'no node'),
   };
   const requester: Rule = {
     id: 'requester',
@@ -100,7 +89,7 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
   const groupsOf = (judged: Judged): readonly string[] =>
     isItself(judged)
       ? ['system:nodes', 'system:authenticated']
-      : ['system:bootstrappers', 'system:authenticated', ...window.bootstrapGroups];
+      : ['system:bootstrappers', 'system:authenticated', ...recovery.bootstrapGroups];
   const groups: Rule = {
     id: 'groups',
     expected: (judged) => `exactly ${groupsOf(judged).join(', ')}`,
@@ -112,14 +101,14 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
       return isExact ? pass(asking.join(', ')) : hostile('GroupsNotExact', enumerate(asking));
     },
   };
-  const signature = ruleOf('signature');
+  const [signature, expiration] = [ruleOf('signature'), ruleOf('expiration')];
   return [
     {
-      id: 'window',
-      expected: `open until ${printable(window.until, 40)}, for this cluster`,
+      id: 'until',
+      expected: `before ${recovery.until}`,
       judge({ now }) {
-        const closed = closedBecause(window, clusterId, now);
-        return closed === undefined ? pass('open') : fail('WindowClosed', printable(closed, 150));
+        const at = new Date(now).toISOString();
+        return isOver(recovery, now) ? fail('RecoveryOver', at) : pass(at);
       },
     },
     ruleOf('request'),
@@ -133,7 +122,17 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
     requester,
     groups,
     usagesFor('client auth'),
-    ruleOf('expiration'),
+    {
+      ...expiration,
+      expected: ({ policy }) => `${SHORTEST_SECONDS} to ${policy.maxExpirationSeconds} s, or none`,
+      judge(judged) {
+        const outcome = expiration.judge(judged);
+        const { expirationSeconds = SHORTEST_SECONDS } = judged.csr;
+        return outcome.passed && expirationSeconds < SHORTEST_SECONDS
+          ? fail('ExpirationTooShort', `${expirationSeconds} s`)
+          : outcome;
+      },
+    },
     {
       ...signature,
       // Verification is expensive, and anyone allowed to make requests can make a thousand.
@@ -163,10 +162,11 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
     },
     {
       id: 'approvals',
-      expected: `fewer than ${window.approvals} approvals before`,
+      expected: `fewer than ${MAX_APPROVALS} requests in the list with an approval of a recovery`,
       judge({ node }) {
+        if (approved === undefined) return fail('ApprovalsSpent', 'a request in the list cannot be read');
         const spent = approved.get(node) ?? 0;
-        return spent < window.approvals ? pass(`${spent}`) : fail('ApprovalsSpent', `${spent}`);
+        return spent < MAX_APPROVALS ? pass(`${spent}`) : fail('ApprovalsSpent', `${spent}`);
       },
     },
   ];

@@ -170,7 +170,7 @@ function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[])
 const EXPIRED: HoldReason = {
   id: 'not-expired',
   message: 'a certificate that a rollout would renew has expired',
-  remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
+  remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
 };
 
 /** If these fail, the observations may be incomplete. */

@@ -111,7 +111,7 @@ export function endedReasons({ machines, etcd }: ObservedRollout, now: number): 
             id: 'not-expired',
             object: `Machine ${name}`,
             message: `its certificate expired ${span(now - served.notAfter)} ago`,
-            remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
+            remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
           },
         ]
       : [],

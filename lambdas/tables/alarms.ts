@@ -321,7 +321,7 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
     meaning:
-      'certmarshal connects to a cluster although its certificates have expired, because recovery is open for it.',
+      'recovery in fleet.yaml is in force: an expired certificate is accepted, or client certificates are approved.',
   },
 } as const satisfies Record<string, AlarmEntry>;
 

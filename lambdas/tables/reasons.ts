@@ -9,7 +9,7 @@ interface ReasonEntry {
   readonly next: string;
 }
 
-/** Reasons that only a recovery window has. */
+/** Reasons that only a request for a client certificate has. */
 export const RECOVERY_REASONS = {
   Recovered: {
     verdict: 'approve',
@@ -21,15 +21,15 @@ export const RECOVERY_REASONS = {
     meaning: 'The request is for a signer other than kubernetes.io/kube-apiserver-client-kubelet.',
     next: '',
   },
-  WindowClosed: {
+  RecoveryOver: {
     verdict: 'leave',
-    meaning: 'No recovery window is open for this cluster.',
-    next: 'Open one for these nodes: certmarshal recovery open.',
+    meaning: 'The end of the recovery has passed.',
+    next: 'If nodes still wait, give it a later end: certmarshal runbook recovery.',
   },
   NodeNotNamed: {
     verdict: 'leave',
-    meaning: 'The request is for a node that the window does not name.',
-    next: 'If it is a control plane node that was off too, open a window that names it.',
+    meaning: 'The request is for a node that the recovery does not name.',
+    next: 'If it is a control plane node that was off too, name it.',
   },
   RequesterNotAllowed: {
     verdict: 'leave',
@@ -38,8 +38,13 @@ export const RECOVERY_REASONS = {
   },
   GroupsNotExact: {
     verdict: 'leave',
-    meaning: 'The groups of the requester are not exactly those of a node or of a bootstrap token of this window.',
-    next: 'Compare the auth-extra-groups of the bootstrap token with the bootstrap groups of the window.',
+    meaning: 'The groups of the requester are not exactly those of a node or of a bootstrap token of this recovery.',
+    next: 'Compare the auth-extra-groups of the bootstrap token with bootstrapGroups, or --bootstrap-group.',
+  },
+  ExpirationTooShort: {
+    verdict: 'leave',
+    meaning: 'The requested lifetime is less than the hour in which approvals are counted.',
+    next: 'Suspect the requester: no kubelet sends this.',
   },
   SanNotAllowed: {
     verdict: 'leave',
@@ -73,8 +78,8 @@ export const RECOVERY_REASONS = {
   },
   ApprovalsSpent: {
     verdict: 'leave',
-    meaning: 'The window has used all its approvals for this node.',
-    next: 'Check their state (kubectl get csr), then open another window.',
+    meaning: 'Two requests of the node in the list have an approval of a recovery, or a request in it cannot be read.',
+    next: 'Check their state (kubectl get csr). Kubernetes removes them after an hour or two.',
   },
 } as const satisfies Record<string, ReasonEntry>;
 

@@ -114,7 +114,7 @@ export const SIGNALS = {
     fleet: 'sum',
     knownFrom: 'sweep',
     meaning:
-      'Clusters that are entered although the certificate of their API server has expired, or with an open recovery window.',
+      'Clusters that are entered although the certificate of their API server has expired, or with `nodes` under `recovery` in force.',
   },
 } as const satisfies Record<string, SignalEntry>;
 

@@ -15,7 +15,7 @@ export interface StateGrant {
 
 /**
  * State that outlives an invocation: the registry, written by dispatch; fleet index and report page, by report;
- * incidents, by notify; the ledger of rollouts, by sweeps; and open recovery windows. Kept when the stack is destroyed.
+ * incidents, by notify; and the ledger of rollouts, by sweeps. Kept when the stack is destroyed.
  * Not versioned: objects are written every few seconds or minutes, and lost ones are rebuilt from the clusters, or were
  * short-lived. Rollouts in progress are on the clusters themselves; only the times of earlier ones would be lost.
  */

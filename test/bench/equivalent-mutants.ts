@@ -19,18 +19,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/approval/observe.ts': [
     ['Neither nothing nor an empty text is in the list.', ["object.infrastructure ?? ''", 'object.infrastructure']],
   ],
-  'lambdas/recovery/reservations.ts': [
-    [
-      'No clock says that it is the first millisecond of 1970.',
-      [
-        "if (record?.window !== window.id || (instant(record.until) ?? 0) <= now) return 'other';",
-        "if (record?.window !== window.id || (instant(record.until) ?? 1) <= now) return 'other';",
-      ],
-    ],
-  ],
-  'lambdas/recovery/observe.ts': [
-    ['A window that is open has such a time.', ['instant(openedAt) ?? 0', 'instant(openedAt)']],
-  ],
   'lambdas/x509/der.ts': [
     ['Nothing reads it before a header has been read, which sets it.', ['#contentStart = 0;', '#contentStart = 1;']],
   ],

@@ -65,10 +65,13 @@ describe('npm run demo -- --keep', () => {
       );
       expect(
         run(
-          ['recovery', 'open', '--context', 'oslo', '--nodes', 'control-plane-1', '--tolerate-expired', 'authority'],
+          [
+            ...['sweep', '--context', 'oslo', '--tolerate-expired', 'authority'],
+            ...['--recover', 'control-plane-1', '--until', new Date(Date.now() + 600_000).toISOString()],
+          ],
           kubeconfig,
         ).stderr,
-      ).toContain('No request is pending there now.');
+      ).toContain('Client certificates of kubelets would be approved until');
       expect(plan).toEqual(['rollout', 'plan', '--context', 'madrid']);
       expect(run(look, kubeconfig).stdout).toContain('3 would be approved');
       expect(run(write, kubeconfig).stdout).toMatch(/✔ +3 approved/);

@@ -1,35 +1,41 @@
-import { S3Client } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
-import { recoveryBucket } from '../../bin/commands/recovery/aws.ts';
-import { recoveryCloseInBucket, recoveryOpenInBucket } from '../../bin/commands/recovery/bucket.ts';
-import { recoveryWindow } from '../../bin/commands/recovery/window.ts';
-import type { RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
-import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
-import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { DAY_MS } from '../../lambdas/time.ts';
-import { recordedIo } from '../unit/bin/io.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
-import { awsClientConfig } from './aws/aws-environment.ts';
+import { startStory } from './alarms/story.ts';
+import { lastsLong } from './alarms/story-clusters.ts';
 import { startSimulatedAws } from './aws/simulated-aws.ts';
 import { steppedClock } from './clock.ts';
+import { UNPLUGGED } from './faults.ts';
 import { startAsleepCluster } from './hub/asleep.ts';
 import { approvedIn } from './hub/clusters.ts';
 import { findingsOf, startHub } from './hub/hub.ts';
-import { BUCKET, HUB, JOURNAL_BUCKET } from './hub/places.ts';
+import { JOURNAL_BUCKET } from './hub/places.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 
 const CLUSTER = 'berlin';
-const signal = new AbortController().signal;
+const HOUR = 60 * MINUTE;
+
+/** @param entry of `recovery`, besides cluster and end */
+function fileOf(secret: string, entry: string, untilMs: number): string {
+  const until = new Date(START + untilMs).toISOString();
+  const recovery = entry === '' ? '' : `recovery: [{ cluster: ${CLUSTER}, until: '${until}', ${entry} }]`;
+  return `
+version: 1
+clusters:
+  - { name: ${CLUSTER}, provider: eks-anywhere, kubeconfigSecret: '${secret}' }
+${recovery}`;
+}
 
 interface Options {
-  /** `recovery` of fleet.yaml. */
-  readonly recovery?: string;
+  /** Of `recovery` in fleet.yaml, besides cluster and end. @default none */
+  readonly entry?: string;
+  /** When the entry ends, after {@link START}. Milliseconds. */
+  readonly untilMs?: number;
   readonly certificateNotAfter?: Date;
 }
 
 /** A hub with one cluster that slept. */
-async function startAsleep({ recovery = '', certificateNotAfter }: Options = {}) {
+async function startAsleep({ entry = '', untilMs = 20 * MINUTE, certificateNotAfter }: Options = {}) {
   const output = captureStdout();
   const parts = new AsyncDisposableStack();
   parts.defer(() => output.restore());
@@ -42,38 +48,9 @@ async function startAsleep({ recovery = '', certificateNotAfter }: Options = {})
   const cluster = await startAsleepCluster({ aws, clock }, CLUSTER, certificate);
   const { server, secret, awake } = cluster;
   parts.defer(async () => server.stop());
-  const fleet = fleetOf(`
-version: 1
-clusters:
-  - { name: ${CLUSTER}, provider: eks-anywhere, kubeconfigSecret: '${secret}' }
-${recovery}`);
-  const hub = parts.use(startHub({ aws, clock, fleet, audits: false }));
-  const config = awsClientConfig(aws, HUB);
-  const bucket = await recoveryBucket(BUCKET, config);
-  let windows = 0;
-  const run = async (command: typeof recoveryCloseInBucket | 'open', nodes = 'cp-1,cp-3,worker') => {
-    const io = { ...recordedIo(), clock: () => clock.now() };
-    const options = { output: 'table', program: 'certmarshal', yes: true } as const;
-    windows += 1;
-    const id = `w-${windows}`;
-    const windowBy = (by: string, now: number) =>
-      recoveryWindow({ nodes, for: '30m', by }, { id, cluster: CLUSTER, now });
-    const status =
-      command === 'open'
-        ? await recoveryOpenInBucket(bucket, windowBy, options, signal, io)
-        : await command(bucket, CLUSTER, options, signal, io);
-    expect([status, io.stderr.text()]).toEqual([0, '']);
-    return io.stdout.text();
-  };
+  const hub = parts.use(startHub({ aws, clock, fleet: fleetOf(fileOf(secret, entry, untilMs)), audits: false }));
   return {
-    aws,
     clock,
-    server,
-    hub,
-    awake,
-    parts,
-    open: async (nodes?: string) => run('open', nodes),
-    close: async () => run(recoveryCloseInBucket),
     /** Ticks, and all that comes of them. */
     async minutes(count: number) {
       for (let minute = 0; minute < count; minute += 1) {
@@ -85,128 +62,119 @@ ${recovery}`);
     ask: (node: string, name: string) => cluster.ask(node, name),
     approved: () => approvedIn({ server }),
     kinds: () => [...new Set(findingsOf(hub.index()).map(({ of, kind }) => `${of} ${kind}`))].toSorted(),
-    /** Lines of the journal about recovery, of an unbroken one. */
-    async journal(): Promise<readonly string[]> {
-      const store = s3JournalStore({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
-      const { chains } = await verifyJournal(store, {}, signal);
-      expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
-      const lines: string[] = [];
-      for await (const { key } of store.objects('journal/', signal)) {
-        const object = await store.read(key, signal);
-        for (const line of String(object?.bytes).trimEnd().split('\n')) {
-          const { kind, window, csr, reason, outcome, by } = JSON.parse(line);
-          if (kind === 'recovery') lines.push(`${window} ${csr} ${reason} ${outcome} ${by}`);
-        }
-      }
-      return lines.toSorted();
-    },
-    /** What somebody else writes there. */
-    async spoil(...stored: readonly RecoveryWindow[]) {
-      const before = await bucket.objects.read(STATE_KEYS.recovery, signal);
-      await bucket.objects.write(STATE_KEYS.recovery, { version: 1, windows: stored }, before?.etag, signal);
+    counts: () => hub.index()?.clusters[CLUSTER]?.verdicts?.map(({ csr, node, reason }) => `${csr} ${node} ${reason}`),
+    /** Lines of the journal, each once. */
+    journal(): readonly string[] {
+      const lines = aws.s3.keys(JOURNAL_BUCKET).flatMap((key) => {
+        const text = aws.s3.read(JOURNAL_BUCKET, key)?.toString() ?? '';
+        return key.startsWith('journal/') ? text.trimEnd().split('\n') : [];
+      });
+      return [
+        ...new Set(
+          lines.map((line) => {
+            const { csr, reason, outcome, policy } = JSON.parse(line);
+            return `${csr} ${reason} ${outcome} ${policy}`;
+          }),
+        ),
+      ].toSorted();
     },
     [Symbol.asyncDispose]: async () => parts.disposeAsync(),
   };
 }
 
-it('approves in a window that is opened in the bucket exactly the named control plane node that slept, until it is closed', async () => {
-  await using world = await startAsleep();
-  world.ask('cp-1', 'before');
-  // Nothing is written to a cluster before a sweep has shown its server.
-  await world.minutes(3);
-  expect(world.approved()).toEqual([]);
-
-  expect(await world.open()).toContain('Recovery window w-1 of berlin is open for 30 min');
+it('approves, by an entry of fleet.yaml, exactly the named control plane node that slept, twice, until its end', async () => {
+  await using world = await startAsleep({ entry: 'nodes: [cp-1, cp-3, worker]' });
+  world.ask('cp-1', 'first');
   world.ask('cp-2', 'not-named');
   world.ask('cp-3', 'awake');
   world.ask('worker', 'worker');
   world.ask('nobody', 'unknown');
-  await world.minutes(2);
-  expect(world.approved()).toEqual(['before']);
-  expect(world.kinds()).toContain('berlin recovery-window');
+  // Nothing is written to a cluster before a sweep has shown its server.
+  await world.minutes(1);
+  expect(world.approved()).toEqual([]);
+  expect(world.kinds()).toContain('berlin recovery-nodes');
+  await world.minutes(3);
+  expect(world.approved()).toEqual(['first']);
+  expect(world.kinds()).toEqual(['berlin recovery-nodes']);
 
-  // No more than two for a node, however many sweeps there are.
+  // No more than two of a node, however many sweeps there are.
   for (const name of ['second', 'third']) {
     world.ask('cp-1', name);
     await world.minutes(2);
   }
-  expect(world.approved()).toEqual(['before', 'second']);
-  const by = `arn:aws:iam::${HUB.account}:user/administrator`;
-  expect(await world.journal()).toEqual([
-    `w-1 awake StillValid none ${by}`,
-    `w-1 before Recovered written ${by}`,
-    `w-1 not-named NodeNotNamed none ${by}`,
-    `w-1 second Recovered written ${by}`,
-    `w-1 third ApprovalsSpent none ${by}`,
-    `w-1 unknown NodeNotNamed none ${by}`,
-    `w-1 worker NotControlPlane none ${by}`,
+  expect(world.approved()).toEqual(['first', 'second']);
+  expect(world.journal()).toEqual([
+    'awake StillValid none recovery',
+    'first Recovered written recovery',
+    'not-named NodeNotNamed none recovery',
+    'second Recovered written recovery',
+    'third ApprovalsSpent none recovery',
+    'unknown NodeNotNamed none recovery',
+    'worker NotControlPlane none recovery',
   ]);
+  expect(world.counts()).toContain('not-named cp-2 NodeNotNamed');
 
-  expect(await world.close()).toContain('Recovery window w-1 of berlin is closed');
-  await world.minutes(2);
-  expect(world.approved()).toEqual(['before', 'second']);
-  expect(world.kinds()).not.toContain('berlin recovery-window');
-
-  // Another one counts anew at once, although the Lease counted for one that would still be open.
-  await world.open('cp-1');
-  await world.minutes(2);
-  expect(world.approved()).toEqual(['before', 'second', 'third']);
-  expect(world.server.api.leases.get('kube-system/certmarshal-recovery')?.metadata.annotations).toMatchObject({
-    'certmarshal.dev/recovery': expect.stringContaining('"approvals":{"cp-1":1}'),
-  });
-
-  await world.clock.advance(30 * MINUTE);
-  world.ask('cp-1', 'late');
+  await world.clock.advance(20 * MINUTE);
+  world.ask('cp-3', 'late');
   await world.minutes(3);
-  expect(world.approved()).toEqual(['before', 'second', 'third']);
-  expect(world.kinds()).not.toContain('berlin recovery-window');
+  expect(world.approved()).toEqual(['first', 'second']);
+  expect(world.kinds()).toEqual([]);
 });
 
-it.each([
-  ['longer than an hour', { until: new Date(START + 120 * MINUTE).toISOString() }],
-  ['for whoever asks', { nodes: ['*'] }],
-  ['with six approvals', { approvals: 6 }],
-])('does nothing in a window that somebody wrote there, %s, and says so', async (_, changed) => {
-  await using world = await startAsleep();
-  await world.minutes(3);
-  world.ask('cp-1', 'csr-1');
-  const window = recoveryWindow(
-    { nodes: 'cp-1', for: '30m', by: 'mallory' },
-    { id: 'w-1', cluster: CLUSTER, now: world.clock.now() },
-  );
-  await world.spoil({ ...window, ...changed });
-  await world.minutes(3);
-  expect(world.approved()).toEqual([]);
-  expect(findingsOf(world.hub.index())).toContainEqual(
-    expect.objectContaining({ of: 'dispatch', kind: 'invalid', object: STATE_KEYS.recovery }),
-  );
-  // The same without what is wrong with it.
-  await world.spoil(window);
-  await world.minutes(2);
-  expect(world.approved()).toEqual(['csr-1']);
+it('approves nothing before the last day of an entry', async () => {
+  await using world = await startAsleep({ entry: 'nodes: [cp-1]', untilMs: DAY_MS + 5 * MINUTE });
+  world.ask('cp-1', 'first');
+  await world.minutes(4);
+  expect([world.approved(), world.kinds()]).toEqual([[], []]);
+  await world.minutes(4);
+  expect(world.approved()).toEqual(['first']);
 });
 
-it('enters a cluster whose API server has a certificate that ended only where fleet.yaml says so, and loudly', async () => {
-  const certificateNotAfter = new Date(Date.now() - 60 * MINUTE);
-  const until = new Date(START + 20 * MINUTE).toISOString();
-  const recovery = `recovery: [{ cluster: ${CLUSTER}, until: '${until}', pin: authority }]`;
-  await using shut = await startAsleep({ certificateNotAfter });
+it('enters a cluster whose API server has a certificate that ended only where fleet.yaml pins it, and loudly', async () => {
+  const certificateNotAfter = new Date(Date.now() - HOUR);
+  await using shut = await startAsleep({ certificateNotAfter, entry: 'nodes: [cp-1]' });
+  shut.ask('cp-1', 'first');
   await shut.minutes(3);
-  expect(shut.kinds()).toEqual(['berlin certificate', 'berlin held']);
+  expect(shut.kinds()).toEqual(['berlin certificate', 'berlin held', 'berlin recovery-nodes']);
+  expect(shut.approved()).toEqual([]);
 
-  await using world = await startAsleep({ certificateNotAfter, recovery });
-  world.ask('cp-1', 'csr-1');
-  await world.minutes(3);
-  expect(world.kinds()).toEqual(['berlin recovery-connection']);
-  await world.open('cp-1');
-  await world.minutes(2);
-  expect(world.approved()).toEqual(['csr-1']);
-  expect(world.kinds()).toEqual(['berlin recovery-connection', 'berlin recovery-window']);
+  await using world = await startAsleep({ certificateNotAfter, entry: 'pin: authority, nodes: [cp-1]' });
+  world.ask('cp-1', 'first');
+  await world.minutes(4);
+  expect(world.approved()).toEqual(['first']);
+  expect(world.kinds()).toEqual(['berlin recovery-connection', 'berlin recovery-nodes']);
 
   await world.clock.advance(20 * MINUTE);
   world.ask('cp-1', 'late');
   await world.minutes(3);
-  expect(world.approved()).toEqual(['csr-1']);
+  expect(world.approved()).toEqual(['first']);
   expect(world.kinds()).toContain('berlin certificate');
-  expect(world.kinds()).not.toContain('berlin recovery-connection');
+  expect(world.kinds().join()).not.toContain('recovery');
+});
+
+it('approves nothing where an entry pins a certificate, and names no node', async () => {
+  await using world = await startAsleep({ entry: 'pin: authority' });
+  world.ask('cp-1', 'first');
+  await world.minutes(4);
+  expect([world.approved(), world.kinds()]).toEqual([[], []]);
+});
+
+it('rings RecoveryModeOpen as long as nodes are named, also while the cluster cannot be reached', async () => {
+  await using story = await startStory({
+    clusters: async (ground) => ({ berlin: await startAsleepCluster(ground, CLUSTER, lastsLong()) }),
+    fleetFile: ({ berlin }) => fileOf(berlin.secret, 'nodes: [cp-1]', DAY_MS + 15 * MINUTE),
+    audits: false,
+  });
+  const isRinging = () => story.ringing().includes('recovery-mode-open');
+  story.begin();
+  await story.until(isRinging, 15);
+  expect(story.told()).toEqual([
+    expect.stringContaining('client certificates of 1 node of its control plane are approved'),
+  ]);
+  const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
+  await story.minutes(30);
+  expect(isRinging()).toBe(true);
+  plugIn();
+  await story.clock.advance(DAY_MS);
+  await story.until(() => !isRinging(), 40);
 });

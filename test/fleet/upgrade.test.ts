@@ -5,7 +5,6 @@ import { read } from '../../lambdas/contracts/contract.ts';
 import { droppedClusters, parseFleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { parseNotificationState } from '../../lambdas/contracts/notification-state.ts';
 import { decodeOrders } from '../../lambdas/contracts/order.ts';
-import { parseRecoveryWindows } from '../../lambdas/contracts/recovery-window.ts';
 import { parseRegistry } from '../../lambdas/contracts/registry.ts';
 import { RolloutLedger } from '../../lambdas/contracts/rollout-ledger.ts';
 import { parseRolloutMark } from '../../lambdas/contracts/rollout-mark.ts';
@@ -15,14 +14,12 @@ import { planTick } from '../../lambdas/fleet/plan-tick.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
-import { readApprovals } from '../../lambdas/recovery/reservations.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../lambdas/rollout/policy.ts';
 import { fatesBetween } from '../../lambdas/slo/ledger.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { DAY_MS, MINUTE_MS } from '../../lambdas/time.ts';
 import { memoryObjects } from '../unit/functions/memory-objects.ts';
 import { memoryBucket } from '../unit/journal/values.ts';
-import { managementCluster } from '../unit/rollout/management-cluster.ts';
 import { writtenByEachTest } from '../unit/telemetry/capture-stdout.ts';
 import STATE from './upgrade/previous-state.json' with { type: 'json' };
 
@@ -38,7 +35,6 @@ const storedRegistry = objects['registry.v2.json.gz'];
 const storedIndex = objects['fleet-index.v2.json.gz'];
 const registry = parseRegistry(storedRegistry, now) ?? expect.unreachable();
 const index = parseFleetIndex(storedIndex, now) ?? expect.unreachable();
-const windows = parseRecoveryWindows(objects['recovery.json']) ?? expect.unreachable();
 
 describe('what the version before wrote', () => {
   it('is read to the last field', () => {
@@ -48,24 +44,19 @@ describe('what the version before wrote', () => {
     // Which clusters the last digest named is no longer remembered.
     const { digest: _, ...told } = { digest: undefined, ...objects['told.json'] };
     expect(parseNotificationState(objects['told.json'], now)).toEqual(told);
-    expect(windows).toEqual(objects['recovery.json'].windows);
     expect(read(RolloutLedger, objects['rollouts.json'])).toEqual({ ok: true, value: objects['rollouts.json'] });
     expect(Object.keys(objects).toSorted()).toEqual(
-      [STATE_KEYS.index, STATE_KEYS.recovery, STATE_KEYS.registry, STATE_KEYS.rollouts, STATE_KEYS.told].toSorted(),
+      [STATE_KEYS.index, 'recovery.json', STATE_KEYS.registry, STATE_KEYS.rollouts, STATE_KEYS.told].toSorted(),
     );
   });
 
   it('leads to an order for every cluster in the first tick, with the open window and the rollout that goes on', () => {
     const { shards, problems } = planTick(registry, index, now, {
-      recoveryWindows: windows,
       rollouts: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: [VENICE] }],
       auditEveryMinutes: 10,
     });
     const ordered = shards.flatMap((shard) => shard.orders);
     expect(ordered.map(({ target }) => target.id).toSorted()).toEqual(IDS);
-    expect(ordered.filter(({ recovery }) => recovery !== undefined)).toMatchObject([
-      { target: { id: 'cairo' }, recovery: { id: 'w-1', approvals: 2 } },
-    ]);
     expect(ordered.filter(({ rollout }) => rollout)).toMatchObject([{ target: { id: VENICE } }]);
     expect(problems).toEqual([]);
   });
@@ -89,12 +80,7 @@ describe('what the version before wrote', () => {
       expect(decodeOrders(JSON.stringify(order))).toEqual({ ok: false, problem: 'version is not 3' });
   });
 
-  it('says what the open window gave, and which rollout goes on', async () => {
-    const cluster = managementCluster({ 'coordination.k8s.io': ['v1'] });
-    cluster.put('/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-recovery', STATE.lease);
-    const [window = expect.unreachable()] = windows;
-    const { approvals } = await readApprovals(cluster.client, window, now, signal);
-    expect([...approvals]).toEqual([['cp-1', 1]]);
+  it('says which rollout goes on', () => {
     const marks = STATE.marks.flatMap((annotations) =>
       'certmarshal.dev/rollout' in annotations ? [parseRolloutMark(annotations['certmarshal.dev/rollout'])] : [],
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BERLIN } from '../unit/approval/fixtures.ts';
-import { ASLEEP, asked, judge, readingsOf, windowOf, worldOf } from '../unit/recovery/fixtures.ts';
+import { ASLEEP, asked, judge, readingsOf, recoveryOf, worldOf } from '../unit/recovery/fixtures.ts';
 import { controlPlaneMachine, etcdMachine, nodeOf, workerMachine } from './objects.ts';
 import { type Born, ROWS } from './table.ts';
 
@@ -14,7 +14,7 @@ describe.each(ROWS)('on $row', ({ provider }) => {
     judge(
       asked({ node }),
       worldOf({
-        window: windowOf({ nodes: [node] }),
+        recovery: recoveryOf({ nodes: [node] }),
         readings: readingsOf(...machines),
         liveness: new Map([[node, ASLEEP]]),
       }),

@@ -204,7 +204,7 @@ function verbOf(words: readonly string[]): string {
 }
 
 /** Commands that have commands of their own. */
-const GROUPS: ReadonlySet<string> = new Set(['credentials', 'journal', 'recovery', 'rollout']);
+const GROUPS: ReadonlySet<string> = new Set(['credentials', 'journal', 'rollout']);
 
 /** Options that `--help` of a command names. */
 const helps = new Map<string, ReadonlySet<string>>();

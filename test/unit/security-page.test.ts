@@ -50,7 +50,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'A Machine in another namespace claims': [
     'unit/approval/observe.test.ts',
     'unit/audit/audit.test.ts',
-    'unit/recovery/sweep-recovery.test.ts',
+    'unit/recovery/recover-nodes.test.ts',
     'unit/kubernetes/machines.test.ts',
   ],
   'A workload cluster gets into the': ['unit/fleet/workload-clusters.test.ts'],
@@ -168,11 +168,11 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/rollout/progress.test.ts',
     'unit/rollout',
   ],
-  'An attacker opens, damages or forges': [
+  'An attacker uses a recovery to': [
     'unit/recovery',
     'control-plane/recovery.test.ts',
     'fleet/recovery.test.ts',
-    'unit/contracts/recovery-window.test.ts',
+    'unit/cluster/minute-recovery.test.ts',
   ],
   worker: [
     'unit/approval/control-plane-rollout.test.ts',
@@ -185,7 +185,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   tenant: [
     'unit/approval/observe.test.ts',
     'unit/audit/audit.test.ts',
-    'unit/recovery/sweep-recovery.test.ts',
+    'unit/recovery/recover-nodes.test.ts',
     'unit/rollout/observe.test.ts',
     'unit/rollout/plan-simulation.test.ts',
     'unit/rollout/checks.test.ts',

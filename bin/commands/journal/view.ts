@@ -158,12 +158,7 @@ function rowOf(line: RawLine, now: number): string[] {
   const count = typeof nameCount === 'number' ? nameCount : all.length;
   const shown = all.slice(0, SHOWN_NAMES).join(', ') + (count > SHOWN_NAMES ? ` and ${count - SHOWN_NAMES} more` : '');
   const hostile = value['hostile'] === true ? 'hostile: ' : '';
-  const asked =
-    value['kind'] === 'recovery'
-      ? `a client certificate${value['node'] === undefined ? '' : ` of ${text(value['node'])}`}, in recovery window ${text(value['window'])} that ${text(value['by'])} opened`
-      : shown === ''
-        ? 'no name that could be read'
-        : shown;
+  const asked = shown === '' ? 'no name that could be read' : shown;
   const person = value['kind'] === 'person' ? `; decided by ${text(value['by'])}: ${text(value['because'], 500)}` : '';
   const why = `${changedOf(intact)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}${person}`;
   return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict), text(outcome), why];
@@ -221,15 +216,12 @@ const COLUMNS = [
   'hash',
   // Columns of later versions come last, so that earlier columns keep their position.
   'kind',
-  'node',
   'object',
   'write',
   'rollout',
   'start',
   'trigger',
-  'window',
   'by',
-  'until',
   'because',
   'judged',
   'failed',

@@ -1,14 +1,17 @@
 import type { Acted } from '../../approval/act.ts';
-import { ApprovalBugError, approve, type Clock } from '../../approval/approve.ts';
+import { ApprovalBugError, approve, type Clock, type Recover } from '../../approval/approve.ts';
 import type { ApprovalPolicy } from '../../approval/policy.ts';
 import type { SweepReport } from '../../approval/report.ts';
+import type { RecoveryEntry } from '../../config/fleet.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
 import type { WorkloadCluster } from '../../contracts/outcome.ts';
 import { type Problem, problemOf } from '../../contracts/problem.ts';
+import { recoveryOf } from '../../fleet/recovery.ts';
 import { createDecisionCollector } from '../../journal/decisions.ts';
 import { createPolicyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../kubernetes/workload-clusters.ts';
+import type { recoverNodes } from '../../recovery/recover-nodes.ts';
 import type { OpenTarget } from '../connect/connect.ts';
 import { type Done, OverdueError, type Stage, spentProblem } from '../stage.ts';
 import { serverName } from '../sweep-outcome.ts';
@@ -30,17 +33,36 @@ export interface Approved {
 export interface ApprovalOptions {
   readonly policies: readonly ApprovalPolicy[];
   readonly clock: Clock;
+  /** Client certificates of kubelets, in the clusters of these entries. @default they wait */
+  readonly recovery?: RecoveryOptions;
   /** Records decisions. @default nothing is recorded */
   readonly journal?: SweepJournal;
+}
+
+export interface RecoveryOptions {
+  /** `recovery` of the deployed fleet.yaml: an order has no say. */
+  readonly entries: readonly RecoveryEntry[];
+  readonly recoverNodes: typeof recoverNodes;
 }
 
 /**
  * Approves, and retries as often as the connection suggests, but never after a write: only its report knows of that.
  * Where writes are held, every policy observes; requests that wait because of that count as missed.
  */
-export function createApprovalStage({ policies, clock, journal }: ApprovalOptions): Stage<SweepOrder, Approved> {
+export function createApprovalStage({
+  policies,
+  clock,
+  recovery,
+  journal,
+}: ApprovalOptions): Stage<SweepOrder, Approved> {
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
   const hashOf = createPolicyHash();
+
+  /** Undefined if no client certificate of the cluster is approved now. */
+  function recoverNow(id: string, open: OpenTarget, signal: AbortSignal): Recover | undefined {
+    const now = recovery && recoveryOf(recovery.entries, id, clock());
+    return now && (async (onActed) => recovery.recoverNodes(open, now, { clock, signal, onActed }));
+  }
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
     const { target, holdWrites, deadlineMs } = order;
@@ -64,8 +86,9 @@ export function createApprovalStage({ policies, clock, journal }: ApprovalOption
           program: journal.program,
         });
       const acted = (one: Acted): void => decisions?.take(one);
-      const promised = { promised: policies };
-      const { report, bug } = await approve(open, judging, clock, signal, { acted }, promised).then(whole, untilBug);
+      const recover = held === undefined ? recoverNow(target.id, open, signal) : undefined;
+      const options = { promised: policies, recover };
+      const { report, bug } = await approve(open, judging, clock, signal, { acted }, options).then(whole, untilBug);
       const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };

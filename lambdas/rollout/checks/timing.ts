@@ -25,7 +25,7 @@ export function notExpired({ observed, now }: CheckQuestion): Verdict {
     {
       object: first === undefined ? undefined : objectOf('Machine', first),
       good: 'no certificate that was seen has expired',
-      remedy: 'Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open',
+      remedy: 'Renew by hand, because nothing is automatic any more: certmarshal runbook recovery',
     },
   );
 }

@@ -1,7 +1,7 @@
 import { rbacManifests } from '../../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_BOOTSTRAP_GROUPS } from '../../../lambdas/contracts/recovery-window.ts';
 import { microTime } from '../../../lambdas/kubernetes/leases.ts';
+import { DEFAULT_BOOTSTRAP_GROUPS } from '../../../lambdas/recovery/recovery.ts';
 import { controlPlaneMachine, workerMachine } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
 import { makeRequest } from '../../unit/x509/request-factory.ts';

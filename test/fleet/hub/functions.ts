@@ -13,7 +13,6 @@ import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { deleteMessages, receiveMessages, sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { createMinute, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
-import { createClusterRecoverer } from '../../../lambdas/cluster/recoverer.ts';
 import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { type AuditStageOptions, createAuditStage } from '../../../lambdas/cluster/stages/audit.ts';
 import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/cluster/stages/rollout.ts';
@@ -29,6 +28,7 @@ import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
 import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
+import { recoverNodes } from '../../../lambdas/recovery/recover-nodes.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
@@ -162,7 +162,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         clock: now,
         audit: audits ? audit : undefined,
         rollout,
-        recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
+        recovery: { entries: fleet.recovery, recoverNodes },
         journal: {
           program: '0.0.0',
           journal: withRetryBuffer(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),

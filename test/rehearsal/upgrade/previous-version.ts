@@ -4,9 +4,6 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build, type Plugin } from 'esbuild';
-import type { recoveryBucket } from '../../../bin/commands/recovery/aws.ts';
-import type { recoveryOpenInBucket } from '../../../bin/commands/recovery/bucket.ts';
-import type { recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import type { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import type { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
@@ -40,9 +37,9 @@ export interface PreviousVersion extends Version {
 export interface RecoveringVersion extends PreviousVersion {
   readonly KubernetesError: typeof KubernetesError;
   readonly stepRollout: typeof stepRollout;
-  readonly recoveryBucket: typeof recoveryBucket;
-  readonly recoveryOpenInBucket: typeof recoveryOpenInBucket;
-  readonly recoveryWindow: typeof recoveryWindow;
+  readonly recoveryBucket: (...given: readonly unknown[]) => Promise<unknown>;
+  readonly recoveryOpenInBucket: (...given: readonly unknown[]) => Promise<number>;
+  readonly recoveryWindow: (...given: readonly unknown[]) => unknown;
 }
 
 const FILES: Readonly<Record<keyof PreviousVersion, string>> = {

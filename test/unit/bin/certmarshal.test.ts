@@ -58,15 +58,15 @@ describe('the command line', () => {
     },
   );
 
-  it.each([
-    ...['plan', 'start', 'status', 'drive', 'abort', 'resume'].map((verb) => `rollout ${verb}`),
-    'recovery open',
-  ])('documents examples and exit status of %s', async (command) => {
-    const { status, stdout } = await runCli([...command.split(' '), '--help']);
-    expect(status).toBe(0);
-    expect(stdout).toContain(`Examples:\n  certmarshal ${command} --kubeconfig berlin.yaml`);
-    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
-  });
+  it.each(['plan', 'start', 'status', 'drive', 'abort', 'resume'].map((verb) => `rollout ${verb}`))(
+    'documents examples and exit status of %s',
+    async (command) => {
+      const { status, stdout } = await runCli([...command.split(' '), '--help']);
+      expect(status).toBe(0);
+      expect(stdout).toContain(`Examples:\n  certmarshal ${command} --kubeconfig berlin.yaml`);
+      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
+    },
+  );
 
   it.each(['approve', 'deny'])('documents examples and exit status of %s', async (command) => {
     const { status, stdout } = await runCli([command, '--help']);
@@ -92,7 +92,7 @@ describe('the command line', () => {
       .flat()
       .filter(({ command, help }) => command !== 'runbook' && help.includes('--kubeconfig <file>'));
     expect(connecting.map(({ command }) => command)).toEqual(
-      expect.arrayContaining(['sweep', 'credentials create', 'rollout drive', 'recovery open', 'doctor']),
+      expect.arrayContaining(['sweep', 'credentials create', 'rollout drive', 'doctor']),
     );
     for (const { command, help } of connecting)
       expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });
@@ -103,16 +103,7 @@ describe('the command line', () => {
   });
 
   it('has no line over 100 columns in a help but commands to be pasted', async () => {
-    for (const command of [
-      '',
-      'audit',
-      'approve',
-      'deny',
-      'rbac',
-      'recovery open',
-      'rollout start',
-      'journal verify',
-    ]) {
+    for (const command of ['', 'audit', 'approve', 'deny', 'rbac', 'sweep', 'rollout start', 'journal verify']) {
       const { stdout } = await runCli([...command.split(' '), '--help'].filter((word) => word !== ''));
       const long = stdout.split('\n').filter((line) => line.length > 100 && !/^ {2}(?:certmarshal|aws) /.test(line));
       expect({ command, long }).toEqual({ command, long: [] });
@@ -148,11 +139,12 @@ describe('the command line', () => {
       '--tolerate-expired takes authority, or sha256: and the 64 hexadecimal digits of the fingerprint; got sha256:ab\n',
     ],
     [
-      ['recovery', 'open', '--nodes', 'A_b', '--for', '2h', '--approvals', '6'],
-      `--nodes "A_b" is not a name that a Node can have
---for takes a duration of at most 1h, for example 30m; got 2h
---approvals takes 1 to 5, for each node; got 6
-`,
+      ['sweep', '--until', '2026-11-22T05:30:00Z'],
+      '--until and --bootstrap-group go with --recover: name the Nodes, or leave them out.\n',
+    ],
+    [
+      ['sweep', '--all-contexts', '--recover', 'cp-1', '--until', new Date(Date.now() + 1_200_000).toISOString()],
+      '--recover is about one cluster, --all-contexts takes all: leave out one of them.\n',
     ],
     [['rbac', '--policy', tmpdir()], `${tmpdir()} is a directory; name a file in it.\n`],
     [['rbac', '--policy', `${import.meta.filename}/x`], `${import.meta.filename}/x cannot be read: not a directory.\n`],

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JournalSearchOptions, journalSearchCommand } from '../../../bin/commands/journal/search.ts';
 import { type JournalVerifyOptions, journalVerifyCommand } from '../../../bin/commands/journal/verify.ts';
 import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chain.ts';
-import { CLUSTER, entry, memoryBucket, never, person, recovery, rollout, writerOf } from '../journal/values.ts';
+import { CLUSTER, entry, memoryBucket, never, person, rollout, writerOf } from '../journal/values.ts';
 import { outcomeOf, type RecordedIo, recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
@@ -194,11 +194,11 @@ describe('certmarshal journal search', () => {
     expect(JSON.parse(second ?? '')).toHaveProperty('intact');
   });
 
-  it('shows writes of rollouts, decisions of recovery windows and those of persons in the same table', async () => {
+  it('shows writes of rollouts and decisions of persons in the same table', async () => {
     const bucket = memoryBucket();
     await writerOf(bucket).append(
       CLUSTER,
-      [rollout({ at: '2026-11-22T09:00:00.000Z' }), recovery(), person({ because: 'moved \u001b[2J' })],
+      [rollout({ at: '2026-11-22T09:00:00.000Z' }), person({ because: 'moved \u001b[2J' })],
       never,
     );
     const directory = await copy((objects) => {
@@ -211,13 +211,10 @@ describe('certmarshal journal search', () => {
     expect(text).toContain(
       'rollout berlin-20261121, by the schedule: certificates expire 2026-12-30: admission webhook',
     );
-    expect(text).toContain('a client certificate of cp-1, in recovery window w1 that ada opened');
     expect(text).toContain('hostile: IP 10.0.1.8 belongs to worker-8  SanNotOwned; decided by ada: moved \\u{1b}[2J');
     const [names = '', first = ''] = (await search({ directory, output: 'csv' })).text.split('\r\n');
-    expect(names).toMatch(
-      /,hash,kind,node,object,write,rollout,start,trigger,window,by,until,because,judged,failed,intact$/,
-    );
-    expect(first).toContain(',rollout,,KubeadmControlPlane eksa-system/berlin,roll-control-plane,berlin-20261121,');
+    expect(names).toMatch(/,hash,kind,object,write,rollout,start,trigger,by,because,judged,failed,intact$/);
+    expect(first).toContain(',rollout,KubeadmControlPlane eksa-system/berlin,roll-control-plane,berlin-20261121,');
   });
 
   it('makes a table that runs nothing in a spreadsheet', async () => {
@@ -250,7 +247,7 @@ describe('docs/journal.md', () => {
     const columns = [
       ...(/TABLE certmarshal_journal \((.*?)\n\)/s.exec(page)?.[1] ?? '').matchAll(/^ {2}`?(\w+)`? (.+?),?$/gm),
     ];
-    const all: Readonly<Record<string, unknown>> = { ...recovery(), ...rollout(), ...person(), ...line };
+    const all: Readonly<Record<string, unknown>> = { ...rollout(), ...person(), ...line };
     const others = Object.keys(all).filter((name) => !(name in line));
     const names = columns.map(([, name = '']) => name);
     // A table that is there already gets new columns at its end.
@@ -274,7 +271,7 @@ describe('docs/journal.md', () => {
   });
 
   it('says what every field is', () => {
-    for (const name of Object.keys({ ...line, ...recovery(), ...rollout(), ...person() }))
+    for (const name of Object.keys({ ...line, ...rollout(), ...person() }))
       expect(page).toMatch(new RegExp(`\\| .*\`${name}\`.* \\|`));
   });
 });

@@ -213,12 +213,8 @@ describe('certmarshal rbac', () => {
     expect(roles.map(({ name, namespace }) => [name, namespace])).toEqual([
       ['certmarshal-recovery', undefined],
       ['certmarshal-recovery:sa:kube-system:certmarshal', 'kube-node-lease'],
-      ['certmarshal-recovery:sa:kube-system:certmarshal', 'kube-system'],
     ]);
-    expect(roles[2]?.rules).toEqual([
-      { ...LEASES, verbs: ['create'] },
-      { ...LEASES, resourceNames: ['certmarshal-recovery'], verbs: ['get', 'update'] },
-    ]);
+    expect(roles[1]?.rules).toEqual([{ ...LEASES, verbs: ['list'] }]);
   });
 
   it.each<[string, RbacOptions]>([

@@ -77,6 +77,13 @@ describe('certmarshal validate', () => {
       ['5:17: audit.every: ', '6:1: hub: write account and region', '6:39: hub.webhook: '],
     ],
     ['a hub that is no section', `${FOREIGN}hub: []\n`, ['5:1: hub: ']],
+    [
+      'nodes that may be recovered for more than a day',
+      "version: 1\nrecovery: [{ cluster: a, nodes: [cp-1], until: '2199-01-01T00:00:00Z' }]\n",
+      [
+        '2:48: recovery[0].until: 2199-01-01T00:00:00Z is more than 24 hours from now; with nodes write an earlier time',
+      ],
+    ],
   ])('names line, column and remedy of %s', async (_, text, problems) => {
     const { file, status, stdout, stderr } = await validated(text);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -1,169 +1,179 @@
 import { describe, expect, it } from 'vitest';
+import type { Acted } from '../../../lambdas/approval/act.ts';
 import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
-import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/cluster/recoverer.ts';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { RecoveryOptions } from '../../../lambdas/cluster/stages/approval.ts';
+import type { RecoveryEntry } from '../../../lambdas/config/fleet.ts';
+import { decodeOrders, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
-import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
-import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
-import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
+import type { Recovery } from '../../../lambdas/recovery/recovery.ts';
+import { auditSummary, onlyOrder, PARIS, TROUBLE } from '../fleet/values.ts';
 import { answer, type Handler } from '../kubernetes/tls-server.ts';
-import { apiError, CSRS, fakeCluster } from '../recovery/fake-cluster.ts';
-import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
+import { asked, judge } from '../recovery/fixtures.ts';
 import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
-const WINDOW = windowOf({ cluster: 'paris' });
+const HOUR = 60 * 60_000;
+const NOW = Date.now();
+const at = (ms: number) => new Date(NOW + ms).toISOString();
+const ENTRY: RecoveryEntry = { cluster: 'paris', until: at(HOUR), nodes: ['cp-1', 'cp-2'], bootstrapGroups: ['g'] };
 const works: Handler = (_request, response) => answer(response, 200, { kind: 'List', metadata: {}, items: [] });
 const fails: Handler = (_request, response) => answer(response, 500, {});
-const ROW: RecoveryRow = {
-  csr: 'csr-1',
-  uid: 'uid-1',
-  node: 'cp-1',
-  requester: 'system:node:cp-1',
-  verdict: 'approve',
-  reason: 'Recovered',
-  message: 'm',
-  hostile: false,
-  outcome: 'written',
+const csr = asked();
+const ACTED: Acted = { csr, verdict: judge(csr), outcome: { kind: 'written' } };
+const LEFT: Acted = {
+  csr: asked({ name: 'csr-2', node: 'cp-9' }),
+  verdict: judge(asked({ node: 'cp-9' })),
+  outcome: { kind: 'none' },
 };
-const RECORDED = recoveryEntries({ rows: [ROW], startedAt: 'now', cluster: 'paris' }, WINDOW, '1.2.3');
 
 const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
   target: PARIS,
   tick: 0,
   deadlineMs: 20_000,
-  recovery: WINDOW,
   ...more,
 });
 
-/** Sweeps PARIS, and remembers the sweeps of windows. */
-async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
-  const asked: DueRecovery[] = [];
+interface Scene {
+  readonly entries?: readonly RecoveryEntry[];
+  readonly recoverNodes?: RecoveryOptions['recoverNodes'];
+  readonly options?: Partial<MinuteOptions>;
+}
+
+/** Sweeps PARIS, and remembers what was to be recovered. */
+async function sweeper(handler: Handler, { entries = [ENTRY], recoverNodes, options }: Scene = {}) {
+  const recovered: Recovery[] = [];
   const kept: JournalEntry[] = [];
   const { sweepOne } = await minuteOver(handler, {
-    recover: async (due) => {
-      asked.push(due);
-      return { problems: [{ ...TROUBLE, kind: 'recovery-denied' }], decisions: RECORDED };
+    clock: () => NOW,
+    recovery: {
+      entries,
+      recoverNodes: async (target, recovery, given) => {
+        recovered.push(recovery);
+        return (
+          recoverNodes?.(target, recovery, given) ?? {
+            ignored: new Map(),
+            problems: [{ ...TROUBLE, kind: 'recovery-denied' }],
+          }
+        );
+      },
     },
     journal: { program: '1.2.3', journal: { append: async (_, entries) => kept.push(...entries) } },
     ...options,
   });
-  return { asked, kept, sweepOne };
+  return { recovered, kept, sweepOne };
 }
 
-describe('the sweep of a recovery window', () => {
-  it('comes before the audit and the rollout, and is told and kept', async () => {
-    const done: string[] = [];
-    const { asked, kept, sweepOne } = await sweeper(works, {
-      audit: async () => {
-        done.push('audit');
-        return { result: auditSummary(), problems: [] };
-      },
-      rollout: async () => {
-        done.push('roll');
-        return { result: rolloutSummary(), problems: [] };
-      },
-      recover: async (due) => {
-        done.push('recover');
-        asked.push(due);
-        return { problems: [{ ...TROUBLE, kind: 'recovery-denied' }], decisions: RECORDED };
+describe('client certificates in the minute of a cluster', () => {
+  it('are judged for the nodes of the entry, and are rows, counts and lines of the journal as others are', async () => {
+    const { recovered, kept, sweepOne } = await sweeper(works, {
+      recoverNodes: async (_, __, { onActed }) => {
+        [ACTED, LEFT].forEach(onActed);
+        return { ignored: new Map([['AlreadyIssued', 2]]), problems: [{ ...TROUBLE, kind: 'recovery-denied' }] };
       },
     });
-    const swept = await sweepOne(orderOf({ audit: { secrets: false, kubeletMetrics: false }, rollout: true }), never);
-    expect(done).toEqual(['recover', 'audit', 'roll']);
-    expect(asked).toMatchObject([{ target: PARIS, window: WINDOW }]);
-    expect(swept.outcome).toMatchObject({
-      readable: true,
-      complete: true,
-      problems: [{ kind: 'recovery-window', object: 'recovery of cluster paris' }, { kind: 'recovery-denied' }],
-      problemCount: 2,
-    });
-    expect(swept.outcome.problems[0]?.message).toBe(
-      `window w-1 is open until ${WINDOW.until}, by ${WINDOW.by}: client certificates of the kubelets of 2 nodes of its control plane are approved`,
-    );
-    expect(kept).toEqual(RECORDED.entries);
-    expect(swept.journaled).toMatchObject({ lines: 1 });
-  });
-
-  it('is told of one node as well', async () => {
-    const { sweepOne } = await sweeper(works);
-    const { outcome } = await sweepOne(orderOf({ recovery: { ...WINDOW, nodes: WINDOW.nodes.slice(0, 1) } }), never);
-    expect(outcome.problems[0]?.message).toMatch(/the kubelets of a node of its control plane are approved$/);
-  });
-
-  it.each<[string, Handler, Partial<SweepOrder>, RegExp]>([
-    ['writes are held', works, { holdWrites: 'same server' }, /nothing was approved: same server$/],
-    ['the kubeconfig leads elsewhere now', works, { server: 'elsewhere:443' }, /nothing was approved: its kubeconfig/],
-    ['the cluster cannot be read', fails, {}, /nothing was approved: the sweep could not read the cluster$/],
-    ['too little time is left', works, { deadlineMs: 2_900 }, /nothing was approved: the sweep had no time left$/],
-  ])('is not made where %s, and a problem says so', async (_, handler, more, why) => {
-    const { asked, kept, sweepOne } = await sweeper(handler);
-    const { outcome } = await sweepOne(orderOf(more), never);
-    expect(asked).toEqual([]);
-    expect(kept).toEqual([]);
-    expect(outcome.problems[0]).toMatchObject({ kind: 'recovery-window', message: expect.stringMatching(why) });
-    expect(outcome.problemCount).toBe(outcome.problems.length);
-  });
-
-  it('is not made where no order has a window', async () => {
-    const { asked, sweepOne } = await sweeper(works);
-    const { outcome } = await sweepOne(orderOf({ recovery: undefined }), never);
-    expect([asked, outcome.problems]).toEqual([[], []]);
-  });
-
-  it.each([
-    [
-      'in it, after an approval',
-      async () => ({ problems: [], decisions: RECORDED, bug: { error: new Error('x') } }),
-      1,
-    ],
-    ['before it', async () => Promise.reject(new Error('x')), 0],
-  ] as const)('does not touch the sweep when certmarshal fails %s', async (_, recover, lines) => {
-    const { kept, sweepOne } = await sweeper(works, { recover });
-    const swept = await sweepOne(orderOf(), never);
-    expect(swept.failures).toEqual([{ stage: 'recovery', error: new Error('x') }]);
-    expect(swept.outcome).toMatchObject({ problems: [{ kind: 'recovery-window' }, { kind: 'recovery-bug' }] });
-    expect(kept).toHaveLength(lines);
-  });
-});
-
-describe('createClusterRecoverer', () => {
-  const target = { ...PARIS, id: CLUSTER_ID };
-  const due = (cluster = fakeCluster()): DueRecovery => {
-    const { clusterId: _, ...open } = cluster.target();
-    return { target, open: { ...open, close: () => undefined }, window: windowOf(), signal: never };
-  };
-
-  it('approves with the connections of the sweep, and records it', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr({ name: 'csr-1' }));
-    cluster.addCsr(clientCsr({ name: 'csr-2', node: 'cp-3' }));
-    const recover = createClusterRecoverer({ program: '1.2.3', clock: () => NOW });
-    const { problems, decisions } = await recover(due(cluster));
-    expect(problems).toEqual([]);
-    expect(cluster.approved()).toEqual(['csr-1']);
-    expect(decisions.entries).toMatchObject([
-      { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
-      { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
+    const { outcome, report } = await sweepOne(orderOf(), never);
+    const { until } = ENTRY;
+    expect(recovered).toEqual([{ nodes: ['cp-1', 'cp-2'], until, bootstrapGroups: ['g'], by: 'fleet.yaml' }]);
+    expect(outcome.problems).toMatchObject([
+      {
+        kind: 'recovery-nodes',
+        object: 'recovery of cluster paris',
+        message: `until ${until} client certificates of 2 nodes of its control plane are approved, because fleet.yaml says so`,
+      },
+      { kind: 'recovery-denied' },
+    ]);
+    expect(outcome).toMatchObject({ readable: true, counts: { approved: 1, left: 1, ignored: 2 }, problemCount: 2 });
+    expect(report?.rows).toMatchObject([
+      { csr: 'csr-1', node: 'cp-1', reason: 'Recovered', policy: 'recovery', outcome: 'written' },
+      { csr: 'csr-2', node: 'cp-9', reason: 'NodeNotNamed', outcome: 'none' },
+    ]);
+    expect(kept).toMatchObject([
+      { kind: 'decision', cluster: 'paris', csr: 'csr-1', reason: 'Recovered', outcome: 'written', program: '1.2.3' },
+      { kind: 'decision', csr: 'csr-2', verdict: 'leave' },
     ]);
   });
 
-  it('says of a problem that it is one of the recovery', async () => {
-    const cluster = fakeCluster();
-    cluster.before = ({ path }) => {
-      if (path === CSRS) throw apiError('forbidden', 403);
-    };
-    const { problems } = await createClusterRecoverer({ program: '1', clock: () => NOW })(due(cluster));
-    expect(problems).toMatchObject([{ kind: 'recovery-forbidden' }]);
+  it.each<[string, Handler, Partial<SweepOrder>, RegExp]>([
+    ['writes are held', works, { holdWrites: 'same server' }, /nothing was approved now: same server$/],
+    [
+      'the kubeconfig leads elsewhere now',
+      works,
+      { server: 'elsewhere:443' },
+      /nothing was approved now: its kubeconfig/,
+    ],
+    ['the cluster cannot be read', fails, {}, /nothing was approved now: the sweep could not read the cluster$/],
+  ])('are not judged where %s, and a problem says so', async (_, handler, more, why) => {
+    const { recovered, sweepOne } = await sweeper(handler);
+    const { outcome } = await sweepOne(orderOf(more), never);
+    expect(recovered).toEqual([]);
+    expect(outcome.problems[0]).toMatchObject({ kind: 'recovery-nodes', message: expect.stringMatching(why) });
+    expect(outcome.problemCount).toBe(outcome.problems.length);
   });
 
-  it('records what was approved before a bug', async () => {
-    const bug = new TypeError('oh');
-    const sweep: typeof sweepRecovery = async (_, __, { onRow }) => {
-      onRow?.(ROW);
-      throw bug;
-    };
-    const recovered = await createClusterRecoverer({ program: '1', clock: () => NOW, sweep })(due());
-    expect(recovered).toMatchObject({ problems: [], bug: { error: bug }, decisions: { entries: [{ csr: 'csr-1' }] } });
+  it.each<[string, readonly RecoveryEntry[]]>([
+    ['no entry', []],
+    ['an entry of another cluster', [{ ...ENTRY, cluster: 'rome' }]],
+    ['an entry that is over', [{ ...ENTRY, until: at(0) }]],
+    ['an entry that ends later than in a day', [{ ...ENTRY, until: at(24 * HOUR + 1) }]],
+    ['an entry without nodes', [{ cluster: 'paris', until: at(HOUR), server: { pin: 'authority' } }]],
+    ['an entry with an end that is none', [{ ...ENTRY, until: 'soon' }]],
+  ])('are not judged by %s', async (_, entries) => {
+    const { recovered, sweepOne } = await sweeper(works, { entries });
+    const { outcome } = await sweepOne(orderOf(), never);
+    expect([recovered, outcome.problems]).toEqual([[], []]);
+  });
+
+  it.each(['recovery', 'nodes', 'until', 'window'])('are not judged because an order says so, in %s', async (key) => {
+    const said = { id: 'w-1', nodes: ['cp-1'], until: at(HOUR), bootstrapGroups: [] };
+    const order = JSON.parse(encodeOrders([orderOf()]));
+    const [first] = order.orders;
+    const forged = JSON.stringify({ ...order, orders: [{ ...first, [key]: said }] });
+    const read = onlyOrder(forged);
+    const { recovered, sweepOne } = await sweeper(works, { entries: [] });
+    const { outcome } = await sweepOne(read.ok ? read.value : expect.unreachable(), never);
+    expect([recovered, outcome.problems]).toEqual([[], []]);
+    expect(decodeOrders(forged)).toMatchObject({ ok: true });
+  });
+
+  it('are judged by the clock of the sweep, whatever the tick of the order says', async () => {
+    const { recovered, sweepOne } = await sweeper(works, { entries: [{ ...ENTRY, until: at(0) }] });
+    await sweepOne(orderOf({ tick: NOW - HOUR }), never);
+    expect(recovered).toEqual([]);
+  });
+
+  it.each([
+    ['after an approval', [ACTED], 1],
+    ['before one', [], 0],
+  ])('do not touch the rest of the minute when certmarshal fails in it %s', async (_, acted, lines) => {
+    const { kept, sweepOne } = await sweeper(works, {
+      recoverNodes: async (__, ___, { onActed }) => {
+        acted.forEach(onActed);
+        throw new Error('x');
+      },
+      options: { audit: async () => ({ result: auditSummary(), problems: [] }) },
+    });
+    const swept = await sweepOne(orderOf({ audit: { secrets: false, kubeletMetrics: false } }), never);
+    expect(swept.failures).toEqual([{ stage: 'approval', error: new Error('x') }]);
+    expect(swept.outcome).toMatchObject({
+      readable: true,
+      problems: [{ kind: 'recovery-nodes' }, { kind: 'bug' }],
+      counts: { approved: lines },
+      audit: {},
+    });
+    expect(kept).toHaveLength(lines);
+  });
+
+  it('leave the reason why a cluster cannot be read to the audit', async () => {
+    const troubles: unknown[] = [];
+    const { sweepOne } = await sweeper(fails, {
+      options: {
+        audit: async ({ trouble }) => {
+          troubles.push(trouble?.kind);
+          return { problems: [] };
+        },
+      },
+    });
+    await sweepOne(orderOf({ audit: { secrets: false, kubeletMetrics: false } }), never);
+    expect(troubles).toEqual([expect.not.stringContaining('recovery')]);
   });
 });

@@ -34,9 +34,6 @@ async function given(name: StageName, minute: Minute, known: Known): Promise<Sta
 
 describe('runStage', () => {
   it.each<[StageName, number, Known, 'with clients' | 'without' | 'not']>([
-    ['recovery', 3_100, { open }, 'with clients'],
-    ['recovery', 2_900, { open }, 'without'],
-    ['recovery', 9_000, {}, 'without'],
     ['audit', 2_100, { open }, 'with clients'],
     ['audit', 1_900, { open }, 'not'],
     ['audit', 1_900, { open, trouble: TROUBLE }, 'without'],
@@ -51,7 +48,6 @@ describe('runStage', () => {
   });
 
   it.each<[StageName, boolean]>([
-    ['recovery', true],
     ['audit', false],
     ['rollout', false],
   ])('leaves the clients to nobody when the function has to end: %s', async (name, begins) => {
@@ -91,26 +87,19 @@ describe('runStage', () => {
     expect(await runStage('audit', true, undefined, minuteOf(9_000), { open })).toEqual({ problems: [], failures: [] });
   });
 
-  it.each<[StageName, string, string, RegExp]>([
-    ['approval', 'bug', 'cluster paris', /with the line "sweep failed" of the log\.$/],
-    [
-      'recovery',
-      'recovery-bug',
-      'recovery of cluster paris',
-      /"recovery failed" of the log\. certmarshal runbook recovery says how/,
-    ],
-    ['audit', 'bug', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
+  it.each<[StageName, string, RegExp]>([
+    ['approval', 'cluster paris', /with the line "sweep failed" of the log\.$/],
+    ['audit', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
     [
       'rollout',
-      'bug',
       'rollout of cluster paris',
       /"rollout failed" of the log\. Approvals continue; Cluster API shows whether/,
     ],
-  ])('makes a problem of what %s throws, and quotes nothing of it', async (name, kind, object, remedy) => {
+  ])('makes a problem of what %s throws, and quotes nothing of it', async (name, object, remedy) => {
     const error = new TypeError('SENTINEL');
     const ended = await runStage(name, true, async () => Promise.reject(error), minuteOf(9_000), { open });
     const message = 'certmarshal itself failed (TypeError)';
-    expect(ended.problems).toEqual([{ kind, object, message, remedy: expect.stringMatching(remedy) }]);
+    expect(ended.problems).toEqual([{ kind: 'bug', object, message, remedy: expect.stringMatching(remedy) }]);
     expect(ended.failures).toEqual([{ stage: name, error }]);
   });
 

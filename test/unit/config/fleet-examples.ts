@@ -219,6 +219,7 @@ export const validFleet = fc.record(
           until: fc.constant('2026-12-05T20:00:00+01:00'),
           pin: fc.constant('authority'),
           expiredAtMost: fc.constantFrom('1s', '90d', '366d'),
+          nodes: fc.constant(['cp-1', 'cp-2']),
         },
         { requiredKeys: ['cluster', 'until', 'pin'] },
       ),

@@ -239,6 +239,8 @@ const SHA256 = '0f'.repeat(32);
 const recovered = (text: string) =>
   `version: 1\nrecovery: [{ cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, ${text} }]`;
 
+const NODES = 'nodes: [cp-1, cp-2]';
+
 describe('recovery in fleet.yaml', () => {
   it('names clusters, an end and what the certificate has to prove', () => {
     expect(
@@ -258,9 +260,58 @@ recovery:
     ]);
   });
 
+  it('names nodes, with or without a pin, and the groups of kubeadm if it says nothing', () => {
+    const only = (text: string) => fleet(recovered(text)).recovery[0];
+    const entry = { cluster: 'm/eksa-system/c', until: '2026-12-05T20:00:00Z', nodes: ['cp-1', 'cp-2'] };
+    const bootstrapGroups = ['system:bootstrappers:kubeadm:default-node-token'];
+    expect(only(NODES)).toEqual({ ...entry, bootstrapGroups });
+    expect(only(`pin: authority, ${NODES}`)).toEqual({ ...entry, bootstrapGroups, server: { pin: 'authority' } });
+    expect(only(`${NODES}, bootstrapGroups: []`)).toEqual({ ...entry, bootstrapGroups: [] });
+    expect(only(`${NODES}, bootstrapGroups: ['system:bootstrappers:x']`)).toMatchObject({
+      bootstrapGroups: ['system:bootstrappers:x'],
+    });
+    const nine = Array.from({ length: 9 }, (_, index) => `cp-${index}`);
+    expect(only(`nodes: [${nine.join(', ')}]`)?.nodes).toEqual(nine);
+  });
+
   const PIN = 'write authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
   refuses([
-    ['no pin', recovered(''), `2:12: recovery[0].pin: missing; ${PIN}`],
+    [
+      'neither a pin nor nodes',
+      recovered(''),
+      '2:12: recovery[0]: does nothing; write pin: authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate; or nodes, or both',
+    ],
+    [
+      'no node',
+      recovered('nodes: []'),
+      '2:69: recovery[0].nodes: an empty list; write at least one entry, or remove the key for its default',
+    ],
+    [
+      'ten nodes',
+      recovered('nodes: [a, b, c, d, e, f, g, h, i, j]'),
+      '2:69: recovery[0].nodes: write at most 9 entries',
+    ],
+    [
+      'a node twice',
+      recovered('nodes: [cp-1, cp-1]'),
+      '2:69: recovery[0].nodes: a node appears twice; keep one of the two',
+    ],
+    ['any node', recovered("nodes: ['*']"), '2:77: recovery[0].nodes[0]: "*" is no name that a Node can have'],
+    [
+      'groups of an administrator',
+      recovered(`${NODES}, bootstrapGroups: ['system:masters']`),
+      '2:108: recovery[0].bootstrapGroups[0]: "system:masters" is no group that a bootstrap token can have; write system:bootstrappers: and a name',
+    ],
+    [
+      'groups of no node',
+      recovered("pin: authority, bootstrapGroups: ['system:bootstrappers:x']"),
+      '2:85: recovery[0].bootstrapGroups: works only with nodes; remove it, or write nodes',
+    ],
+    [
+      'an age of no certificate',
+      recovered(`${NODES}, expiredAtMost: 90d`),
+      '2:105: recovery[0].expiredAtMost: works only with pin: authority; a fingerprint is accepted at any age, so remove it',
+    ],
     [
       'a certificate of more than a year ago',
       recovered('pin: authority, expiredAtMost: 367d'),
@@ -295,5 +346,11 @@ it('is in the comments of fleet.yaml as it has to be written', () => {
   const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
   const { rollouts, recovery } = fleet(`version: 1\n${commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, '')}`);
   expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*']]);
-  expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
+  expect(recovery).toMatchObject([
+    {
+      cluster: 'berlin-mgmt/eksa-system/berlin-prod',
+      server: { pin: 'authority' },
+      nodes: ['berlin-cp-1', 'berlin-cp-2'],
+    },
+  ]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { RecoveryEntry } from '../../../lambdas/config/fleet.ts';
 import { type ExpiredServer, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { parseRecoveryWindows, type RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import type { TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
@@ -29,17 +29,6 @@ const policy = (changed: Partial<RolloutPolicy> = {}): RolloutPolicy => ({
   clusters: ['*'],
   ...changed,
 });
-const WINDOW: RecoveryWindow = {
-  id: 'w-1',
-  cluster: 'paris',
-  nodes: ['cp-a'],
-  openedAt: at(-MINUTE),
-  until: at(30 * MINUTE),
-  by: 'arn:aws:sts::111122223333:assumed-role/oncall/x',
-  approvals: 2,
-  bootstrapGroups: ['system:bootstrappers:kubeadm:default-node-token'],
-};
-
 /** The orders of a cluster in a quarter of an hour. */
 function ordersOf(options: TickOptions, rollout?: Partial<RolloutSummary>, target: Target = PARIS) {
   const known = registry(registered(target.id, { target }));
@@ -95,32 +84,40 @@ describe('the step of a rollout', () => {
 });
 
 describe('recovery', () => {
-  it('is ordered as long as the window is open, and as the entry lasts', () => {
+  it('tolerates an expired certificate as long as the entry lasts', () => {
     const entry = { cluster: 'paris', until: at(3 * MINUTE), server: { pin: 'fingerprint', sha256: SHA256 } } as const;
-    const orders = ordersOf({ expiredServers: [entry], recoveryWindows: [{ ...WINDOW, until: at(2 * MINUTE) }] });
-    expect(orders.map((order) => [order?.recovery?.id, order?.expiredServer])).toEqual([
-      ['w-1', entry.server],
-      ['w-1', entry.server],
-      [undefined, entry.server],
-      ...Array.from({ length: 12 }, () => [undefined, undefined]),
+    const orders = ordersOf({ recovery: [entry] });
+    expect(orders.map((order) => order?.expiredServer)).toEqual([
+      entry.server,
+      entry.server,
+      entry.server,
+      ...Array.from({ length: 12 }, () => undefined),
     ]);
   });
 
-  it('gives a cluster that does not answer all the time while its window is open', () => {
+  it('tolerates no expired certificate by an entry with nodes alone, and none at all that ends later than in a day', () => {
+    const entry = { cluster: 'paris', nodes: ['cp-1'], bootstrapGroups: [] };
+    const server = { pin: 'authority' } as const;
+    const first = (given: RecoveryEntry) => ordersOf({ recovery: [given] })[0]?.expiredServer;
+    expect(first({ ...entry, until: at(DAY) })).toBeUndefined();
+    expect(first({ ...entry, until: at(DAY), server })).toEqual(server);
+    expect(first({ ...entry, until: at(DAY + 15 * MINUTE), server })).toBeUndefined();
+  });
+
+  it('gives a cluster that does not answer all the time while its nodes are named', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const seen = index(indexed('paris', { readable: false }));
-    const deadlines = (recoveryWindows: readonly RecoveryWindow[]) =>
-      plannedMinutes(known, seen, { recoveryWindows }, 10).filter(
-        ({ orders: [first] }) => first?.order.deadlineMs === 45_000,
-      );
-    expect([deadlines([WINDOW]).length, deadlines([]).length]).toEqual([10, 1]);
+    const entry = { cluster: 'paris', until: at(30 * MINUTE), nodes: ['cp-1'], bootstrapGroups: [] };
+    const deadlines = (recovery: readonly RecoveryEntry[]) =>
+      plannedMinutes(known, seen, { recovery }, 10).filter(({ orders: [first] }) => first?.order.deadlineMs === 45_000);
+    expect([deadlines([entry]).length, deadlines([]).length]).toEqual([10, 1]);
   });
 
   it.each([
     ['of another cluster', { cluster: 'rome', until: at(DAY) }],
     ['too far ahead', { cluster: 'paris', until: at(7 * DAY + 15 * MINUTE) }],
   ])('is not ordered by an entry %s', (_, entry) => {
-    const orders = ordersOf({ expiredServers: [{ ...entry, server: { pin: 'authority' } }] });
+    const orders = ordersOf({ recovery: [{ ...entry, server: { pin: 'authority' } }] });
     expect(orders.every((order) => order !== undefined && order.expiredServer === undefined)).toBe(true);
   });
 
@@ -132,8 +129,8 @@ describe('recovery', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const seen = index(indexed('paris', { audit: auditSummary({ ends }) }));
     const expiredServerBy = (server: ExpiredServer) => {
-      const expiredServers = [{ cluster: 'paris', until: at(DAY), server }];
-      return planned(known, seen, NOW, { expiredServers }).orders[0]?.order.expiredServer;
+      const recovery = [{ cluster: 'paris', until: at(DAY), server }];
+      return planned(known, seen, NOW, { recovery }).orders[0]?.order.expiredServer;
     };
     expect(expiredServerBy({ pin: 'authority' })).toEqual({ pin: 'authority', replacedBefore: NOW - DAY });
     expect(expiredServerBy({ pin: 'authority', expiredAtMostMs: DAY })).toEqual({
@@ -143,25 +140,6 @@ describe('recovery', () => {
     });
     expect(expiredServerBy({ pin: 'fingerprint', sha256: SHA256 })).toEqual({ pin: 'fingerprint', sha256: SHA256 });
   });
-
-  it('takes of two windows the one that was opened last', () => {
-    const later = { ...WINDOW, id: 'w-2', openedAt: at() };
-    expect(ordersOf({ recoveryWindows: [WINDOW, later] })[0]?.recovery?.id).toBe('w-2');
-    expect(ordersOf({ recoveryWindows: [later, WINDOW] })[0]?.recovery?.id).toBe('w-2');
-  });
-
-  it('has windows as they are stored, or none', () => {
-    expect(parseRecoveryWindows({ version: 1, windows: [WINDOW] })).toEqual([WINDOW]);
-    for (const wrong of [
-      undefined,
-      { version: 2, windows: [] },
-      { version: 1, windows: [{ ...WINDOW, until: at(61 * MINUTE) }] },
-      { version: 1, windows: [{ ...WINDOW, nodes: [] }] },
-      { version: 1, windows: [{ ...WINDOW, bootstrapGroups: ['system:masters'] }] },
-      { version: 1, windows: Array.from({ length: 101 }, () => ({ ...WINDOW })) },
-    ])
-      expect(parseRecoveryWindows(wrong)).toBeUndefined();
-  });
 });
 
 describe('an order', () => {
@@ -170,7 +148,6 @@ describe('an order', () => {
     tick: NOW,
     deadlineMs: 45_000,
     rollout: true,
-    recovery: WINDOW,
     expiredServer: { pin: 'fingerprint', sha256: SHA256 },
   };
 
@@ -197,7 +174,6 @@ describe('an order', () => {
       'expiredServer.expiredAtMostMs is not a whole number',
     ],
     [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
-    [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is not a valid window: approvals is not 1 to 5'],
   ])('is refused with %j', (changed, problem) => {
     expect(onlyOrder(JSON.stringify({ version: 3, orders: [{ ...order, ...changed }] }))).toEqual({
       ok: false,

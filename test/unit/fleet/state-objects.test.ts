@@ -26,7 +26,7 @@ it('reads the format before until there is one of this format, and leaves it', a
   expect(found).toEqual({ value: { old: true }, etag: undefined });
   const etag = await state.write(STATE_KEYS.registry, { old: false }, found?.etag, never);
   expect(await state.read(STATE_KEYS.registry, never)).toEqual({ value: { old: false }, etag });
-  expect(await state.read(STATE_KEYS.recovery, never)).toBeUndefined();
+  expect(await state.read(STATE_KEYS.rollouts, never)).toBeUndefined();
   client.destroy();
 
   expect(s3.calls.filter(({ method }) => method === 'PUT').map(({ path }) => path)).toEqual([NEW]);

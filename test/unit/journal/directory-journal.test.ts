@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDirectoryJournal, directoryJournalStore } from '../../../lambdas/journal/directory-journal.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { verifyJournal } from '../../../lambdas/journal/verify.ts';
-import { CLUSTER, never, recovery } from './values.ts';
+import { CLUSTER, never, person } from './values.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(directory, { recursive: true }));
 
-const entry = (number: number) => recovery({ csr: `csr-${number}`, uid: `uid-${number}` });
+const entry = (number: number) => person({ csr: `csr-${number}`, uid: `uid-${number}` });
 async function chain() {
   const { chains } = await verifyJournal(directoryJournalStore(directory), {}, never);
   return chains.map(({ cluster, lines, problems }) => ({ cluster, lines, problems: problems.length }));
@@ -61,7 +61,7 @@ describe('the journal in a directory', () => {
     'goes nowhere else for cluster %j',
     async (cluster) => {
       await expect(
-        createDirectoryJournal(directory).append(cluster, [recovery({ cluster })], never),
+        createDirectoryJournal(directory).append(cluster, [person({ cluster })], never),
       ).rejects.toMatchObject({ kind: 'invalid' });
       expect(await readdir(directory)).toEqual([]);
     },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { DecisionEntry, PersonEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
+import type { DecisionEntry, PersonEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
 import type { JournalStore } from '../../../lambdas/journal/journal-store.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 
@@ -66,31 +66,6 @@ export function rollout(changed: Partial<RolloutEntry> = {}): RolloutEntry {
     reason: 'certificates expire 2026-12-30',
     message: 'admission webhook "x" denied the request: no',
     outcome: 'refused',
-    program: '0.0.0',
-    ...changed,
-  };
-}
-
-/** A decision of a recovery window. */
-export function recovery(changed: Partial<RecoveryEntry> = {}): RecoveryEntry {
-  return {
-    version: 1,
-    kind: 'recovery',
-    at: '2026-11-21T10:00:00.000Z',
-    cluster: CLUSTER,
-    csr: 'csr-1',
-    uid: 'uid-1',
-    requester: 'system:bootstrap:abcdef',
-    node: 'cp-1',
-    verdict: 'approve',
-    reason: 'Recovered',
-    message: 'window w1, opened by ada: cp-1 ← Machine eksa-system/cp-1',
-    hostile: false,
-    outcome: 'written',
-    window: 'w1',
-    by: 'ada',
-    until: '2026-11-21T10:30:00.000Z',
-    requestHash: '7'.repeat(64),
     program: '0.0.0',
     ...changed,
   };

@@ -11,10 +11,6 @@ test.each([
     '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
     'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
   ],
-  [
-    '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-recovery',
-    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
-  ],
   ['/api/v1/secrets', 'certmarshal rbac --audit-secrets | kubectl apply -f -'],
   ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 'certmarshal rbac | kubectl apply -f -'],
   ['/apis/cert-manager.io/v1/certificates', 'certmarshal rbac | kubectl apply -f -'],

@@ -33,6 +33,15 @@ describe('bin/app.ts', () => {
     expect(stderr).toMatch(/:\d+:\d+: hub: write account and region/);
   });
 
+  it('deploys no entry that approves client certificates for more than a day', async () => {
+    const file = join(directory, 'fleet.yaml');
+    const until = new Date(Date.now() + 25 * 3_600_000).toISOString();
+    await writeFile(file, `version: 1\nrecovery: [{ cluster: a, nodes: [cp-1], until: '${until}' }]\n`);
+    const { status, stderr } = await run(file);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`recovery[0].until: ${until} is more than 24 hours from now`);
+  });
+
   it('says which file is missing, and exits with status 2', async () => {
     const { status, stderr } = await run(join(directory, 'nowhere.yaml'));
     expect(status).toBe(2);

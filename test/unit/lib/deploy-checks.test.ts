@@ -3,7 +3,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { placeOf } from '../../../lambdas/config/written.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
-import { deployWarnings } from '../../../lib/deploy-checks.ts';
+import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
 
@@ -255,6 +255,8 @@ describe('a fleet that shall be deployed', () => {
           { cluster: 'mgmt/eksa-system/berlin', until: at(-1), server: { pin: 'authority' } },
           { cluster: 'edge-1', until: at(7 * DAY + 1), server: { pin: 'authority' } },
           { cluster: 'edge', until: at(-1), server: { pin: 'authority' } },
+          { cluster: 'edge-1', until: at(DAY), nodes: ['cp-1', 'cp-2'] },
+          { cluster: 'edge-1', until: at(1), server: { pin: 'authority' }, nodes: ['cp-1'] },
         ],
       },
       [
@@ -263,6 +265,8 @@ describe('a fleet that shall be deployed', () => {
         `recovery[2].until: ${at(7 * DAY + 1)} is more than 7 days from now: the entry is not used before ${at(1)}, and until then an expired certificate of edge-1 is refused; write an earlier time`,
         `recovery[3].until: ${at(-1)} is past: the entry of edge does nothing any more, and can be removed`,
         'recovery[3].cluster: edge is the id of no cluster of the fleet; is it misspelled?',
+        `recovery[4].until: until ${at(DAY)} client certificates of cp-1, cp-2 in edge-1 may be approved`,
+        `recovery[5].until: until ${at(1)} an expired certificate of the API server of edge-1 is tolerated, and client certificates of cp-1 in edge-1 may be approved`,
       ],
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
@@ -271,5 +275,22 @@ describe('a fleet that shall be deployed', () => {
     expect(warnings.map(({ path, message }) => (path.length === 0 ? message : `${placeOf(path)}: ${message}`))).toEqual(
       expected,
     );
+  });
+});
+
+describe('deployProblems', () => {
+  it('refuses nodes for more than a day, and nothing else', () => {
+    const recovery = [
+      { cluster: 'a', until: at(DAY), nodes: ['cp-1'] },
+      { cluster: 'b', until: at(DAY + 1), nodes: ['cp-1'], server: { pin: 'authority' as const } },
+      { cluster: 'c', until: at(30 * DAY), server: { pin: 'authority' as const } },
+      { cluster: 'd', until: at(-DAY), nodes: ['cp-1'] },
+    ];
+    expect(deployProblems(fleetOf({ recovery }), NOW)).toEqual([
+      {
+        path: ['recovery', 1, 'until'],
+        message: `${at(DAY + 1)} is more than 24 hours from now; with nodes write an earlier time`,
+      },
+    ]);
   });
 });

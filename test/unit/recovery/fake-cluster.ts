@@ -1,38 +1,33 @@
+import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
-import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
 import { isJsonObject, type JsonObject } from '../../../lambdas/resources/fields.ts';
 import { BERLIN } from '../approval/fixtures.ts';
-import { CLUSTER_ID, controlPlaneMachine } from './fixtures.ts';
+import { controlPlaneMachine } from './fixtures.ts';
 
 export const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
-export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
-export const LEASE = `${LEASES}/certmarshal-recovery`;
-const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+export const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
 interface Stored {
   readonly metadata: JsonObject & { readonly name: string; readonly uid: string; readonly resourceVersion: string };
   readonly [field: string]: unknown;
 }
 
-/** A cluster that recovers, of which only what a window reads and writes exists. */
+/** A cluster that recovers, of which only what a recovery reads and writes exists. */
 export interface FakeCluster {
   readonly csrs: Map<string, Stored>;
   readonly nodes: Map<string, JsonObject>;
   readonly nodeLeases: Map<string, JsonObject>;
   readonly machines: JsonObject[];
-  lease: Stored | undefined;
   /** Writes that were done, as `METHOD path`. */
   readonly writes: string[];
   /** Before every call: to fail it, to change something, or to let others go first. */
   before: (call: ApiCall) => void | Promise<void>;
   /** Names of requests that were approved. */
   approved(): readonly string[];
-  /** What the Lease says of the window. */
-  recorded(): unknown;
   addCsr(object: object): void;
-  client(sees?: (name: string) => boolean): KubernetesClient;
-  target(changed?: Partial<RecoveryTarget>): RecoveryTarget;
+  client(): KubernetesClient;
+  target(changed?: Partial<SweepTarget>): SweepTarget;
 }
 
 export function apiError(kind: KubernetesErrorKind, status?: number): KubernetesError {
@@ -54,21 +49,6 @@ export function fakeCluster(): FakeCluster {
   const named = (found: JsonObject | undefined) => ({ items: found === undefined ? [] : [found] });
   const selected = ({ query }: ApiCall) => /^metadata\.name=(.+)$/.exec(query?.['fieldSelector'] ?? '')?.[1] ?? '';
 
-  const putLease = (body: JsonObject, old: Stored | undefined): JsonObject => {
-    const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
-    if (old !== undefined && metadata['resourceVersion'] !== old.metadata.resourceVersion)
-      throw apiError('conflict', 409);
-    cluster.lease = {
-      ...body,
-      metadata: {
-        ...metadata,
-        name: 'certmarshal-recovery',
-        uid: old?.metadata.uid ?? 'uid-of-lease',
-        resourceVersion: next(),
-      },
-    };
-    return cluster.lease;
-  };
   const approve = (name: string, body: JsonObject): JsonObject => {
     const old = cluster.csrs.get(name);
     if (old === undefined) throw apiError('not-found', 404);
@@ -81,27 +61,18 @@ export function fakeCluster(): FakeCluster {
     return written;
   };
 
-  const serve = (call: ApiCall, sees: (name: string) => boolean): JsonObject => {
+  const serve = (call: ApiCall): JsonObject => {
     const { method, path } = call;
     const body = isJsonObject(call.body) ? call.body : {};
     switch (`${method} ${path}`) {
       case `GET ${CSRS}`:
-        return { items: [...cluster.csrs.values()].filter(({ metadata }) => sees(metadata.name)) };
+        return { items: [...cluster.csrs.values()] };
       case 'GET /api/v1/nodes':
         return named(cluster.nodes.get(selected(call)));
       case `GET ${NODE_LEASES}`:
         return named(cluster.nodeLeases.get(selected(call)));
       case 'GET /apis/cluster.x-k8s.io':
         return { versions: [{ version: 'v1beta2' }] };
-      case `GET ${LEASE}`:
-        if (cluster.lease === undefined) throw apiError('not-found', 404);
-        return cluster.lease;
-      case `POST ${LEASES}`:
-        if (cluster.lease !== undefined) throw apiError('conflict', 409);
-        return putLease(body, undefined);
-      case `PUT ${LEASE}`:
-        if (cluster.lease === undefined) throw apiError('not-found', 404);
-        return putLease(body, cluster.lease);
     }
     const namespace = /^\/apis\/cluster\.x-k8s\.io\/v1beta2\/(?:namespaces\/([^/]+)\/)?machines$/.exec(path);
     if (namespace !== null)
@@ -124,29 +95,24 @@ export function fakeCluster(): FakeCluster {
     nodes: new Map(),
     nodeLeases: new Map(),
     machines: [],
-    lease: undefined,
     writes: [],
     before: () => {},
     approved: () =>
       [...cluster.csrs.values()].flatMap(({ metadata, status }) =>
         JSON.stringify(status).includes('CertMarshalRecovered') ? [metadata.name] : [],
       ),
-    recorded() {
-      const annotations = cluster.lease?.metadata['annotations'];
-      return JSON.parse(String(isJsonObject(annotations) ? annotations['certmarshal.dev/recovery'] : ''));
-    },
     addCsr(object) {
       const stored: unknown = object;
       if (!isStored(stored)) throw new Error('no object');
       cluster.csrs.set(stored.metadata.name, stored);
     },
-    client: (sees = () => true) => ({
+    client: () => ({
       server: 'https://berlin.example.com',
       stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
       async request(call) {
         await cluster.before(call);
         if (call.signal?.aborted) throw apiError('aborted');
-        const answered = serve(call, sees);
+        const answered = serve(call);
         if (call.method !== 'GET') cluster.writes.push(`${call.method} ${call.path}`);
         return answered;
       },
@@ -155,7 +121,6 @@ export function fakeCluster(): FakeCluster {
     target(changed = {}) {
       const client = cluster.client();
       return {
-        clusterId: CLUSTER_ID,
         cluster: BERLIN,
         workload: client,
         management: client,

@@ -4,12 +4,8 @@ import { indexEvidence, type SourceReading } from '../../../lambdas/approval/evi
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { pass } from '../../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
-import {
-  DEFAULT_APPROVALS,
-  DEFAULT_BOOTSTRAP_GROUPS,
-  type RecoveryWindow,
-} from '../../../lambdas/contracts/recovery-window.ts';
 import { type RecoveryContext, recoveryPolicy } from '../../../lambdas/recovery/policy.ts';
+import { DEFAULT_BOOTSTRAP_GROUPS, type Recovery } from '../../../lambdas/recovery/recovery.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { controlPlaneMachine as madeControlPlaneMachine, workerMachine } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
@@ -17,20 +13,15 @@ import { BERLIN, CLIENT_SIGNER, type CsrFields, csrObject, NOW, signingRequest }
 
 export { NOW } from '../approval/fixtures.ts';
 
-export const CLUSTER_ID = 'berlin-mgmt/eksa-system/berlin';
 export const BOOTSTRAPPER = 'system:bootstrap:abcdef';
 export const BOOTSTRAPPER_GROUPS = ['system:bootstrappers', 'system:authenticated', ...DEFAULT_BOOTSTRAP_GROUPS];
 export const NODE_GROUPS = ['system:nodes', 'system:authenticated'];
 
-export function windowOf(changed: Partial<RecoveryWindow> = {}): RecoveryWindow {
+export function recoveryOf(changed: Partial<Recovery> = {}): Recovery {
   return {
-    id: 'w-1',
-    cluster: CLUSTER_ID,
     nodes: ['cp-1', 'cp-2'],
-    openedAt: new Date(NOW - 10 * 60_000).toISOString(),
     until: new Date(NOW + 20 * 60_000).toISOString(),
-    by: 'arn:aws:iam::111122223333:user/mia',
-    approvals: DEFAULT_APPROVALS,
+    by: 'fleet.yaml',
     bootstrapGroups: DEFAULT_BOOTSTRAP_GROUPS,
     ...changed,
   };
@@ -81,8 +72,7 @@ export function readingsOf(...machines: readonly unknown[]): World['readings'] {
 
 export function worldOf(changed: Partial<World> = {}): World {
   return {
-    clusterId: CLUSTER_ID,
-    window: windowOf(),
+    recovery: recoveryOf(),
     readings: readingsOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-2'), controlPlaneMachine('cp-3')),
     liveness: new Map([
       ['cp-1', ASLEEP],
@@ -94,7 +84,7 @@ export function worldOf(changed: Partial<World> = {}): World {
   };
 }
 
-/** The verdict of the engine, by the policy of a window. */
+/** The verdict of the engine, by the policy of a recovery. */
 export function judge(csr: SigningRequest, world: World = worldOf(), now: number = NOW): Verdict {
   return decisionOn(csr, world, now).verdict;
 }

@@ -12,7 +12,7 @@ import {
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
 import { asleep } from '../../../lambdas/recovery/liveness.ts';
 import { recoveryPolicy, recoveryRules } from '../../../lambdas/recovery/policy.ts';
-import { onlyNewest } from '../../../lambdas/recovery/sweep-recovery.ts';
+import { onlyNewest } from '../../../lambdas/recovery/recover-nodes.ts';
 import { readSigningRequest, type SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { RECOVERY_REASONS, type Reason } from '../../../lambdas/tables/reasons.ts';
 import { BERLIN, CLIENT_USAGES, csrObject, DUBLIN, EC_USAGES, instance, signingRequest } from '../approval/fixtures.ts';
@@ -30,8 +30,8 @@ import {
   NODE_GROUPS,
   NOW,
   readingsOf,
+  recoveryOf,
   type World,
-  windowOf,
   worldOf,
 } from './fixtures.ts';
 
@@ -52,6 +52,7 @@ describe('a request that is recovered', () => {
     { name: 'with its usages in any order', csr: { usages: ['client auth', 'digital signature'] } },
     { name: 'with a lifetime of a year', csr: { expirationSeconds: 365 * 86_400 } },
     { name: 'authenticated by a token', csr: { extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'] } } },
+    { name: 'with the shortest lifetime', csr: { expirationSeconds: 3_600 } },
     { name: 'while one approval is left', csr: {}, context: worldOf({ approved: new Map([['cp-1', 1]]) }) },
     {
       name: 'when another node has spent its own',
@@ -66,9 +67,9 @@ describe('a request that is recovered', () => {
       }),
     },
     {
-      name: 'from a token without groups of its own, where the window says so',
+      name: 'from a token without groups of its own, where the recovery says so',
       csr: { groups: ['system:bootstrappers', 'system:authenticated'] },
-      context: worldOf({ window: windowOf({ bootstrapGroups: [] }) }),
+      context: worldOf({ recovery: recoveryOf({ bootstrapGroups: [] }) }),
     },
   ];
   it.each(rows)('$name', ({ csr, context = worldOf() }) => {
@@ -76,12 +77,12 @@ describe('a request that is recovered', () => {
     expect(verdict).toMatchObject({
       verdict: 'approve',
       reason: 'Recovered',
-      policy: 'window w-1',
+      policy: 'recovery',
       mode: 'enforce',
       hostile: false,
     });
     expect(verdict.message).toBe(
-      'window w-1, opened by arn:aws:iam::111122223333:user/mia: cp-1 ← Machine eksa-system/berlin-cp-1',
+      'recovery until 2026-03-02T12:20:00.000Z, by fleet.yaml: cp-1 ← Machine eksa-system/berlin-cp-1',
     );
     expect(verdict.checks.map(({ rule }) => rule)).toEqual(RULE_IDS);
   });
@@ -98,7 +99,7 @@ describe('a request that is recovered', () => {
       return judge(
         asked({ node: name }),
         worldOf({
-          window: windowOf({ nodes: [name] }),
+          recovery: recoveryOf({ nodes: [name] }),
           readings: [{ source: 'ec2', ok: true, lookedAt: 1, owners: owner === undefined ? [] : [owner] }],
           liveness: new Map([[name, ASLEEP]]),
         }),
@@ -132,29 +133,8 @@ const O = { oid: OID.organization, value: 'system:nodes' };
 const CN = { oid: OID.commonName, value: 'system:node:cp-1' };
 
 const ROWS: readonly FailingRow[] = [
-  ['window', 'after the window closed', 'WindowClosed', { now: NOW + 20 * MINUTE }],
-  ['window', 'before it opens', 'WindowClosed', { now: NOW - 11 * MINUTE, csr: { ageSeconds: 720 } }],
-  [
-    'window',
-    'in the window of another cluster',
-    'WindowClosed',
-    { context: { window: windowOf({ cluster: 'other' }) } },
-  ],
-  [
-    'window',
-    'in a window of two hours',
-    'WindowClosed',
-    { context: { window: windowOf({ until: new Date(NOW + 110 * MINUTE).toISOString() }) } },
-  ],
-  [
-    'window',
-    'in a window that gives groups of an administrator',
-    'WindowClosed',
-    {
-      csr: { groups: ['system:bootstrappers', 'system:authenticated', 'system:masters'] },
-      context: { window: windowOf({ bootstrapGroups: ['system:masters'] }) },
-    },
-  ],
+  ['until', 'at its end', 'RecoveryOver', { now: NOW + 20 * MINUTE }],
+  ['until', 'with an end that is none', 'RecoveryOver', { context: { recovery: recoveryOf({ until: 'soon' }) } }],
   [
     'request',
     'no PKCS#10',
@@ -210,7 +190,7 @@ const ROWS: readonly FailingRow[] = [
   ],
   [
     'groups',
-    'a bootstrap token without the group of the window',
+    'a bootstrap token without the group of the recovery',
     'GroupsNotExact',
     { csr: { groups: BOOTSTRAPPER_GROUPS.slice(0, 2) } },
   ],
@@ -248,6 +228,7 @@ const ROWS: readonly FailingRow[] = [
   ],
   ['expiration', 'ten years', 'ExpirationTooLong', { csr: { expirationSeconds: 3650 * 86_400 } }],
   ['expiration', 'five minutes', 'ObjectMalformed', { csr: { expirationSeconds: 300 } }],
+  ['expiration', 'less than the hour of a count', 'ExpirationTooShort', { csr: { expirationSeconds: 3_599 } }],
   [
     'signature',
     'another key than it is signed with',
@@ -383,7 +364,7 @@ const ROWS: readonly FailingRow[] = [
   ['ended', 'a Node that cannot be read', 'NodeUnreadable', { context: living(node('Unknown'), lease('soon')) }],
   ['ended', 'a Node that was not looked at', 'NodeUnreadable', { context: { liveness: new Map() } }],
   ['approvals', 'all approvals spent', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', 2]]) } }],
-  ['approvals', 'a count that is none', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', Infinity]]) } }],
+  ['approvals', 'a list that was not read to the end', 'ApprovalsSpent', { context: { approved: undefined } }],
 ];
 const FAILING = ROWS.map(([rule, name, reason, change]) => ({ rule, name, reason, ...change }));
 
@@ -432,7 +413,7 @@ describe('a request that is left', () => {
     expect(checks.find(({ rule }) => rule === id)).toMatchObject({ passed: false, found });
   });
 
-  it('has a row for every rule, and for every reason that only a window has', () => {
+  it('has a row for every rule, and for every reason that only a recovery has', () => {
     expect(new Set(FAILING.map(({ rule }) => rule))).toEqual(new Set(RULE_IDS));
     const given = new Set([...FAILING.map(({ reason }) => reason), 'Recovered', 'NotKubeletClient']);
     expect(Object.keys(RECOVERY_REASONS).filter((reason) => !given.has(reason))).toEqual([]);
@@ -445,7 +426,7 @@ describe('a request that is left', () => {
 
   it('says in words what a rule expects that depends on a policy', () => {
     const { checks } = judge(asked());
-    const expected = `at most ${DEFAULT_POLICY.maxExpirationSeconds} s, or none`;
+    const expected = `3600 to ${DEFAULT_POLICY.maxExpirationSeconds} s, or none`;
     expect(checks.find(({ rule }) => rule === 'expiration')).toMatchObject({ expected });
   });
 
@@ -526,7 +507,7 @@ describe('a request that is ignored', () => {
 
 describe('policies of two signers', () => {
   const { readings, ...context } = worldOf();
-  const window = recoveryPolicy(context);
+  const recovery = recoveryPolicy(context);
   /** What fleet.yaml refuses. */
   const careless: EnginePolicy = { ...DEFAULT_POLICY, signers: [KUBELET_SERVING_SIGNER, KUBELET_CLIENT_SIGNER] };
   const decide = (csr: SigningRequest, ...policies: readonly EnginePolicy[]) =>
@@ -535,20 +516,20 @@ describe('policies of two signers', () => {
 
   it('judge only the requests for their own, in whatever order', () => {
     for (const policies of [
-      [window, careless],
-      [careless, window],
+      [recovery, careless],
+      [careless, recovery],
     ]) {
-      expect(decide(asked(), ...policies)).toMatchObject({ reason: 'Recovered', policy: 'window w-1' });
+      expect(decide(asked(), ...policies)).toMatchObject({ reason: 'Recovered', policy: 'recovery' });
       expect(decide(serving, ...policies)).toMatchObject({ reason: 'Proven', policy: 'default' });
     }
   });
 
   it('leave the requests for another', () => {
     expect(decide(asked(), careless)).toMatchObject({ verdict: 'ignore', reason: 'NotKubeletServing' });
-    expect(decide(serving, window)).toMatchObject({ verdict: 'leave', reason: 'NoPolicySelected' });
+    expect(decide(serving, recovery)).toMatchObject({ verdict: 'leave', reason: 'NoPolicySelected' });
     // A node that asks for client auth in a serving request, and the other way round.
-    expect(decide(asked({ signerName: KUBELET_SERVING_SIGNER, ...own() }), careless, window).verdict).toBe('leave');
-    expect(decide(asked({ usages: EC_USAGES }), careless, window).verdict).toBe('leave');
+    expect(decide(asked({ signerName: KUBELET_SERVING_SIGNER, ...own() }), careless, recovery).verdict).toBe('leave');
+    expect(decide(asked({ usages: EC_USAGES }), careless, recovery).verdict).toBe('leave');
   });
 });
 

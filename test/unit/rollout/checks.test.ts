@@ -480,11 +480,11 @@ describe('the checks before a rollout', () => {
         two have the name, and one forbids: certmarshal.dev/rollout-mode is "off", not "auto": Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's
       everything-read, list leases: Grant it
         a list that was refused: list leases: may not
-      not-expired, Machine eksa-system/berlin-prod-1: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+      not-expired, Machine eksa-system/berlin-prod-1: Renew by hand, because nothing is automatic any more: certmarshal runbook recovery
         one machine ended: berlin-prod-1 shows one that expired less than a minute ago
-      not-expired, Machine eksa-system/berlin-prod-etcd-1: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+      not-expired, Machine eksa-system/berlin-prod-etcd-1: Renew by hand, because nothing is automatic any more: certmarshal runbook recovery
         etcd ended: berlin-prod-etcd-1 shows one that expired 24 hours ago
-      not-expired, no object: Renew by hand, because nothing is automatic any more: the runbook begins with certmarshal recovery open
+      not-expired, no object: Renew by hand, because nothing is automatic any more: certmarshal runbook recovery
         client certificate ended: the client certificate of etcd expired 24 hours ago
       due, no object: Wait until 2026-11-29 02:30 UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
         all end in 46 days: the first certificate expires in 46 days, it is due in 24 hours
