@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { callAws } from '../../../lambdas/aws/call.ts';
 import { invalid } from '../../../lambdas/aws/classify.ts';
-import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
+import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import type { AwsConfig } from '../../doctor/aws-calls.ts';
 import type { RecoveryBucket } from './bucket.ts';
@@ -21,7 +21,7 @@ export async function recoveryBucket(given: string, config: AwsConfig = {}): Pro
   const object = 'sts:GetCallerIdentity';
   return {
     name,
-    objects: createStateObjects({ client, bucket: name }),
+    objects: createJsonObjects({ client, bucket: name }),
     async caller(signal) {
       const { Arn } = await callAws({ object }, signal, (abortSignal) =>
         sts.send(new GetCallerIdentityCommand({}), { abortSignal }),

@@ -50,7 +50,7 @@ export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
 export const register: Register = (command, { program: name, interruption, run }) => {
   command
     .option('--bucket <name>', 'state bucket of a hub; uses the AWS credentials and Region of the environment')
-    .option('--state <directory>', 'directory with copies of its registry.v2.json.gz and fleet-index.v2.json.gz')
+    .option('--state <directory>', 'directory with copies of its registry.json.gz and fleet-index.json.gz')
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml with monitoring; default: the built-in values')
     .option(
@@ -246,15 +246,15 @@ async function stateOf(source: ReportOptions, now: number, signal: AbortSignal):
     );
   if (snapshots !== undefined) return readSnapshots(snapshots, now);
   if (state !== undefined) return readState(directoryReader(state), state, now);
-  const [{ S3Client }, { createStateObjects }] = await Promise.all([
+  const [{ S3Client }, { createJsonObjects }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../../lambdas/fleet/state-objects.ts'),
+    import('../../../lambdas/aws/json-objects.ts'),
   ]);
   const name = requireBucketName(bucket ?? '');
   const client = new S3Client();
   await requireRegion(client);
   try {
-    const objects = createStateObjects({ client, bucket: name });
+    const objects = createJsonObjects({ client, bucket: name });
     return await readState(bucketReader(objects, signal), `s3://${name}`, now);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -35,10 +35,10 @@ function bucketOf(known: Readonly<Record<string, unknown>> = {}): Bucket {
   };
   const berlin = registered(BERLIN.id, { target: BERLIN });
   put(
-    'registry.v2.json.gz',
+    'registry.json.gz',
     registry(berlin, registered(DUBLIN.id, { target: DUBLIN }), registered('rome', { problem: TROUBLE })),
   );
-  put('fleet-index.v2.json.gz', index(indexed(BERLIN.id)));
+  put('fleet-index.json.gz', index(indexed(BERLIN.id)));
   for (const [key, value] of Object.entries(known)) put(key, value);
   const bucket: Bucket = {
     name: 'certmarshal-state',
@@ -170,14 +170,14 @@ describe('certmarshal recovery open --bucket', () => {
   });
 
   it('refuses a bucket that is not that of a hub', async () => {
-    const bucket = bucketOf({ 'registry.v2.json.gz': { hello: 'world' } });
+    const bucket = bucketOf({ 'registry.json.gz': { hello: 'world' } });
     await expect(open(bucket)).rejects.toThrow('FleetBucketName');
   });
 
   it('says that the sweep does not reach the cluster, and opens all the same', async () => {
     const finding = { ...TROUBLE, message: 'the certificate\u001b[2J has expired', since: new Date(NOW).toISOString() };
     const bucket = bucketOf({
-      'fleet-index.v2.json.gz': index(indexed(BERLIN.id, { readable: false, findings: [finding], findingCount: 1 })),
+      'fleet-index.json.gz': index(indexed(BERLIN.id, { readable: false, findings: [finding], findingCount: 1 })),
     });
     const { status, stderr } = await open(bucket);
     expect(status).toBe(0);

@@ -598,7 +598,7 @@ describe('what it tells', () => {
   });
 
   it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {
-    const html = renderPage(healthOf(clusters), { version: '1', unread: ['registry.v2.json.gz'] });
+    const html = renderPage(healthOf(clusters), { version: '1', unread: ['registry.json.gz'] });
     expect(html).toContain('The state could not be read.');
     const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
     expect(summary).not.toMatch(/✔|is healthy|needs a person now/);
@@ -687,7 +687,7 @@ describe('whose certificates are proven', () => {
   });
 
   it('says nothing of it where the state could not be read', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', unread: ['fleet-index.v2.json.gz'] });
+    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', unread: ['fleet-index.json.gz'] });
     expect(sectionOf(html)).toBeUndefined();
   });
 
