@@ -96,8 +96,8 @@ const Named = z.object({ target: z.object({ id: ClusterId }) });
 
 /**
  * Reads the body of an SQS message, each order separately. Never throws: an invalid order becomes a problem with the
- * wrong field and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one
- * after the other. Two orders for one cluster are both rejected: dispatch writes one.
+ * wrong field and nothing of its content. Unknown fields are dropped. Two orders for one cluster are both rejected:
+ * dispatch writes one.
  */
 export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
   const message = readJson(Message, body, MAX_MESSAGE_SIZE);

@@ -55,7 +55,6 @@ export function encodeOutcomes(encoded: readonly string[]): string {
 export function decodeOutcomes(body: string): readonly Reading<Outcome>[] {
   const message = readJson(OutcomeMessage, body, MAX_MESSAGE_SIZE);
   if (!message.ok) return [message];
-  if (message.value.kind !== 'outcomes') return [{ ok: true, value: ofItsTime(message.value) }];
   return message.value.outcomes.map((one) => {
     const outcome = read(Outcome, one, 'the outcome');
     return outcome.ok ? { ok: true, value: ofItsTime(outcome.value) } : outcome;

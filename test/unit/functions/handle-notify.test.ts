@@ -205,7 +205,6 @@ describe('createNotifyHandler', () => {
           auditedAt: at(),
           findings,
           findingCount: findings.length,
-          tally: undefined,
           ends: [],
         });
         state.objects.set('fleet-index.json.gz', { value: index(indexed('paris', { audit })), etag: '"i"' });
@@ -439,7 +438,6 @@ describe('createNotifyHandler', () => {
         auditedAt: at(),
         findings,
         findingCount: findings.length,
-        tally: undefined,
         ends: [],
       });
       const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));

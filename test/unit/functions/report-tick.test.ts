@@ -373,17 +373,6 @@ describe('createReportTick', () => {
       await fold(state, [swept()]);
       expect([beats(), indexIn(state)?.reported]).toEqual([[1], NOW]);
     });
-
-    it('is not asked for when the event source of the version before brings outcomes', async () => {
-      const state = stored();
-      const { queue, run } = reporting(state);
-      send(queue, swept({ id: 'a' }));
-      await run([encodeOutcome(swept({ id: 'b' })), encodeOutcome(dispatched())]);
-      await run([NOW, encodeOutcome(swept({ id: 'c' }))]);
-      expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['a', 'b', 'c']);
-      expect(beats()).toEqual([3]);
-      expect(output.text()).not.toContain('message dropped');
-    });
   });
 
   describe('killed', () => {

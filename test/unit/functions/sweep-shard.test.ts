@@ -7,6 +7,7 @@ import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
@@ -174,8 +175,7 @@ describe('createSweepShard', () => {
       ['c', 'message', 'cluster c'],
       ['c', 'message', 'cluster c'],
     ]);
-    for (const outcome of refused)
-      expect(decodeOutcomes(encodeOutcome(outcome))).toEqual([{ ok: true, value: outcome }]);
+    for (const outcome of refused) expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
     expect(output.text() + JSON.stringify(outcomes)).not.toContain('SENTINEL');
   });
 

@@ -343,12 +343,6 @@ describe('the signals of a cluster', () => {
       'critical',
     ],
     [
-      'with findings of an earlier version',
-      { indexed: { audit: auditSummary() } },
-      { CertificatesWarning: 1 },
-      'warning',
-    ],
-    [
       'with a hostile node',
       { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2' })] } },
       { RequestsHostile: 2 },
