@@ -39,6 +39,8 @@ const OrderedAudit = z.object({
   kubeletMetrics: z.boolean(),
   /** The fleet index has an earlier audit: then a snapshot exists, or was lost. */
   known: Flag,
+  /** Only read the last snapshot: the fleet index has no audit of the cluster. */
+  stored: Flag,
 });
 export type OrderedAudit = Contract<typeof OrderedAudit>;
 

@@ -86,7 +86,7 @@ export const SweepOutcome = z.object({
   workloadClusters: z.optional(list(WorkloadCluster, MAX_WORKLOAD_CLUSTERS)),
   /** Truncated: a missing one proves nothing. */
   workloadClustersCut: Flag,
-  /** Summary of the audit, if any. */
+  /** Summary of the audit, or of an earlier one that the index lost. */
   audit: lossy(AuditSummary),
   /** Fates of the requests of the last hour, for the minutes whose fate is known. Sparse. */
   fates: lossy(FateRows),

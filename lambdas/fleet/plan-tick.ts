@@ -232,7 +232,7 @@ interface TurnQuestion {
 
 /**
  * The audit of a cluster whose turn it is, or whose last turn was missed. A new cluster waits for its turn, so a new
- * fleet is not audited in one tick.
+ * fleet is not audited in one tick. Until then the last snapshot says what an index that was lost knew.
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
@@ -244,7 +244,8 @@ function auditOf(
   // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  if (!isDue(shard, everyMinutes, tick, last)) return undefined;
+  if (!isDue(shard, everyMinutes, tick, last))
+    return before === undefined ? { secrets: false, kubeletMetrics: false, stored: true } : undefined;
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,

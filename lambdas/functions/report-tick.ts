@@ -21,6 +21,7 @@ import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type DrainOptions, drainQueue } from './drain-queue.ts';
+import { logRebuilt } from './log-rebuilt.ts';
 
 /**
  * Bounds of one run. A minute of 10,000 clusters is 6 MB; this much takes 400 MB of memory. The time leaves two thirds
@@ -125,11 +126,6 @@ export function createReportTick(options: ReportOptions): ReportTick {
     for (let tried = 1; ; tried += 1) {
       const stored = await state.read(STATE_KEYS.index, signal);
       const previous = stored === undefined ? undefined : parseFleetIndex(stored.value, clock());
-      if (stored !== undefined && previous === undefined)
-        logger.error('index written anew', {
-          problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
-          remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
-        });
       const leftOut = previous === undefined ? 0 : droppedClusters(stored?.value, previous);
       if (leftOut > 0)
         logger.error('clusters left out of the index', {
@@ -138,11 +134,16 @@ export function createReportTick(options: ReportOptions): ReportTick {
           remedy: 'Find out who else writes to the bucket. They are known again after their next sweep.',
         });
       const before = previous?.reported;
-      const folded = { ...foldOutcomes(previous, outcomes, clock()), reported: Math.max(before ?? 0, tick) };
+      const folded = {
+        ...foldOutcomes(previous, outcomes, clock()),
+        rebuiltAt: previous === undefined ? new Date(clock()).toISOString() : previous.rebuiltAt,
+        reported: Math.max(before ?? 0, tick),
+      };
       const index = boundIndex(folded);
       try {
         await state.write(STATE_KEYS.index, index, stored?.etag, signal);
         if (index !== folded) logCut(index);
+        if (stored !== undefined && previous === undefined) logRebuilt('index', logger);
         return { index, before };
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';

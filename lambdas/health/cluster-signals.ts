@@ -40,7 +40,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
  * Whether its requests can be listed. A cluster that is no longer swept has {@link sweepAge} instead: its last known
  * state was good. A cluster that lost its target cannot be swept, and only this signal says so.
  */
-function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
+function readSignal({ registered, indexed, rebuilt }: KnownCluster, now: number): Signal | undefined {
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt);
   const [finding] = indexed?.findings ?? [];
@@ -49,7 +49,7 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
   const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
-    if (value <= FIRST_SECONDS) return undefined;
+    if (rebuilt.index || value <= FIRST_SECONDS) return undefined;
     return {
       id: 'NeverReadFor',
       value,
@@ -59,8 +59,8 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     };
   }
   if (indexed?.readable && target !== undefined) return undefined;
-  // EKS says that it is being deleted.
-  if (target === undefined && problem?.kind === 'passing') return undefined;
+  // EKS says that it is being deleted, or could not be asked yet.
+  if (target === undefined && (problem?.kind === 'passing' || rebuilt.registry)) return undefined;
   return {
     id: 'UnreadableFor',
     // It is unreadable now, however recent the last good read.
@@ -85,7 +85,10 @@ const WORST_KINDS: readonly string[] = ['held', 'forbidden'];
  * Whether all listed requests are also judged and written. An unreadable cluster has {@link readSignal}; decisions that
  * mode `observe` does not write are not findings.
  */
-function incomplete({ registered: { id, foundAt, target }, indexed }: KnownCluster, now: number): Signal | undefined {
+function incomplete(
+  { registered: { id, foundAt, target }, indexed, rebuilt }: KnownCluster,
+  now: number,
+): Signal | undefined {
   if (indexed === undefined || !indexed.readable || indexed.complete || target === undefined) return undefined;
   const { findings, findingCount } = indexed;
   const counting = findings.filter(isInTheWay);
@@ -94,7 +97,9 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   const [worst] = counting.toSorted((a, b) => rankOf(a) - rankOf(b));
   // The first successful sweep writes nothing yet, however long ago the cluster was found.
   const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
-  const since = sinceFound(indexed.completeAt, foundAt) ?? never;
+  const completeAt = sinceFound(indexed.completeAt, foundAt);
+  if (completeAt === undefined && rebuilt.index) return undefined;
+  const since = completeAt ?? never;
   const value = secondsSince(since, now);
   if (value <= FIRST_SECONDS) return undefined;
   const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, MAX_STORY)}`;
@@ -126,8 +131,13 @@ function later(a: string, b: string): string {
   return Date.parse(b) > Date.parse(a) ? b : a;
 }
 
-function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {
-  const since = sinceFound(indexed?.triedAt, foundAt) ?? foundAt;
+function sweepAge(
+  { registered: { id, target, foundAt }, indexed, rebuilt }: KnownCluster,
+  now: number,
+): Signal | undefined {
+  const triedAt = sinceFound(indexed?.triedAt, foundAt);
+  if (triedAt === undefined && rebuilt.index) return undefined;
+  const since = triedAt ?? foundAt;
   const value = secondsSince(since, now);
   if (target === undefined || value <= FIRST_SECONDS) return undefined;
   return {
@@ -141,12 +151,13 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
 
 /** A single audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} covers it. */
 function auditAge(known: KnownCluster, now: number): Signal | undefined {
-  const { registered, indexed, auditEveryMinutes } = known;
+  const { registered, indexed, auditEveryMinutes, rebuilt } = known;
   const { target, foundAt } = registered;
   const auditedAt = sinceFound(indexed?.audit?.auditedAt, foundAt);
   const since = auditedAt ?? foundAt;
   const value = secondsSince(since, now);
-  if (target === undefined || value <= 2 * auditEveryMinutes * 60) return undefined;
+  // A stored snapshot, all that is known then, may be older than the last audit.
+  if (target === undefined || rebuilt.index || value <= 2 * auditEveryMinutes * 60) return undefined;
   return {
     id: 'AuditAge',
     value,

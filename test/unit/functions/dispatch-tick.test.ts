@@ -183,12 +183,14 @@ describe('createDispatchTick', () => {
     expect(outcomes.map(({ problems }) => problems.map(({ kind }) => kind))).toEqual([[], [], ['unavailable']]);
   });
 
-  it.each([{ version: 99 }, undefined])('writes the damaged registry %j anew', async (value) => {
+  it.each([{ version: 99 }, {}, undefined])('writes the damaged registry %j anew, and says so once', async (value) => {
     const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.json.gz': value }) });
     await tick();
     expect(steps).toHaveLength(2);
     expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);
-    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'invalid', object: 'registry.json.gz' }]);
+    await tick();
+    expect(outcomes.flatMap(({ problems }) => problems)).toEqual([]);
+    expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
   });
 
   it('takes from a forged or day-old registry only what was found: secrets, roles and lanes are those of fleet.yaml', async () => {

@@ -9,6 +9,7 @@ import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-heal
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
   at,
+  DAY,
   DUBLIN,
   dispatched,
   indexed,
@@ -94,7 +95,10 @@ describe('createReportTick', () => {
 
   it('folds what waits, deletes it, and measures the fleet', async () => {
     const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE + 30_000) });
-    const state = memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED, lost) });
+    const state = memoryObjects({
+      'registry.json.gz': registry(PARIS_REGISTERED, lost),
+      'fleet-index.json.gz': indexOf(),
+    });
     const { queue } = await fold(state, [
       dispatched(),
       encodeOutcomes([swept(), swept({ id: DUBLIN.id, readable: false, complete: false })].map(encodeOutcome)),
@@ -219,11 +223,22 @@ describe('createReportTick', () => {
     expect(output.text()).toContain('"message":"index cut"');
   });
 
-  it.each([{ version: 99 }, undefined])('writes the damaged index %j anew', async (value) => {
+  it.each([{ version: 99 }, {}, undefined])('writes the damaged index %j anew, and says so once', async (value) => {
     const state = memoryObjects({ 'fleet-index.json.gz': value });
     await fold(state, [swept()]);
-    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
-    expect(output.text()).toContain('index written anew');
+    expect(indexIn(state)).toMatchObject({ rebuiltAt: at(30_000), clusters: { paris: {} } });
+    await fold(state, [swept()]);
+    expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
+  });
+
+  it('measures no age of a cluster that a rebuilt index has not heard of, for 20 minutes', async () => {
+    const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-DAY) });
+    const state = memoryObjects({ 'registry.json.gz': registry(lost), 'fleet-index.json.gz': {} });
+    const { run } = reporting(state);
+    const ages = () => published().flatMap(({ metrics }) => metrics['OldestSweep'] ?? []);
+    for (const minute of [0, 19, 20]) await run([NOW + minute * MINUTE]);
+    expect(ages()).toEqual([0, 0, 87_630]);
+    expect(published().flatMap(({ metrics }) => metrics['NeverReadFor'] ?? [])).toEqual([87_630, 87_630]);
   });
 
   it('says how many clusters of the index it could not read, and keeps the others', async () => {
@@ -232,7 +247,7 @@ describe('createReportTick', () => {
     await fold(state, [swept()]);
     expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['paris', 'rome']);
     expect(output.text()).toMatch(/"message":"clusters left out of the index".*"count":1/);
-    expect(output.text()).not.toContain('index written anew');
+    expect(output.text()).not.toContain('state rebuilt');
   });
 
   it.each([
@@ -300,7 +315,9 @@ describe('createReportTick', () => {
 
     it('is the time of all metrics, also of those of clusters, whenever report runs', async () => {
       const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });
-      const { run } = reporting(memoryObjects({ 'registry.json.gz': registry(lost) }));
+      const { run } = reporting(
+        memoryObjects({ 'registry.json.gz': registry(lost), 'fleet-index.json.gz': indexOf() }),
+      );
       await run([NOW], NOW + 117_000);
       // That of the fleet, and that of the cluster.
       expect(times()).toEqual([0, 0]);
