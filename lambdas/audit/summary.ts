@@ -40,6 +40,11 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
   };
 }
 
+/** Whether the cluster was read: then there is a snapshot, or it was lost. */
+export function sawSomething({ ends: known, sources }: AuditSummary): boolean {
+  return known.length + sources.read.length > 0;
+}
+
 /**
  * Combines a summary with that of an audit without the previous snapshot: nothing is fewer, milder or later than in
  * either. Pure.

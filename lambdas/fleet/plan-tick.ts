@@ -1,3 +1,4 @@
+import { sawSomething } from '../audit/summary.ts';
 import type { ExpiredServerOfCluster } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
@@ -249,7 +250,7 @@ function auditOf(
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
-    known: before !== undefined && before.ends.length + before.sources.read.length > 0 ? true : undefined,
+    known: before !== undefined && sawSomething(before) ? true : undefined,
   };
 }
 

@@ -182,7 +182,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       const found = await state.read(STATE_KEYS[object], signal);
       if (found === undefined) return {};
       const value = parse(found.value);
-      if (value === undefined && object === 'recovery') problems.push(UNREADABLE_WINDOWS);
+      if (value === undefined) problems.push(damaged(object));
       return { value, etag: found.etag };
     } catch (error) {
       problems.push(awsProblem(STATE_KEYS[object], error));
@@ -279,12 +279,17 @@ function withShards(registry: Registry, assigned: TickPlan['assigned']): Registr
   return { ...registry, clusters: Object.fromEntries(clusters) };
 }
 
-const UNREADABLE_WINDOWS: Problem = {
-  kind: 'invalid',
-  object: STATE_KEYS.recovery,
-  message: 'it is not what certmarshal wrote there',
-  remedy: 'No recovery window is open. Find out who else writes to the bucket; open the window again.',
-};
+function damaged(object: StateObject): Problem {
+  return {
+    kind: 'invalid',
+    object: STATE_KEYS[object],
+    message: 'it is not what certmarshal wrote there',
+    remedy:
+      object === 'recovery'
+        ? 'No recovery window is open. Find out who else writes to the bucket; open the window again.'
+        : 'Nothing: it is rebuilt. Find out who else writes to the bucket.',
+  };
+}
 
 function unsentProblem(lane: string, error: unknown): Problem {
   if (!(error instanceof UnsentOrdersError)) return awsProblem(`lane ${lane}`, error);

@@ -1,4 +1,5 @@
 import { NAME_OF_ANOTHER } from '../approval/verdict-words.ts';
+import { sawSomething } from '../audit/summary.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
@@ -40,9 +41,10 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
  * Whether its requests can be listed. A cluster that is no longer swept has {@link sweepAge} instead: its last known
  * state was good. A cluster that lost its target cannot be swept, and only this signal says so.
  */
-function readSignal({ registered, indexed, rebuilt }: KnownCluster, now: number): Signal | undefined {
+function readSignal(known: KnownCluster, now: number): Signal | undefined {
+  const { registered, indexed, rebuilt } = known;
   const { id, foundAt, target, problem } = registered;
-  const readableAt = sinceFound(indexed?.readableAt, foundAt);
+  const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
   const [finding] = indexed?.findings ?? [];
   const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
@@ -69,6 +71,11 @@ function readSignal({ registered, indexed, rebuilt }: KnownCluster, now: number)
     since: readableAt,
     command,
   };
+}
+
+/** An audit read the cluster, and the index lost when it was read last: it counts as read until then. */
+function readBefore({ registered: { foundAt }, indexed, indexRebuiltAt }: KnownCluster): string | undefined {
+  return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(indexRebuiltAt, foundAt) : undefined;
 }
 
 /** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */

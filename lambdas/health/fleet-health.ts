@@ -95,7 +95,13 @@ export function fleetHealth(
   const known = new Map(Object.entries(index?.clusters ?? {}));
   const rebuilt = { registry: isJustRebuilt(registry, now), index: isJustRebuilt(index, now) };
   const clusters = Object.values(registry.clusters)
-    .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open, rebuilt }, monitoring, now))
+    .map((registered) =>
+      healthOf(
+        { registered, indexed: known.get(registered.id), open, rebuilt, indexRebuiltAt: index?.rebuiltAt },
+        monitoring,
+        now,
+      ),
+    )
     .toSorted(byUrgency(now));
   const ledgers = clusters.flatMap(({ id, goneSince }) => {
     const ledger = goneSince === undefined ? known.get(id)?.slo : undefined;
@@ -121,9 +127,11 @@ interface Known {
   readonly indexed: IndexedCluster | undefined;
   readonly open: readonly OpenWindow[];
   readonly rebuilt: KnownCluster['rebuilt'];
+  readonly indexRebuiltAt: string | undefined;
 }
 
-function healthOf({ registered, indexed, open, rebuilt }: Known, monitoring: Monitoring, now: number): ClusterHealth {
+function healthOf({ open, ...of }: Known, monitoring: Monitoring, now: number): ClusterHealth {
+  const { registered, indexed } = of;
   const { id, source, target, problem, missingSince, untagged, foundAt, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
   const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
@@ -140,7 +148,7 @@ function healthOf({ registered, indexed, open, rebuilt }: Known, monitoring: Mon
       );
     return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
   };
-  const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes, rebuilt }, now)
+  const signals = clusterSignals({ ...of, slo, auditEveryMinutes }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
   const [isRead, isComplete, isAudited] = [indexed?.readableAt, indexed?.completeAt, indexed?.audit?.auditedAt].map(
