@@ -475,6 +475,20 @@ describe('createNotifyHandler', () => {
     expect(one.sent).toHaveLength(1);
   });
 
+  it.each([{}, { version: 99 }, 'garbage', undefined])(
+    'rebuilds told.json that is %j, says so once, and closes nothing',
+    async (value) => {
+      const state = stateOf(true);
+      state.objects.set('told.json', { value, etag: '"t"' });
+      const one = notifier(state);
+      await one.handle(alarmed('cluster-unreadable', 'OK', 5));
+      await one.handle({ look: true });
+      expect(one.sent).toEqual([]);
+      expect(toldIn(state)).toMatchObject({ open: {} });
+      expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
+    },
+  );
+
   it('tells without a link when none can be made', async () => {
     const one = notifier(stateOf(false), {
       link: async () => {

@@ -8,7 +8,7 @@ import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-me
 import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { decodeOutcome } from '../fleet/decode-outcome.ts';
-import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
+import { at, auditSummary, DAY, NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { reportOf } from '../telemetry/reports.ts';
@@ -129,6 +129,17 @@ describe('createSweepShard', () => {
     expect(output.text()).toContain('"message":"sweep failed"');
     expect(output.text()).toContain('a bug');
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('counts an audit of the sweep, and not what an earlier one saw', async () => {
+    const audits = { a: at(), b: at(-DAY) };
+    const sweepOne: SweepCluster = async ({ target: { id } }) => ({
+      outcome: swept({ id, startedAt: at(), audit: auditSummary({ auditedAt: audits[id as 'a' | 'b'] }) }),
+      failures: [],
+    });
+    await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
+    expect(sums()).toMatchObject({ Audits: 1 });
+    expect(outcomes.map(({ audit }) => audit?.auditedAt).toSorted()).toEqual([at(-DAY), at()]);
   });
 
   it('counts what was done before a sweep failed, and the sweep once', async () => {
