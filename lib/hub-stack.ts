@@ -200,7 +200,7 @@ export class HubStack extends Stack {
     });
     new CfnOutput(this, 'FleetBucketName', {
       value: state.bucketName,
-      description: 'Holds registry.v2.json.gz and fleet-index.v2.json.gz, and stays when the stack is destroyed',
+      description: 'Holds registry.json.gz and fleet-index.json.gz, and stays when the stack is destroyed',
     });
     new CfnOutput(this, 'SnapshotBucketName', {
       value: history.bucketName,

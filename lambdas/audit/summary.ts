@@ -40,6 +40,11 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
   };
 }
 
+/** Whether the cluster was read: then there is a snapshot, or it was lost. */
+export function sawSomething({ ends: known, sources }: AuditSummary): boolean {
+  return known.length + sources.read.length > 0;
+}
+
 /**
  * Combines a summary with that of an audit without the previous snapshot: nothing is fewer, milder or later than in
  * either. Pure.
@@ -53,24 +58,16 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
     known.set(keyOf(finding), earlier === undefined ? finding : worseOf(earlier, finding));
   }
   const findings = [...known.values()].toSorted(byUrgency);
-  const { tally: told, ...rest } = partial;
-  // Without the tally of one, the union is unknown.
-  const tally =
-    before.tally === undefined || told === undefined
-      ? undefined
-      : largestTally([before.tally, told, tallyOf(findings)]);
-  const shown = countsOf(findings);
+  const tally = largestTally([before.tally, partial.tally, tallyOf(findings)]);
   const most = (severity: Severity) =>
-    tally === undefined
-      ? Math.max(before.counts[severity], partial.counts[severity], shown[severity])
-      : tally.reduce((sum, entry) => (entry.severity === severity ? sum + entry.count : sum), 0);
+    tally.reduce((sum, entry) => (entry.severity === severity ? sum + entry.count : sum), 0);
   const counts = { critical: most('critical'), warning: most('warning'), info: most('info') };
   return {
-    ...rest,
+    ...partial,
     counts,
     findings: firstFindings(findings),
     findingCount: counts.critical + counts.warning + counts.info,
-    ...(tally === undefined ? {} : { tally }),
+    tally,
     ends: earliestEnds([...before.ends, ...partial.ends]),
     partial: true,
   };

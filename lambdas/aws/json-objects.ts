@@ -14,11 +14,8 @@ const decompress = promisify(gunzip);
 export interface JsonObject {
   /** Undefined if damaged, that is not JSON or larger than 32 MiB: then it can only be replaced. */
   readonly value: unknown;
-  /**
-   * Version that was read, for a write that replaces exactly it. Undefined if the object must not be replaced: the
-   * write then creates a new one.
-   */
-  readonly etag: string | undefined;
+  /** Version that was read, for a write that replaces exactly it. */
+  readonly etag: string;
 }
 
 /** JSON in one bucket; compressed under keys that end in `.gz`. Errors quote nothing of an object. */

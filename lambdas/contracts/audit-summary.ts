@@ -92,39 +92,35 @@ const IssuedSummary = z.object({
 });
 export type IssuedSummary = Contract<typeof IssuedSummary>;
 
-const Summary = z.object({
-  auditedAt: Time,
-  durationMs: Count,
-  counts: z.object({ critical: Count, warning: Count, info: Count }),
-  /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
-  findings: list(KeptFinding, MAX_SUMMARY_FINDINGS),
-  findingCount: Count,
-  /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
-  tally: lossy(list(FindingTally, MAX_TALLY)),
-  /** Absent if none was seen, and in a summary of an earlier version. */
-  issued: lossy(IssuedSummary),
-  /** Failed renewals of serving certificates, as counted by the kubelets of findings `RenewalErrors`. */
-  renewErrors: z.optional(Count),
-  ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
-  sources: z.object({ read: Sources, unread: Sources, off: Sources }),
-  /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */
-  snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
-  /** Earlier observations were unavailable: what is missing here may still exist. */
-  partial: Flag,
-});
-
 /** The newest audit of a cluster in the fleet index; its snapshot has the rest. */
-export const AuditSummary = z.pipe(
-  Summary,
-  z.transform((summary) => (isWhole(summary) ? summary : { ...summary, tally: undefined })),
-);
-export type AuditSummary = Contract<typeof Summary>;
-
-/** A tally counts every finding once, or is dropped: a missing kind would count as resolved. */
-function isWhole({ tally, findingCount }: z.core.output<typeof Summary>): boolean {
-  if (tally === undefined) return true;
-  return (
-    new Set(tally.map(kindOf)).size === tally.length &&
-    tally.reduce((sum, { count }) => sum + count, 0) === findingCount
+export const AuditSummary = z
+  .object({
+    auditedAt: Time,
+    durationMs: Count,
+    counts: z.object({ critical: Count, warning: Count, info: Count }),
+    /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
+    findings: list(KeptFinding, MAX_SUMMARY_FINDINGS),
+    findingCount: Count,
+    /** All of `findingCount`, counted by kind, the worst first. */
+    tally: list(FindingTally, MAX_TALLY),
+    /** Absent if none was seen. */
+    issued: lossy(IssuedSummary),
+    /** Failed renewals of serving certificates, as counted by the kubelets of findings `RenewalErrors`. */
+    renewErrors: z.optional(Count),
+    ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
+    sources: z.object({ read: Sources, unread: Sources, off: Sources }),
+    /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */
+    snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
+    /** Earlier observations were unavailable: what is missing here may still exist. */
+    partial: Flag,
+  })
+  .check(
+    // A missing kind would count as resolved.
+    z.refine(
+      ({ tally, findingCount }) =>
+        new Set(tally.map(kindOf)).size === tally.length &&
+        tally.reduce((sum, { count }) => sum + count, 0) === findingCount,
+      { path: ['tally'], error: 'does not count every finding once' },
+    ),
   );
-}
+export type AuditSummary = Contract<typeof AuditSummary>;

@@ -11,7 +11,7 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 
 /**
  * Reads a value by its schema. Never throws: an invalid value becomes a problem with place and reason, and nothing of
- * the content. Unknown fields are dropped, so that two versions of certmarshal can be deployed one after the other.
+ * the content. Unknown fields are dropped: during a deploy, functions of two versions run for some minutes.
  *
  * @param name of the whole value, with its article
  */

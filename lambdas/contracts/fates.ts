@@ -29,7 +29,7 @@ export const WAIT_BOUNDS = [1, 5, 15, 30, 60, 180, 900, 3_600] as const;
 export type WaitRow = readonly [period: number, ...counts: number[]];
 const WAIT_ROW = 1 + WAIT_BOUNDS.length;
 
-/** A minute as reported by a sweep; without waits if nothing was approved, and from an earlier version. */
+/** A minute as reported by a sweep; without waits if nothing was approved. */
 export type ToldRow = readonly [...row: FateRow, ...waits: number[]];
 
 /** The report of one sweep: each minute once, with a plausible number of requests. */
@@ -45,7 +45,7 @@ export const FateRows = rowsOf<ToldRow>([6, 6 + WAIT_BOUNDS.length], MAX_MINUTES
  * an hour, hours for three days, days for thirty. Each minute counts once, from the first sweep after its 15 minutes:
  * later and repeated sweeps change nothing, and the next one within the hour makes up for a lost one.
  *
- * Sparse, by period; leaves room for another version. At most 24 kB of JSON for one cluster, in an index that is
+ * Sparse, by period. At most 24 kB of JSON for one cluster, in an index that is
  * written once a minute for all.
  */
 export const SloLedger = z.object({
@@ -54,7 +54,7 @@ export const SloLedger = z.object({
   /** Minutes that are closed. */
   hours: rowsOf<FateRow>([6], 120),
   days: rowsOf<FateRow>([6], 60),
-  /** For the same minutes, and the hours of a day. A separate field, so that an older version keeps the rest. */
+  /** For the same minutes, and the hours of a day. Absent without any, and in a cluster that was cut. */
   waits: lossy(z.object({ open: rowsOf<WaitRow>([WAIT_ROW], 240), hours: rowsOf<WaitRow>([WAIT_ROW], 120) })),
   /**
    * The first sweep of the cluster. Milliseconds since the epoch. Earlier requests do not count: the cluster was not

@@ -77,6 +77,8 @@ export type IndexedCluster = Contract<typeof IndexedCluster>;
 const FleetIndex = z.object({
   version: z.literal(1),
   writtenAt: Time,
+  /** When it was made without an earlier one: what it lacks may still be so. */
+  rebuiltAt: z.optional(Time),
   /** The newest tick with published metrics, in milliseconds since the epoch. */
   reported: lossy(Instant),
   dispatch: z.optional(
@@ -97,10 +99,11 @@ export type FleetIndex = Contract<typeof FleetIndex>;
 export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
   const index = read(FleetIndex, value);
   if (!index.ok) return undefined;
-  const { reported, dispatch, clusters } = index.value;
+  const { rebuiltAt, reported, dispatch, clusters } = index.value;
   const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
   return {
     ...index.value,
+    rebuiltAt: isAhead(rebuiltAt, now) ? undefined : rebuiltAt,
     reported: isAhead(reported, now) ? undefined : reported,
     dispatch: dispatch && arePast([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
     clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),

@@ -41,8 +41,8 @@ export type BusEvent = Contract<typeof AlarmBusEvent> | Contract<typeof DigestBu
 const RECEIVERS = ['bus', 'pager', 'chat'] as const;
 export type Receiver = (typeof RECEIVERS)[number];
 
-/** Receivers still to be served. The previous version knew only the bus. */
-const to = z.catch(z.array(z.enum(RECEIVERS)).check(z.minLength(1), z.maxLength(RECEIVERS.length)), ['bus']);
+/** Receivers still to be served. */
+const to = z.array(z.enum(RECEIVERS)).check(z.minLength(1), z.maxLength(RECEIVERS.length));
 
 const UnsentEvent = z
   .discriminatedUnion('detailType', [z.extend(AlarmBusEvent, { to }), z.extend(DigestBusEvent, { to })])
@@ -79,7 +79,7 @@ export interface NotificationState extends Omit<Contract<typeof NotificationStat
 
 /**
  * Reads the stored state. Undefined if invalid: then nothing is remembered, and people are notified again. Drops
- * invalid entries, alarms of a later version, and entries more than ten minutes ahead.
+ * invalid entries, unknown alarms, and entries more than ten minutes ahead.
  *
  * @param now milliseconds since the epoch
  */

@@ -38,6 +38,8 @@ const OrderedAudit = z.object({
   kubeletMetrics: z.boolean(),
   /** The fleet index has an earlier audit: then a snapshot exists, or was lost. */
   known: Flag,
+  /** Only read the last snapshot: the fleet index has no audit of the cluster. */
+  stored: Flag,
 });
 export type OrderedAudit = Contract<typeof OrderedAudit>;
 
@@ -93,8 +95,8 @@ const Named = z.object({ target: z.object({ id: ClusterId }) });
 
 /**
  * Reads the body of an SQS message, each order separately. Never throws: an invalid order becomes a problem with the
- * wrong field and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one
- * after the other. Two orders for one cluster are both rejected: dispatch writes one.
+ * wrong field and nothing of its content. Unknown fields are dropped. Two orders for one cluster are both rejected:
+ * dispatch writes one.
  */
 export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
   const message = readJson(Message, body, MAX_MESSAGE_SIZE);

@@ -35,7 +35,7 @@ export const VerdictLine = z.object({
 });
 export type VerdictLine = Contract<typeof VerdictLine>;
 
-/** Lines are read separately: an unknown one of a newer version is dropped alone. */
+/** Lines are read separately: an invalid one is dropped alone. */
 export const VerdictLines = lossyList(VerdictLine, MAX_VERDICTS);
 
 /** A `Cluster` of Cluster API in a management cluster. */
@@ -86,7 +86,7 @@ export const SweepOutcome = z.object({
   workloadClusters: z.optional(list(WorkloadCluster, MAX_WORKLOAD_CLUSTERS)),
   /** Truncated: a missing one proves nothing. */
   workloadClustersCut: Flag,
-  /** Summary of the audit, if any. */
+  /** Summary of the audit, or of an earlier one that the index lost. */
   audit: lossy(AuditSummary),
   /** Fates of the requests of the last hour, for the minutes whose fate is known. Sparse. */
   fates: lossy(FateRows),
@@ -120,16 +120,9 @@ export type Outcome = Contract<typeof Outcome>;
 /** More than a batch of sweeps has or a message holds. */
 export const MAX_OUTCOMES = 1_000;
 
-/**
- * A message of the outcomes queue: a list in which each {@link Outcome} is read separately, or a single one, as sent by
- * the previous version.
- */
-export const OutcomeMessage = z.discriminatedUnion('kind', [
-  SweepOutcome,
-  DispatchOutcome,
-  z.object({
-    version: z.literal(1),
-    kind: z.literal('outcomes'),
-    outcomes: list(z.unknown(), MAX_OUTCOMES),
-  }),
-]);
+/** A message of the outcomes queue: each {@link Outcome} is read separately. */
+export const OutcomeMessage = z.object({
+  version: z.literal(1),
+  kind: z.literal('outcomes'),
+  outcomes: list(z.unknown(), MAX_OUTCOMES),
+});

@@ -65,6 +65,8 @@ export type RegisteredCluster = Contract<typeof RegisteredCluster>;
 const Registry = z.object({
   version: z.literal(1),
   writtenAt: Time,
+  /** When it was made without an earlier one: what it lacks may still be undiscovered. */
+  rebuiltAt: z.optional(Time),
   /** By {@link RegisteredCluster.source}. */
   sources: record(SourceName, SourceRecord, MAX_SOURCES),
   /** By id, in the order of the ids. */
@@ -97,5 +99,10 @@ export function parseRegistry(value: unknown, now: number): Registry | undefined
       { ...cluster, foundAt: past(foundAt), seenAt: past(seenAt), missingSince: missingSince && past(missingSince) },
     ];
   });
-  return { ...registry.value, clusters: Object.fromEntries(clusters) };
+  const { rebuiltAt } = registry.value;
+  return {
+    ...registry.value,
+    rebuiltAt: isAhead(rebuiltAt, now) ? undefined : rebuiltAt,
+    clusters: Object.fromEntries(clusters),
+  };
 }

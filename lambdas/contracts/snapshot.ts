@@ -32,8 +32,8 @@ export interface Snapshot extends Omit<Contract<typeof Stored>, 'observations' |
 }
 
 /**
- * Reads a stored snapshot. Invalid observations and findings are dropped and the snapshot becomes partial: a newer
- * version may have written them, and the rest is still useful. Never throws.
+ * Reads a stored snapshot. Invalid observations and findings are dropped and the snapshot becomes partial: the rest is
+ * still useful. Never throws.
  *
  * @returns undefined if invalid as a whole
  */

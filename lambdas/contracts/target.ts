@@ -1,14 +1,5 @@
 import * as z from 'zod/mini';
-import {
-  ACCOUNT_ID,
-  CLUSTER_NAME,
-  DEFAULT_NAMESPACE,
-  EXTERNAL_ID,
-  LANE_NAME,
-  REGION_NAME,
-  SECRET_ARN,
-  VPC_ID,
-} from '../identifiers.ts';
+import { ACCOUNT_ID, CLUSTER_NAME, EXTERNAL_ID, LANE_NAME, REGION_NAME, SECRET_ARN, VPC_ID } from '../identifiers.ts';
 import { type Contract, matching, record, text } from './contract.ts';
 import { Cidrs, ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider } from './values.ts';
 
@@ -77,13 +68,6 @@ const Management = z.object({
   namespace: Namespace,
 });
 
-/** A target of an earlier version has an access and no namespace. */
-const withNamespace = z.transform((management: unknown) =>
-  typeof management === 'object' && management !== null && 'access' in management
-    ? { namespace: DEFAULT_NAMESPACE, ...management }
-    : management,
-);
-
 /** Opt-ins of its audits that need further rights. */
 const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
 export type TargetAudit = Contract<typeof TargetAudit>;
@@ -107,7 +91,7 @@ export const Target = z
     }),
     access: Access,
     /** Where its Cluster API objects are; absent for most clusters of EKS. */
-    management: z.optional(z.pipe(withNamespace, Management)),
+    management: z.optional(Management),
     /** Namespace of the owner's Cluster of EKS Anywhere, if fleet.yaml has it. @default the only one of the name */
     eksAnywhereNamespace: z.optional(Namespace),
     /** Where its EC2 instances are; absent without any. Those of another VPC prove nothing. */

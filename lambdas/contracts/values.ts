@@ -60,6 +60,10 @@ const MAX_SWEEP_MS = 15 * 60_000;
 
 /** Whether a time can belong to the sweep that began then. Both RFC 3339. */
 export function isDuring(startedAt: string, at: string): boolean {
-  const after = Date.parse(at) - Date.parse(startedAt);
-  return after >= 0 && after <= MAX_SWEEP_MS;
+  return at >= startedAt && isUntilEnd(startedAt, at);
+}
+
+/** Whether the sweep that began then can know this time. Both RFC 3339. */
+export function isUntilEnd(startedAt: string, at: string): boolean {
+  return Date.parse(at) - Date.parse(startedAt) <= MAX_SWEEP_MS;
 }

@@ -80,7 +80,7 @@ export function bare(whole: IndexedCluster): IndexedCluster {
   return {
     ...cluster,
     verdicts: verdicts?.filter((line) => line === newestOf(verdicts)),
-    audit: audit?.tally === undefined ? audit : { ...audit, ...withoutClasses(audit.findings, audit.tally) },
+    audit: audit && { ...audit, ...withoutClasses(audit.findings, audit.tally) },
   };
 }
 
@@ -122,10 +122,8 @@ function withoutPlaces(finding: KeptFinding, ...texts: ('message' | 'object')[])
   return { ...shortened(finding, ...texts), places: undefined, renewedBy: undefined };
 }
 
-/**
- * Whether the tally counts at least as many of the finding's kind as are shown; a tally of an earlier version may not.
- */
-function countedOf({ findings, tally = [] }: AuditSummary): (finding: KeptFinding) => boolean {
+/** Whether the tally counts at least as many of the finding's kind as are shown; one without classes may not. */
+function countedOf({ findings, tally }: AuditSummary): (finding: KeptFinding) => boolean {
   const shown = Map.groupBy(findings, kindOf);
   const counts = new Map(tally.map((entry) => [kindOf(entry), entry.count]));
   return (finding) => (counts.get(kindOf(finding)) ?? 0) >= (shown.get(kindOf(finding))?.length ?? 0);

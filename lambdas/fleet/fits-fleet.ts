@@ -80,7 +80,7 @@ function notInFleet(id: string): Problem {
   return {
     kind: 'foreign',
     object: `cluster ${id}`,
-    message: 'it is in registry.v2.json.gz, but nothing in fleet.yaml finds it, so it is not swept',
+    message: 'it is in registry.json.gz, but nothing in fleet.yaml finds it, so it is not swept',
     remedy:
       'Nothing to do if fleet.yaml was just changed: the next discovery clears it. If not, find out who else writes to the bucket.',
   };
@@ -150,6 +150,6 @@ function refused(id: string, why: string): Problem {
     object: `cluster ${id}`,
     message: `an order to sweep it was not carried out: ${why}`,
     remedy:
-      'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.v2.json.gz and to the queues of orders.',
+      'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json.gz and to the queues of orders.',
   };
 }

@@ -37,6 +37,7 @@ export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly O
   return {
     version: 1,
     writtenAt: new Date(now).toISOString(),
+    rebuiltAt: index?.rebuiltAt,
     dispatch,
     clusters: kept(clusters, now),
   };
@@ -50,7 +51,7 @@ function foldDispatch(before: FleetIndex['dispatch'], outcome: DispatchOutcome):
 }
 
 function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, now: number): IndexedCluster {
-  const lasting = { ...lastingOf(before, outcome), ...requestsOf(before, outcome, now) };
+  const lasting = { ...lastingOf(before, outcome, now), ...requestsOf(before, outcome, now) };
   const { id, name, provider, startedAt, durationMs, readable, complete, counts, problems, problemCount } = outcome;
   if (before !== undefined && startedAt <= before.sweptAt) {
     const { verdicts: _, ...state } = before;
@@ -88,6 +89,7 @@ function lastingOf(
     audit,
     rollout,
   }: SweepOutcome,
+  now: number,
 ): Pick<
   IndexedCluster,
   'triedAt' | 'heavyAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
@@ -105,7 +107,8 @@ function lastingOf(
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
         ? { readAt: startedAt, clusters: workloadClusters, cut }
         : before?.workloadClusters,
-    audit: lastAudit(before?.audit, audit),
+    // A snapshot outlives its cluster, and another one may have its id.
+    audit: lastAudit(before?.audit, audit && now - Date.parse(audit.auditedAt) < KEPT_MS ? audit : undefined),
     rollout: lastRollout(before?.rollout, rollout),
   };
 }

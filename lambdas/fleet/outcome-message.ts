@@ -16,7 +16,7 @@ import {
 } from '../contracts/outcome.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import { RolloutSummary } from '../contracts/rollout-summary.ts';
-import { isDuring } from '../contracts/values.ts';
+import { isDuring, isUntilEnd } from '../contracts/values.ts';
 import { fitting } from '../fitting.ts';
 import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
 import { firstProblems } from './first-problems.ts';
@@ -55,7 +55,6 @@ export function encodeOutcomes(encoded: readonly string[]): string {
 export function decodeOutcomes(body: string): readonly Reading<Outcome>[] {
   const message = readJson(OutcomeMessage, body, MAX_MESSAGE_SIZE);
   if (!message.ok) return [message];
-  if (message.value.kind !== 'outcomes') return [{ ok: true, value: ofItsTime(message.value) }];
   return message.value.outcomes.map((one) => {
     const outcome = read(Outcome, one, 'the outcome');
     return outcome.ok ? { ok: true, value: ofItsTime(outcome.value) } : outcome;
@@ -67,7 +66,7 @@ function ofItsTime(outcome: Outcome): Outcome {
   const { startedAt, audit, fates, verdicts, rollout } = outcome;
   return {
     ...outcome,
-    audit: audit && isDuring(startedAt, audit.auditedAt) ? audit : undefined,
+    audit: audit && isUntilEnd(startedAt, audit.auditedAt) ? audit : undefined,
     fates: fates && areOfSweep(fates, startedAt) ? fates : undefined,
     verdicts: verdicts && ofSweep(verdicts, startedAt),
     rollout: rollout && isDuring(startedAt, rollout.at) ? rollout : undefined,
@@ -87,7 +86,7 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
 function boundedSweep(outcome: SweepOutcome): SweepOutcome {
   const { id, startedAt, name, server, workloadClusters } = outcome;
   const audit = part(AuditSummary, outcome.audit, `audit of cluster ${id}`, (one) =>
-    isDuring(startedAt, one.auditedAt),
+    isUntilEnd(startedAt, one.auditedAt),
   );
   const fates = part(FateRows, outcome.fates, `requests of cluster ${id}`, (rows) => areOfSweep(rows, startedAt));
   const rollout = part(RolloutSummary, outcome.rollout, `rollout of cluster ${id}`, ({ at }) =>

@@ -1,3 +1,4 @@
+import { sawSomething } from '../audit/summary.ts';
 import type { RecoveryEntry } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
@@ -226,7 +227,7 @@ interface TurnQuestion {
 
 /**
  * The audit of a cluster whose turn it is, or whose last turn was missed. A new cluster waits for its turn, so a new
- * fleet is not audited in one tick.
+ * fleet is not audited in one tick. Until then the last snapshot says what an index that was lost knew.
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
@@ -238,11 +239,12 @@ function auditOf(
   // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  if (!isDue(shard, everyMinutes, tick, last)) return undefined;
+  if (!isDue(shard, everyMinutes, tick, last))
+    return before === undefined ? { secrets: false, kubeletMetrics: false, stored: true } : undefined;
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
-    known: before !== undefined && before.ends.length + before.sources.read.length > 0 ? true : undefined,
+    known: before !== undefined && sawSomething(before) ? true : undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { Registry } from '../contracts/registry.ts';
+import { isJustRebuilt } from '../health/rebuilt.ts';
 import { entryOf } from '../tables/keys.ts';
 
 export interface SweepAge {
@@ -12,15 +13,16 @@ export interface SweepAge {
 
 /**
  * How long ago each cluster was swept: whether certmarshal itself works. A cluster that does not answer, is missing or
- * cannot be swept is a finding of that cluster, not an age. A sweep that never got to the cluster does not count.
+ * cannot be swept is a finding of that cluster, not an age. A sweep that never got to the cluster does not count. Nor
+ * does a cluster that a just rebuilt index has not heard of.
  *
  * @param now milliseconds since the epoch
  */
 export function sweepAges(registry: Registry, index: FleetIndex | undefined, now: number): readonly SweepAge[] {
-  return Object.values(registry.clusters)
-    .filter(({ target }) => target !== undefined)
-    .map(({ id, foundAt }) => {
-      const triedAt = entryOf(index?.clusters, id)?.triedAt;
-      return { id, ageMs: Math.max(0, now - Date.parse(triedAt ?? foundAt)) };
-    });
+  const isNew = isJustRebuilt(index, now);
+  return Object.values(registry.clusters).flatMap(({ id, foundAt, target }) => {
+    const { triedAt } = entryOf(index?.clusters, id) ?? {};
+    if (target === undefined || (triedAt === undefined && isNew)) return [];
+    return [{ id, ageMs: Math.max(0, now - Date.parse(triedAt ?? foundAt)) }];
+  });
 }

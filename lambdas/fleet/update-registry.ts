@@ -62,7 +62,8 @@ export function updateRegistry(
     const aged = withAge(cluster, now);
     return aged === undefined ? [] : [[id, aged] as const];
   });
-  return { version: 1, writtenAt, sources: Object.fromEntries(sources), clusters: inOrder(remaining) };
+  const rebuiltAt = previous === undefined ? writtenAt : previous.rebuiltAt;
+  return { version: 1, writtenAt, rebuiltAt, sources: Object.fromEntries(sources), clusters: inOrder(remaining) };
 }
 
 /**

@@ -10,6 +10,7 @@ import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { encodeReportStart } from '../contracts/report-start.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
 import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
+import { foundBefore } from '../fleet/found-before.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
 import { encodeOutcome, encodeOutcomes } from '../fleet/outcome-message.ts';
@@ -23,6 +24,7 @@ import { HUB_SIZES } from '../hub-sizes.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { messagesByLane } from './lane-queues.ts';
+import { logRebuilt } from './log-rebuilt.ts';
 
 export interface DispatchOptions extends Telemetry {
   readonly fleet: Fleet;
@@ -80,6 +82,7 @@ export interface TickSignals {
 export type DispatchTick = (tick: number, signals: TickSignals) => Promise<void>;
 
 interface Read<T> {
+  /** Absent if there is no object, and if it is unreadable: then it has an etag. */
   readonly value?: T;
   readonly etag?: string;
   /** S3 failed: the object is unknown and must not be written. */
@@ -117,7 +120,9 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       read('index', (value) => parseFleetIndex(value, startedAt), problems, signals.all),
     ]);
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
-    const known = updateRegistry(stored.value, free, startedAt, asked);
+    const update = (results: readonly SourceResult[], now: number): Registry =>
+      foundBefore(updateRegistry(stored.value, results, now, asked), index.value, now);
+    const known = update(free, startedAt);
     const sendAll = async (registry: Registry): Promise<Sent> => {
       const plan = planTick(registry, index.value, tick, tickOptions);
       problems.push(...plan.problems);
@@ -125,7 +130,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     };
     const look = async (): Promise<Registry> => {
       const found = await discover(stored.value, startedAt, problems, signals.discovery);
-      return updateRegistry(stored.value, [...free, ...found], clock(), asked);
+      return update([...free, ...found], clock());
     };
 
     let registry = known;
@@ -140,7 +145,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       registry = await look();
     }
     // Writing a registry that was not read would forget every cluster.
-    if (!stored.unknown) await write(withShards(registry, sent.assigned), stored.etag, problems, signals.all);
+    if (!stored.unknown) await write(withShards(registry, sent.assigned), stored, problems, signals.all);
 
     await started;
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
@@ -175,9 +180,8 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       const found = await state.read(STATE_KEYS[object], signal);
       if (found === undefined) return {};
       const value = parse(found.value);
-      if (value !== undefined) return { value, etag: found.etag };
-      problems.push(damaged(object));
-      return { etag: found.etag };
+      if (value === undefined) problems.push(damaged(object));
+      return { value, etag: found.etag };
     } catch (error) {
       problems.push(awsProblem(STATE_KEYS[object], error));
       return { unknown: true };
@@ -186,12 +190,13 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
 
   async function write(
     registry: Registry,
-    etag: string | undefined,
+    { etag, value }: Read<Registry>,
     problems: Problem[],
     signal: AbortSignal,
   ): Promise<void> {
     try {
       await state.write(STATE_KEYS.registry, registry, etag, signal);
+      if (etag !== undefined && value === undefined) logRebuilt('registry', logger);
     } catch (error) {
       // Another dispatch wrote first. Its registry is as good; the next tick finds again what only this run found.
       if (error instanceof AwsError && error.kind === 'conflict') logger.info('another dispatch wrote the registry');
@@ -277,7 +282,7 @@ function damaged(object: StateObject): Problem {
     kind: 'invalid',
     object: STATE_KEYS[object],
     message: 'it is not what certmarshal wrote there',
-    remedy: 'Nothing: it is written again. Find out who else writes to the bucket.',
+    remedy: 'Nothing: it is rebuilt. Find out who else writes to the bucket.',
   };
 }
 

@@ -1,11 +1,11 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createEksReader } from '../aws/eks-clusters.ts';
+import { createJsonObjects } from '../aws/json-objects.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Fleet } from '../config/fleet.ts';
 import { discoverEks } from '../fleet/discover.ts';
-import { createStateObjects } from '../fleet/state-objects.ts';
 import { tickOf } from '../fleet/tick.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createDispatchTick } from './dispatch-tick.ts';
@@ -25,7 +25,7 @@ const reader = createEksReader({ credentials: createCredentials({ sessionName: '
 const dispatchTick = createDispatchTick({
   fleet,
   hub,
-  state: createStateObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   discover: (only, previous, signal) =>
     discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),

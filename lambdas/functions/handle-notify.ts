@@ -46,6 +46,7 @@ import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { DAY_MS } from '../time.ts';
+import { logRebuilt } from './log-rebuilt.ts';
 
 /** Hundreds of messages can arrive at once: conditional writes let one of them win, and the others try again. */
 const TRIES = 8;
@@ -435,13 +436,13 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       await state.write(STATE_KEYS.told, told, etag, signal);
       return 'written';
     } catch (error) {
-      if (error instanceof AwsError && error.kind === 'conflict') return 'conflict';
+      if (isConflict(error)) return 'conflict';
       logger.error('not remembered what was told', { problem: awsProblem(STATE_KEYS.told, error) });
       return 'failed';
     }
   }
 
-  async function readState(signal: AbortSignal): Promise<Stored> {
+  async function readState(signal: AbortSignal, tried = 1): Promise<Stored> {
     try {
       const found = await state.read(STATE_KEYS.told, signal);
       if (found === undefined) return { told: NOTHING_NOTIFIED };
@@ -452,12 +453,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
           logger.error('events dropped', { count: dropped, remedy: 'Find out who else writes to the bucket.' });
         return { told, etag: found.etag };
       }
-      logger.error('told unreadable', {
-        problem: `${STATE_KEYS.told} is not what certmarshal wrote there`,
-        remedy: 'Nothing: it is written again, and people may be told twice. Find out who else writes to the bucket.',
-      });
-      return { told: NOTHING_NOTIFIED, etag: found.etag };
+      const etag = await state.write(STATE_KEYS.told, NOTHING_NOTIFIED, found.etag, signal);
+      logRebuilt('told', logger);
+      return { told: NOTHING_NOTIFIED, etag };
     } catch (error) {
+      if (isConflict(error) && tried < TRIES) return readState(signal, tried + 1);
       logger.error('told unreadable', { problem: awsProblem(STATE_KEYS.told, error) });
       return { told: NOTHING_NOTIFIED, unknown: true };
     }
@@ -502,6 +502,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       return undefined;
     }
   }
+}
+
+/** Another run wrote in between. */
+function isConflict(error: unknown): boolean {
+  return error instanceof AwsError && error.kind === 'conflict';
 }
 
 /** The incident of an event; a digest has none. */

@@ -1,9 +1,9 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import { createJsonObjects } from '../aws/json-objects.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import type { FleetOfTargets } from '../fleet/fits-fleet.ts';
-import { createStateObjects } from '../fleet/state-objects.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHintHandler } from './handle-hint.ts';
@@ -15,7 +15,7 @@ const waiting = requiredVariable('WAITING_QUEUE_URL');
 const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
 const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const handleHint = createHintHandler({
-  state: createStateObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   policies,
   fleet,
   hub: hubIdentity(),

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { createEventSender } from '../aws/events.ts';
+import { createJsonObjects } from '../aws/json-objects.ts';
 import { createLinks } from '../aws/presigned-link.ts';
 import { createPublisher } from '../aws/topics.ts';
-import { createStateObjects } from '../fleet/state-objects.ts';
 import { topicPlace } from '../notify/pager-message.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
@@ -16,7 +16,7 @@ const bucket = requiredVariable('STATE_BUCKET');
 const critical = requiredVariable('CRITICAL_TOPIC_ARN');
 const monitoring = readBesideBundle<NotifyOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const handleNotify = createNotifyHandler({
-  state: createStateObjects({ client: s3, bucket }),
+  state: createJsonObjects({ client: s3, bucket }),
   bucket,
   monitoring,
   publish: createPublisher({

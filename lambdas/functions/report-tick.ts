@@ -21,6 +21,7 @@ import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type DrainOptions, drainQueue } from './drain-queue.ts';
+import { logRebuilt } from './log-rebuilt.ts';
 
 /**
  * Bounds of one run. A minute of 10,000 clusters is 6 MB; this much takes 400 MB of memory. The time leaves two thirds
@@ -69,18 +70,25 @@ export interface PageOptions {
  */
 export type ReportTick = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
+interface Drop {
+  readonly messageId: string;
+  readonly problem: string;
+}
+
 export function createReportTick(options: ReportOptions): ReportTick {
   const { outcomes: queue, state, clock, random, wait, logger, metrics, monitoring, page } = options;
   const byClass = signalsByClass(monitoring.alarms);
   return async ({ Records: records }, signal) => {
-    const starts = records.map(({ messageId: id, body }) => ({ id, body, start: decodeReportStart(body) }));
+    const starts = records.map(({ messageId, body }) => ({ messageId, start: decodeReportStart(body) }));
     const tick = tickAt(Math.max(...starts.map(({ start }) => (start.ok ? start.value.tick : 0))), clock());
     metrics.setTimestamp(tick);
     const { messages, error } = await drainQueue({ receive: queue.receive, clock, most: MOST }, signal);
     if (error !== undefined && messages.length === 0) throw error;
     if (error !== undefined) logger.warn('outcomes left', { problem: awsProblem('outcomes', error) });
-    // The event source of the previous version delivers outcomes until it is deleted.
-    const outcomes = read([...starts.filter(({ start }) => !start.ok), ...messages]);
+    const outcomes = read(
+      messages,
+      starts.flatMap(({ messageId, start }) => (start.ok ? [] : [{ messageId, problem: start.problem }])),
+    );
     const { index, before } = await fold(outcomes, tick, signal);
     if (before === undefined || before < tick) {
       // Missing data fires the alarm, also where every sender fails.
@@ -92,9 +100,9 @@ export function createReportTick(options: ReportOptions): ReportTick {
     await remove(messages, signal);
   };
 
-  function read(messages: readonly Pick<ReceivedMessage, 'id' | 'body'>[]): readonly Outcome[] {
+  function read(messages: readonly ReceivedMessage[], unreadable: readonly Drop[]): readonly Outcome[] {
     const outcomes: Outcome[] = [];
-    const dropped: { readonly messageId: string; readonly problem: string }[] = [];
+    const dropped = [...unreadable];
     for (const { id, body } of messages)
       for (const one of decodeOutcomes(body))
         if (one.ok) outcomes.push(one.value);
@@ -118,11 +126,6 @@ export function createReportTick(options: ReportOptions): ReportTick {
     for (let tried = 1; ; tried += 1) {
       const stored = await state.read(STATE_KEYS.index, signal);
       const previous = stored === undefined ? undefined : parseFleetIndex(stored.value, clock());
-      if (stored !== undefined && previous === undefined)
-        logger.error('index written anew', {
-          problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
-          remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
-        });
       const leftOut = previous === undefined ? 0 : droppedClusters(stored?.value, previous);
       if (leftOut > 0)
         logger.error('clusters left out of the index', {
@@ -131,11 +134,16 @@ export function createReportTick(options: ReportOptions): ReportTick {
           remedy: 'Find out who else writes to the bucket. They are known again after their next sweep.',
         });
       const before = previous?.reported;
-      const folded = { ...foldOutcomes(previous, outcomes, clock()), reported: Math.max(before ?? 0, tick) };
+      const folded = {
+        ...foldOutcomes(previous, outcomes, clock()),
+        rebuiltAt: previous === undefined ? new Date(clock()).toISOString() : previous.rebuiltAt,
+        reported: Math.max(before ?? 0, tick),
+      };
       const index = boundIndex(folded);
       try {
         await state.write(STATE_KEYS.index, index, stored?.etag, signal);
         if (index !== folded) logCut(index);
+        if (stored !== undefined && previous === undefined) logRebuilt('index', logger);
         return { index, before };
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import packageJson from '../../package.json' with { type: 'json' };
+import { createJsonObjects } from '../aws/json-objects.ts';
 import { deleteMessages, receiveMessages } from '../aws/queues.ts';
-import { createStateObjects } from '../fleet/state-objects.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
@@ -22,7 +22,7 @@ const reportTick = createReportTick({
     receive: async (signal) => receiveMessages(sqs, outcomes, signal),
     remove: async (messages, signal) => deleteMessages(sqs, outcomes, messages, signal),
   },
-  state: createStateObjects(state),
+  state: createJsonObjects(state),
   clock: Date.now,
   random: Math.random,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),

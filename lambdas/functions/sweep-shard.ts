@@ -105,7 +105,7 @@ export function createSweepShard({
   }
 
   function recordSwept({ outcome, report, failures, journaled }: SweptOrder): void {
-    const { id, durationMs, problems } = outcome;
+    const { id, startedAt, durationMs, problems, audit } = outcome;
     const [problem] = problems;
     const failed = failures.find(({ stage }) => stage === 'approval');
     if (report !== undefined) {
@@ -113,7 +113,7 @@ export function createSweepShard({
       if (failed !== undefined) logFailed(id, failed.error, durationMs, telemetry);
     } else if (failed !== undefined) recordFailed(id, failed.error, durationMs, telemetry);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
-    if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
+    if (audit !== undefined && audit.auditedAt >= startedAt) recordAudit(audit, telemetry, id);
     // A bug; earlier approvals stand.
     for (const { stage, error } of failures)
       if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });

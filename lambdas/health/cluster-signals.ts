@@ -1,4 +1,5 @@
 import { NAME_OF_ANOTHER } from '../approval/verdict-words.ts';
+import { sawSomething } from '../audit/summary.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
@@ -40,16 +41,17 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
  * Whether its requests can be listed. A cluster that is no longer swept has {@link sweepAge} instead: its last known
  * state was good. A cluster that lost its target cannot be swept, and only this signal says so.
  */
-function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
+function readSignal(known: KnownCluster, now: number): Signal | undefined {
+  const { registered, indexed, rebuilt } = known;
   const { id, foundAt, target, problem } = registered;
-  const readableAt = sinceFound(indexed?.readableAt, foundAt);
+  const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
   const finding = indexed?.findings.find(({ kind }) => !isOfRecovery(kind));
   const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
-    if (value <= FIRST_SECONDS) return undefined;
+    if (rebuilt.index || value <= FIRST_SECONDS) return undefined;
     return {
       id: 'NeverReadFor',
       value,
@@ -59,8 +61,8 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     };
   }
   if (indexed?.readable && target !== undefined) return undefined;
-  // EKS says that it is being deleted.
-  if (target === undefined && problem?.kind === 'passing') return undefined;
+  // EKS says that it is being deleted, or could not be asked yet.
+  if (target === undefined && (problem?.kind === 'passing' || rebuilt.registry)) return undefined;
   return {
     id: 'UnreadableFor',
     // It is unreadable now, however recent the last good read.
@@ -69,6 +71,11 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     since: readableAt,
     command,
   };
+}
+
+/** An audit read the cluster, and the index lost when it was read last: it counts as read until then. */
+function readBefore({ registered: { foundAt }, indexed, indexRebuiltAt }: KnownCluster): string | undefined {
+  return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(indexRebuiltAt, foundAt) : undefined;
 }
 
 /** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */
@@ -85,7 +92,10 @@ const WORST_KINDS: readonly string[] = ['held', 'forbidden'];
  * Whether all listed requests are also judged and written. An unreadable cluster has {@link readSignal}; decisions that
  * mode `observe` does not write are not findings.
  */
-function incomplete({ registered: { id, foundAt, target }, indexed }: KnownCluster, now: number): Signal | undefined {
+function incomplete(
+  { registered: { id, foundAt, target }, indexed, rebuilt }: KnownCluster,
+  now: number,
+): Signal | undefined {
   if (indexed === undefined || !indexed.readable || indexed.complete || target === undefined) return undefined;
   const { findings, findingCount } = indexed;
   const counting = findings.filter(isInTheWay);
@@ -94,7 +104,9 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   const [worst] = counting.toSorted((a, b) => rankOf(a) - rankOf(b));
   // The first successful sweep writes nothing yet, however long ago the cluster was found.
   const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
-  const since = sinceFound(indexed.completeAt, foundAt) ?? never;
+  const completeAt = sinceFound(indexed.completeAt, foundAt);
+  if (completeAt === undefined && rebuilt.index) return undefined;
+  const since = completeAt ?? never;
   const value = secondsSince(since, now);
   if (value <= FIRST_SECONDS) return undefined;
   const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, MAX_STORY)}`;
@@ -121,8 +133,13 @@ function later(a: string, b: string): string {
   return Date.parse(b) > Date.parse(a) ? b : a;
 }
 
-function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {
-  const since = sinceFound(indexed?.triedAt, foundAt) ?? foundAt;
+function sweepAge(
+  { registered: { id, target, foundAt }, indexed, rebuilt }: KnownCluster,
+  now: number,
+): Signal | undefined {
+  const triedAt = sinceFound(indexed?.triedAt, foundAt);
+  if (triedAt === undefined && rebuilt.index) return undefined;
+  const since = triedAt ?? foundAt;
   const value = secondsSince(since, now);
   if (target === undefined || value <= FIRST_SECONDS) return undefined;
   return {
@@ -136,12 +153,13 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
 
 /** A single audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} covers it. */
 function auditAge(known: KnownCluster, now: number): Signal | undefined {
-  const { registered, indexed, auditEveryMinutes } = known;
+  const { registered, indexed, auditEveryMinutes, rebuilt } = known;
   const { target, foundAt } = registered;
   const auditedAt = sinceFound(indexed?.audit?.auditedAt, foundAt);
   const since = auditedAt ?? foundAt;
   const value = secondsSince(since, now);
-  if (target === undefined || value <= 2 * auditEveryMinutes * 60) return undefined;
+  // A stored snapshot, all that is known then, may be older than the last audit.
+  if (target === undefined || rebuilt.index || value <= 2 * auditEveryMinutes * 60) return undefined;
   return {
     id: 'AuditAge',
     value,

@@ -13,13 +13,10 @@ export interface FindingGroup {
   readonly shown: readonly KeptFinding[];
 }
 
-/**
- * Each kind counts as often as tallied or as shown, whichever is more: a summary of an earlier version has no tally.
- * Pure.
- */
+/** Each kind counts as often as tallied or as shown, whichever is more: a tally may have no classes. Pure. */
 export function findingGroups(audit: AuditSummary | undefined): readonly FindingGroup[] {
   if (audit === undefined) return [];
-  const { tally = [], findings } = audit;
+  const { tally, findings } = audit;
   const most = new Map<string, FindingTally>();
   const shown = Map.groupBy(findings, keyOf).values();
   for (const entry of [...tally, ...[...shown].flatMap(counted)]) {

@@ -9,8 +9,9 @@ import { CLUSTER_STATES, type ClusterState } from '../tables/cluster-states.ts';
 import { SIGNAL_IDS, SIGNALS, type Signal, type SignalId } from '../tables/signals.ts';
 import { clusterSignals, sinceFound } from './cluster-signals.ts';
 import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
-import { wordsFor } from './known-cluster.ts';
+import { type KnownCluster, wordsFor } from './known-cluster.ts';
 import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
+import { isJustRebuilt } from './rebuilt.ts';
 
 /** Settings of the monitoring; plain data deployed beside the bundles. */
 export interface Monitoring {
@@ -44,6 +45,8 @@ export interface FleetHealth {
   readonly waits?: readonly number[];
   /** Problems of the discovery and the registry, from dispatch. */
   readonly problems: readonly Finding[];
+  /** RFC 3339: when the registry or the index was rebuilt, if just now. */
+  readonly rebuiltAt?: string | undefined;
 }
 
 export interface ClusterHealth {
@@ -90,8 +93,15 @@ export function fleetHealth(
 ): FleetHealth {
   const open = openWindows(monitoring.maintenance, now);
   const known = new Map(Object.entries(index?.clusters ?? {}));
+  const rebuilt = { registry: isJustRebuilt(registry, now), index: isJustRebuilt(index, now) };
   const clusters = Object.values(registry.clusters)
-    .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open }, monitoring, now))
+    .map((registered) =>
+      healthOf(
+        { registered, indexed: known.get(registered.id), open, rebuilt, indexRebuiltAt: index?.rebuiltAt },
+        monitoring,
+        now,
+      ),
+    )
     .toSorted(byUrgency(now));
   const ledgers = clusters.flatMap(({ id, goneSince }) => {
     const ledger = goneSince === undefined ? known.get(id)?.slo : undefined;
@@ -105,6 +115,10 @@ export function fleetHealth(
     slo: sloState(ledgers, monitoring.objective, now),
     waits: waitDistribution(ledgers, now),
     problems: index?.dispatch?.problems ?? [],
+    rebuiltAt: [rebuilt.registry && registry.rebuiltAt, rebuilt.index && index?.rebuiltAt]
+      .filter((at) => typeof at === 'string')
+      .toSorted()
+      .at(-1),
   };
 }
 
@@ -112,9 +126,12 @@ interface Known {
   readonly registered: RegisteredCluster;
   readonly indexed: IndexedCluster | undefined;
   readonly open: readonly OpenWindow[];
+  readonly rebuilt: KnownCluster['rebuilt'];
+  readonly indexRebuiltAt: string | undefined;
 }
 
-function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, now: number): ClusterHealth {
+function healthOf({ open, ...of }: Known, monitoring: Monitoring, now: number): ClusterHealth {
+  const { registered, indexed } = of;
   const { id, source, target, problem, missingSince, untagged, foundAt, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
   const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
@@ -131,7 +148,7 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
       );
     return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
   };
-  const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now)
+  const signals = clusterSignals({ ...of, slo, auditEveryMinutes }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
   const [isRead, isComplete, isAudited] = [indexed?.readableAt, indexed?.completeAt, indexed?.audit?.auditedAt].map(

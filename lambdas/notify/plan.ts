@@ -286,7 +286,9 @@ function planEnds(
   const rings = worse === undefined ? [] : placesOf(worse, health, settings);
   // Also where its alarm is off, or fires only for more.
   const worsened = worse === undefined ? [] : placesOf(worse, health, {});
-  const isAway = (key: string): boolean => {
+  const isAway = (key: string, { openedAt }: OpenAlarm): boolean => {
+    // Lost, perhaps: its cluster, or since when.
+    if (health.rebuiltAt !== undefined && openedAt < health.rebuiltAt) return false;
     if (key === NOBODY) return ringing.length === 0;
     const place = readTroubleKey(key);
     const cluster = known.get(place.cluster);
@@ -299,7 +301,7 @@ function planEnds(
   for (const [key, entry] of Object.entries(open)) {
     const { awaySince, claimedAt, closingAt } = entry;
     if (fresh.has(key) || isFresh(claimedAt, now) || isFresh(closingAt, now)) continue;
-    if (!isAway(key)) {
+    if (!isAway(key, entry)) {
       if (awaySince !== undefined) away.push({ alarm, key });
     } else if (awaySince === undefined) away.push({ alarm, key, since: new Date(now).toISOString() });
     else if (isLongAway(awaySince, now) && !(key === NOBODY && fresh.size > 0)) over.push([key, entry]);

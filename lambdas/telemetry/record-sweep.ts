@@ -116,7 +116,7 @@ export function logFailed(
  * @param id of the cluster in the fleet
  */
 export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry, id: string): void {
-  const { counts, findings, findingCount, tally = [], durationMs, sources, snapshotProblem, partial } = audit;
+  const { counts, findings, findingCount, tally, durationMs, sources, snapshotProblem, partial } = audit;
   count(metrics, {
     [METRIC.audits]: 1,
     [METRIC.auditCritical]: counts.critical,

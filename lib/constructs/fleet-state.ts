@@ -3,7 +3,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
-import { KEYS_BEFORE, STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { onlyBy } from './only-by.ts';
 import { privateBucket } from './private-bucket.ts';
 
@@ -42,16 +42,10 @@ export class FleetState extends Bucket {
   allow(role: IRole, { read, write }: StateGrant): void {
     const arns = (objects: readonly StateObject[]) => objects.map((object) => this.arnForObjects(STATE_KEYS[object]));
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
-    const arnsBefore = (objects: readonly StateObject[]) =>
-      objects.flatMap((object) => KEYS_BEFORE[STATE_KEYS[object]] ?? []).map((key) => this.arnForObjects(key));
-    role.addToPrincipalPolicy(
-      new PolicyStatement({ actions: ['s3:GetObject'], resources: [...arns(read), ...arnsBefore(read)] }),
-    );
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: arns(read) }));
     if (write.length > 0) {
       role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: arns(write) }));
-      this.addToResourcePolicy(
-        onlyBy([role], { actions: ['s3:PutObject'], resources: [...arns(write), ...arnsBefore(write)] }),
-      );
+      this.addToResourcePolicy(onlyBy([role], { actions: ['s3:PutObject'], resources: arns(write) }));
       this.#key?.grantEncryptDecrypt(role);
     } else this.#key?.grantDecrypt(role);
   }

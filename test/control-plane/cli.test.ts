@@ -374,8 +374,8 @@ async function fillBuckets({ s3 }: SimulatedAws, home: string): Promise<string> 
   const [time, id] = [new Date().toISOString(), 'berlin-prod'];
   const cluster = indexed(id, { name: id, provider: 'eks-anywhere', sweptAt: time, triedAt: time, readableAt: time });
   const state = {
-    'registry.v2.json.gz': registry(registered(id, { foundAt: time, seenAt: time })),
-    'fleet-index.v2.json.gz': { ...indexOf(cluster), writtenAt: time },
+    'registry.json.gz': registry(registered(id, { foundAt: time, seenAt: time })),
+    'fleet-index.json.gz': { ...indexOf(cluster), writtenAt: time },
   };
   const bucket = memoryBucket();
   const hostile = { verdict: 'leave', outcome: 'none', hostile: true, reason: 'SanNotOwned' } as const;

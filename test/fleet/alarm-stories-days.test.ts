@@ -180,7 +180,7 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
   const alarms = alarmsOf(Template.fromStack(stacksOf(fleetOf()).hub).toJSON());
   const simulator = createSimulator(alarms, store);
   const state = bucketOf({
-    'registry.v2.json.gz': registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) }))),
+    'registry.json.gz': registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) }))),
   });
   let now = NOW;
   const monitoring = { ...DEFAULT_MONITORING, auditEveryMinutes: 15 };
@@ -233,7 +233,7 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
     await reportTick({ Records: [{ messageId: 'start', body }] } as SQSEvent, never);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     reports += 1;
-    const index = (await state.read('fleet-index.v2.json.gz', never))?.value as FleetIndex;
+    const index = (await state.read('fleet-index.json.gz', never))?.value as FleetIndex;
     for (const { id, sweptAt } of Object.values(index.clusters)) {
       const [left = [], known = []] = [false, true].map((isKnown) =>
         (under.get(id) ?? []).filter(({ startedAt }) => startedAt <= sweptAt === isKnown),

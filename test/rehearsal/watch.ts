@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { createJsonObjects } from '../../lambdas/aws/json-objects.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
-import { createStateObjects } from '../../lambdas/fleet/state-objects.ts';
 
 import type { DeployedStack } from './deployment.ts';
 import { AUDIT_EVERY_MINUTES } from './fleet-file.ts';
@@ -78,7 +78,7 @@ export function startMinutes(
 
 /** @returns undefined when the app has not written it yet. */
 export async function readState<T>({ s3, bucket }: StateBucket, object: StateObject): Promise<T | undefined> {
-  const found = await createStateObjects({ client: s3, bucket }).read(STATE_KEYS[object], AbortSignal.timeout(READ_MS));
+  const found = await createJsonObjects({ client: s3, bucket }).read(STATE_KEYS[object], AbortSignal.timeout(READ_MS));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the app itself wrote
   return found?.value as T | undefined;
 }

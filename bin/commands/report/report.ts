@@ -41,7 +41,7 @@ export type ReportOptions = ReportSource & Omit<PageOptions, 'basis'>;
 export const register: Register = (command, { program: name, interruption, run }) => {
   command
     .option('--bucket <name>', 'state bucket of a hub; uses the AWS credentials and Region of the environment')
-    .option('--state <directory>', 'directory with copies of its registry.v2.json.gz and fleet-index.v2.json.gz')
+    .option('--state <directory>', 'directory with copies of its registry.json.gz and fleet-index.json.gz')
     .option('--policy <file>', 'fleet.yaml with monitoring; default: the built-in values')
     .option(
       '-o, --output <file>',
@@ -242,15 +242,15 @@ async function stateOf(source: ReportOptions, now: number, signal: AbortSignal):
       `${program} audit --all-contexts reads the clusters of your kubeconfig and writes a page of them. This command makes a page of the state of certmarshal in AWS: name --bucket NAME, or --state DIRECTORY with a copy of it.`,
     );
   if (state !== undefined) return readState(directoryReader(state), state, now);
-  const [{ S3Client }, { createStateObjects }] = await Promise.all([
+  const [{ S3Client }, { createJsonObjects }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../../lambdas/fleet/state-objects.ts'),
+    import('../../../lambdas/aws/json-objects.ts'),
   ]);
   const name = requireBucketName(bucket ?? '');
   const client = new S3Client();
   await requireRegion(client);
   try {
-    const objects = createStateObjects({ client, bucket: name });
+    const objects = createJsonObjects({ client, bucket: name });
     return await readState(bucketReader(objects, signal), `s3://${name}`, now);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -13,7 +13,7 @@ import {
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
+import { STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
@@ -41,17 +41,16 @@ export function bucketReader(objects: Pick<JsonObjects, 'read'>, signal: AbortSi
 
 /** A directory with copies of the objects of the state bucket. */
 export function directoryReader(directory: string): ReadState {
-  return async (key) =>
-    readOrBefore(key, async (file) => {
-      const bytes = await readFile(join(directory, file)).catch((error: unknown) => {
-        if (isAbsent(error)) return undefined;
-        throw new UsageError(
-          `${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}. --state takes a directory with copies of the objects of a hub.`,
-          { cause: error },
-        );
-      });
-      return bytes && { value: await jsonOf(bytes) };
+  return async (key) => {
+    const bytes = await readFile(join(directory, key)).catch((error: unknown) => {
+      if (isAbsent(error)) return undefined;
+      throw new UsageError(
+        `${printable(join(directory, key))} cannot be read: ${systemErrorWords(error)}. --state takes a directory with copies of the objects of a hub.`,
+        { cause: error },
+      );
     });
+    return bytes && { value: await jsonOf(bytes) };
+  };
 }
 
 /**

@@ -62,9 +62,10 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   /** Problems outside of certmarshal are part of the summary. */
   async function auditOrdered({ order, due, open, trouble, signal, last }: StageContext<OrderedAudit>) {
     const { target, handshakes = false } = order;
-    const { known, ...ordered } = due;
+    const { known, stored: onlyStored, ...ordered } = due;
     const { stored, unread } = await readBefore(target.id, signal);
     const previous = stored?.snapshot;
+    if (onlyStored) return previous && summaryOf(previous, { durationMs: 0, partial: previous.partial });
     const { snapshot, durationMs } =
       open === undefined
         ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, clock })

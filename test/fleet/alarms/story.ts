@@ -4,13 +4,12 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
-
+import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
 import { parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
-import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { incidentKey } from '../../../lambdas/notify/incident.ts';
@@ -21,7 +20,6 @@ import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { BusEvent } from '../aws/event-bridge.ts';
 import { type SimulatedAws, startSimulatedAws } from '../aws/simulated-aws.ts';
-import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import { type SteppedClock, steppedClock } from '../clock.ts';
 import type { Ground, HubCluster } from '../hub/clusters.ts';
 import { type AroundCall, type Hub, type HubOptions, startHub } from '../hub/hub.ts';
@@ -40,22 +38,11 @@ const TRIES = 3;
 /** What notify publishes to. */
 type Topic = 'critical' | 'warning' | 'pager' | 'chat';
 
-/** What of one version of certmarshal runs in a story. */
-export interface Version {
-  readonly startHub: typeof startHub;
-  readonly startNotify: typeof startNotify;
-  readonly fleetOf: typeof fleetOf;
-}
-
-export const THIS_VERSION: Version = { startHub, startNotify, fleetOf };
-
 export interface StoryOptions<Clusters>
   extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots' | 'stepRollout'> {
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;
-  /** The first one. @default this one */
-  readonly version?: Version;
 }
 
 /**
@@ -68,8 +55,6 @@ export interface Story<Clusters> extends AsyncDisposable {
   readonly hub: Hub;
   readonly clusters: Clusters;
   readonly store: MetricStore;
-  /** Another version takes the place of the one that runs. Buckets and queues stay, but for that of the orders; the alarms are always those of this version. */
-  deploy(version: Version, changed?: Pick<HubOptions, 'stepRollout'>): Promise<void>;
   /** So many ticks, and all that comes of them. */
   minutes(count: number): Promise<void>;
   /** Runs minutes until it holds. @throws Error when it does not within so many */
@@ -95,7 +80,7 @@ export interface Story<Clusters> extends AsyncDisposable {
   /**
    * The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`.
    *
-   * @throws Error when pager and chat were not told exactly these, or one of them does not say what to do; not in a story of several versions
+   * @throws Error when pager and chat were not told exactly these, or one of them does not say what to do
    */
   events(): readonly string[];
   /** What the pager got, which tells incidents apart by the name: `11 ALARM ClusterUnreadable berlin: [critical] berlin: …`. */
@@ -116,25 +101,23 @@ export interface Story<Clusters> extends AsyncDisposable {
 export async function startStory<Clusters extends Readonly<Record<string, Pick<HubCluster, 'server'>>>>(
   options: StoryOptions<Clusters>,
 ): Promise<Story<Clusters>> {
-  const { clusters: startClusters, fleetFile, version = THIS_VERSION, ...hubOptions } = options;
+  const { clusters: startClusters, fleetFile, ...hubOptions } = options;
   const clock = steppedClock(START);
-  const aws = lasting(await startSimulatedAws({ clock }));
+  const aws = await startSimulatedAws({ clock });
   const clusters = await startClusters({ aws, clock });
-  const file = fleetFile(clusters);
-  const fleet = fleetOf(file);
+  const fleet = fleetOf(fleetFile(clusters));
   // Synthesized before anything happens: nothing that comes later has an alarm of its own.
   const alarms = alarmsOfFleet(fleet);
   const store = createMetricStore();
   const simulator = createSimulator(alarms, store);
   const lambda = awsMetrics({ alarms, store, clock });
-  let isOfThisVersion = version === THIS_VERSION;
   const broken: Story<Clusters>['broken'] = new Set();
   const [refusing, deadly] = [new Set<Topic>(), new Set<Topic>()];
 
   const output: string[] = [];
   const endListening = listen((text) => {
     output.push(text);
-    // Powertools stamps what it publishes with the time of this machine; report alone, and not that of the version before, says of which minute it is.
+    // Powertools stamps what it publishes with the time of this machine; report alone says of which minute it is.
     for (const sample of samplesOf(text))
       store.add(
         sample.dimensions['service'] === 'report' && sample.at % MINUTE === 0 ? sample : { ...sample, at: clock.now() },
@@ -145,14 +128,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       if (name !== 'hint' && broken.has(name)) throw new Error(`${name} is dead`);
       return call();
     });
-  const start = (from: Version, changed: Pick<HubOptions, 'stepRollout'> = {}) => {
-    const started = { aws, clock, fleet: from.fleetOf(file) };
-    return {
-      hub: from.startHub({ ...hubOptions, ...changed, ...started, aroundCall }),
-      notify: from.startNotify({ ...started, aroundCall: lambda.aroundCall, refusing, deadly }),
-    };
-  };
-  let { hub, notify } = start(version);
+  const hub = startHub({ ...hubOptions, aws, clock, fleet, aroundCall });
+  const notify = startNotify({ aws, clock, fleet, aroundCall: lambda.aroundCall, refusing, deadly });
 
   let begun = clock.now();
   let [events, published] = [0, 0];
@@ -211,19 +188,12 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const story: Story<Clusters> = {
     clock,
     aws,
-    get hub() {
-      return hub;
-    },
+    hub,
     clusters,
     store,
     broken,
     refusing,
     deadly,
-    async deploy(next, changed) {
-      isOfThisVersion &&= next === THIS_VERSION;
-      await hub[Symbol.asyncDispose]();
-      ({ hub, notify } = start(next, changed));
-    },
     async minutes(count) {
       for (let minute = 0; minute < count; minute += 1) {
         // Scheduler does not try again.
@@ -267,12 +237,11 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     told: () => [...told],
     events() {
       const all = aws.eventBridge.eventsOf(HUB).slice(events);
-      if (isOfThisVersion)
-        checkIncidents(
-          all,
-          paged.map(({ page }) => page),
-          chatted,
-        );
+      checkIncidents(
+        all,
+        paged.map(({ page }) => page),
+        chatted,
+      );
       return all.map(toldEvent);
     },
     paged: () =>
@@ -300,27 +269,6 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   isWatched = true;
   story.begin();
   return story;
-}
-
-/** A deployment finds the buckets and queues of the one before, but for that of the orders, which CloudFormation replaces. */
-function lasting(aws: SimulatedAws): SimulatedAws {
-  const buckets = new Set<string>();
-  const queues = new Map<string, SimulatedQueue>();
-  const s3: Partial<SimulatedAws['s3']> = {
-    createBucket(place, name) {
-      if (!buckets.has(name)) aws.s3.createBucket(place, name);
-      buckets.add(name);
-    },
-  };
-  const sqs: SimulatedAws['sqs'] = {
-    createQueue(options) {
-      const { name } = options;
-      const queue = (name === 'orders.fifo' ? undefined : queues.get(name)) ?? aws.sqs.createQueue(options);
-      queues.set(name, queue);
-      return queue;
-    },
-  };
-  return Object.create(aws, { s3: { value: { ...aws.s3, ...s3 } }, sqs: { value: sqs } });
 }
 
 /** The fleet of a story changes nothing in the template but by these. */
@@ -363,7 +311,7 @@ function startNotify({
   const publish = createPublisher(topics, sns);
   let death = Promise.withResolvers<never>();
   const handle = createNotifyHandler({
-    state: createStateObjects({ client: new S3Client(config), bucket: BUCKET }),
+    state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     async publish(topic, message, signal) {
       if (refusing.has(topic))

@@ -20,9 +20,9 @@ describe('the simulated S3', () => {
   afterEach(() => aws[Symbol.asyncDispose]());
 
   const put = (Body: string, condition: { IfMatch?: string; IfNoneMatch?: string } = {}) =>
-    s3.send(new PutObjectCommand({ Bucket: 'fleet', Key: 'a/registry.v2.json.gz', Body, ...condition }));
+    s3.send(new PutObjectCommand({ Bucket: 'fleet', Key: 'a/registry.json.gz', Body, ...condition }));
   const get = (change: { Bucket?: string; Key?: string; IfMatch?: string; IfNoneMatch?: string } = {}, client = s3) =>
-    client.send(new GetObjectCommand({ Bucket: 'fleet', Key: 'a/registry.v2.json.gz', ...change }));
+    client.send(new GetObjectCommand({ Bucket: 'fleet', Key: 'a/registry.json.gz', ...change }));
 
   it('gives back what was written, with its ETag', async () => {
     const { ETag } = await put('{"ü":1}');
@@ -30,7 +30,7 @@ describe('the simulated S3', () => {
     expect(object.ETag).toBe(ETag);
     expect(ETag).toMatch(/^"[0-9a-f]{32}"$/);
     expect(await object.Body?.transformToString()).toBe('{"ü":1}');
-    expect(aws.s3.read('fleet', 'a/registry.v2.json.gz')?.toString()).toBe('{"ü":1}');
+    expect(aws.s3.read('fleet', 'a/registry.json.gz')?.toString()).toBe('{"ü":1}');
   });
 
   it('creates only what is not there', async () => {
@@ -39,15 +39,15 @@ describe('the simulated S3', () => {
       name: 'PreconditionFailed',
       $metadata: { httpStatusCode: 412 },
     });
-    expect(aws.s3.read('fleet', 'a/registry.v2.json.gz')?.toString()).toBe('one');
+    expect(aws.s3.read('fleet', 'a/registry.json.gz')?.toString()).toBe('one');
   });
 
   it('replaces only what was read', async () => {
     const { ETag: first = '' } = await put('one');
     await put('two', { IfMatch: first });
-    aws.s3.write('fleet', 'a/registry.v2.json.gz', 'somebody else');
+    aws.s3.write('fleet', 'a/registry.json.gz', 'somebody else');
     await expect(put('three', { IfMatch: first })).rejects.toMatchObject({ name: 'PreconditionFailed' });
-    expect(aws.s3.read('fleet', 'a/registry.v2.json.gz')?.toString()).toBe('somebody else');
+    expect(aws.s3.read('fleet', 'a/registry.json.gz')?.toString()).toBe('somebody else');
   });
 
   it('replaces nothing that is not there', async () => {

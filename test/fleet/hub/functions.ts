@@ -9,6 +9,7 @@ import { createInstanceReader } from '../../../lambdas/aws/ec2-instances.ts';
 import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
+import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { deleteMessages, receiveMessages, sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
@@ -19,7 +20,6 @@ import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/c
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
-import { createStateObjects } from '../../../lambdas/fleet/state-objects.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
@@ -90,7 +90,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const sweepClients = clientConfig(SWEEP_ROLE);
   const otherClients = clientConfig();
   const stateOf = (config: typeof dispatchClients) =>
-    createStateObjects({ client: new S3Client(config), bucket: BUCKET });
+    createJsonObjects({ client: new S3Client(config), bucket: BUCKET });
   const lanes = (sqs: SQSClient): Parameters<typeof createDispatchTick>[0]['send'] =>
     new Map(
       [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [

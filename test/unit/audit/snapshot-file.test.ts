@@ -81,10 +81,10 @@ describe('a snapshot in a file', () => {
     expect((await decodeSnapshot(await encodeSnapshot(largest)))?.observations).toHaveLength(MAX_OBSERVATIONS);
   });
 
-  it('is partial when it was stored so, and when it has what a newer version wrote', async () => {
+  it('is partial when it was stored so, and when it has what is not known', async () => {
     const partial: Snapshot = { ...snapshot([MEMBER]), partial: true };
     expect(await decodeSnapshot(await encodeSnapshot(partial))).toEqual(partial);
-    const unknown = { ...certificate(1), what: 'a class of a newer version' };
+    const unknown = { ...certificate(1), what: 'an unknown class' };
     const newer = gzipSync(JSON.stringify({ ...snapshot([]), observations: [unknown, MEMBER] }));
     expect(await decodeSnapshot(newer)).toEqual(partial);
   });

@@ -98,7 +98,7 @@ describe('certmarshal report', () => {
   };
 
   it('makes the page of a copy of the state, and tells its story in one line', async () => {
-    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX });
     expect(await run({ state: directory })).toBe(0);
     expect(stdout).toMatch(/^\S+out\.html: 2 clusters, 0 critical, \d warnings?, (?:\d new, )?\d+ kB\n$/);
     expect(stderr).toBe('');
@@ -106,14 +106,14 @@ describe('certmarshal report', () => {
   });
 
   it('prints the data of the page as JSON, and writes no file', async () => {
-    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX });
     expect(await run({ state: directory, output: 'json' })).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ at: new Date(NOW).toISOString(), counts: { critical: 0 } });
     expect(await readdir(directory)).toHaveLength(2);
   });
 
   it('prints the page itself, its story beside it', async () => {
-    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX });
     expect(await run({ state: directory, output: '-' })).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>/);
     expect(stderr).toMatch(/^report: 2 clusters/);
@@ -122,12 +122,12 @@ describe('certmarshal report', () => {
   it.each([
     [
       'a damaged index',
-      { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': '{"version":' },
-      'fleet-index.v2.json.gz in',
+      { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': '{"version":' },
+      'fleet-index.json.gz in',
     ],
-    ['an index of something else', { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': [] }, 'is damaged'],
-    ['no index', { 'registry.v2.json.gz': REGISTRY }, 'nothing is known about any sweep'],
-    ['a damaged registry', { 'registry.v2.json.gz': '{}', 'fleet-index.v2.json.gz': INDEX }, 'registry.v2.json.gz in'],
+    ['an index of something else', { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': [] }, 'is damaged'],
+    ['no index', { 'registry.json.gz': REGISTRY }, 'nothing is known about any sweep'],
+    ['a damaged registry', { 'registry.json.gz': '{}', 'fleet-index.json.gz': INDEX }, 'registry.json.gz in'],
   ])('says so and has exit status 1 with %s, and makes a page of the rest', async (_name, objects, words) => {
     await store(objects);
     expect(await run({ state: directory })).toBe(1);
@@ -136,9 +136,9 @@ describe('certmarshal report', () => {
   });
 
   it.each([
-    ['a damaged registry', { 'registry.v2.json.gz': '{}', 'fleet-index.v2.json.gz': INDEX }],
-    ['a damaged index', { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': '[]' }],
-    ['no index', { 'registry.v2.json.gz': REGISTRY }],
+    ['a damaged registry', { 'registry.json.gz': '{}', 'fleet-index.json.gz': INDEX }],
+    ['a damaged index', { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': '[]' }],
+    ['no index', { 'registry.json.gz': REGISTRY }],
   ])('makes no calm page with %s, and leaves an older one as it is', async (_name, objects) => {
     await store(objects);
     expect(await run({ state: directory })).toBe(1);
@@ -154,14 +154,14 @@ describe('certmarshal report', () => {
   });
 
   it.each(['csv', 'html', '', 'fleet.yaml', '.html'])('does not write a page to %j', async (name) => {
-    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX });
     await expect(run({ state: directory, output: name })).rejects.toThrow('--output takes a file that ends in .html');
   });
 
   it('overwrites a report, and nothing else', async () => {
     await store({
-      'registry.v2.json.gz': REGISTRY,
-      'fleet-index.v2.json.gz': INDEX,
+      'registry.json.gz': REGISTRY,
+      'fleet-index.json.gz': INDEX,
       'out.html': '<!doctype html><p>mine',
     });
     await expect(run({ state: directory })).rejects.toThrow('is not a report of certmarshal');
@@ -187,7 +187,7 @@ describe('certmarshal report', () => {
 
   it('refuses what is no state', async () => {
     await expect(run({ state: directory })).rejects.toThrow(UsageError);
-    await expect(run({ state: directory })).rejects.toThrow('There is no registry.v2.json.gz');
+    await expect(run({ state: directory })).rejects.toThrow('There is no registry.json.gz');
     await expect(run({ state: directory })).rejects.toThrow('FleetBucketName');
   });
 
@@ -205,7 +205,7 @@ describe('certmarshal report', () => {
   });
 
   it('says why the page cannot be written', async () => {
-    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX });
     const place = join(directory, 'no', 'such', 'place.html');
     // Before anything is read.
     await expect(run({ state: '/nowhere', output: place })).rejects.toThrow(
@@ -228,10 +228,10 @@ describe('certmarshal report', () => {
     const keys: string[] = [];
     const read = async (key: string) => {
       keys.push(key);
-      return { value: key === 'registry.v2.json.gz' ? REGISTRY : INDEX, etag: 'e' };
+      return { value: key === 'registry.json.gz' ? REGISTRY : INDEX, etag: 'e' };
     };
     const state = await readState(bucketReader({ read }, NEVER), 's3://state', NOW);
-    expect(keys).toEqual(['registry.v2.json.gz', 'fleet-index.v2.json.gz']);
+    expect(keys).toEqual(['registry.json.gz', 'fleet-index.json.gz']);
     expect(Object.keys(state.index?.clusters ?? {})).toEqual(['berlin', 'oslo']);
     expect(state.problems).toEqual([]);
   });

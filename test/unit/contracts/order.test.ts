@@ -33,13 +33,6 @@ describe('decodeOrder', () => {
     expect([last, last + 1].map((tick) => onlyOrder(message({ tick })).ok)).toEqual([true, false]);
   });
 
-  it('looks for the Machines of an earlier version in the namespace of EKS Anywhere', () => {
-    const access = { kind: 'kubeconfig', secret: SECRET };
-    expect(onlyOrder(listed({ management: { access } }))).toMatchObject({
-      value: { target: { management: { access, namespace: 'eksa-system' } } },
-    });
-  });
-
   it.each([
     ['', 'the message is not JSON'],
     ['{', 'the message is not JSON'],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { encodeOrders } from '../../../lambdas/contracts/order.ts';
+import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { anyTarget } from './arbitraries.ts';
@@ -218,7 +218,8 @@ describe('audits', () => {
   const MANY = Array.from({ length: 1_000 }, (_, n) => `c${n}`);
   const LONG_AGO = at(-30 * DAY);
   const audited = ({ orders }: ReturnType<typeof planned>) =>
-    orders.flatMap(({ order }) => (order.audit === undefined ? [] : [order.target.id]));
+    orders.flatMap(({ order }) => (isWhole(order) ? [order.target.id] : []));
+  const isWhole = ({ audit }: SweepOrder) => audit !== undefined && audit.stored === undefined;
   const fleet = (foundAt: string) =>
     registry(...MANY.map((id) => registered(id, { target: { ...PARIS, id }, foundAt, seenAt: foundAt })));
 
@@ -258,7 +259,7 @@ describe('audits', () => {
 
   it('are made at the turns alone while the index is not known', () => {
     const [{ orders } = { orders: [] }] = plannedMinutes(fleet(LONG_AGO), undefined, AUDITS, 1);
-    for (const { shard, order } of orders) expect(order.audit !== undefined).toBe(isTurnOf(shard, EVERY, NOW));
+    for (const { shard, order } of orders) expect(isWhole(order)).toBe(isTurnOf(shard, EVERY, NOW));
   });
 
   it.each([
@@ -273,8 +274,8 @@ describe('audits', () => {
     ],
   ])('of %o reach so far', (target, reach) => {
     const known = registry(registered(target.id, { target }));
-    const reaches = plannedMinutes(known, index(), AUDITS).map(({ orders: [only] }) => only?.order.audit);
-    expect(reaches.find((audit) => audit !== undefined)).toEqual(reach);
+    const orders = plannedMinutes(known, index(), AUDITS).flatMap((plan) => plan.orders.map(({ order }) => order));
+    expect(orders.find(isWhole)?.audit).toEqual(reach);
   });
 
   it.each<[string, Partial<AuditSummary> | undefined, true | undefined]>([
@@ -286,7 +287,19 @@ describe('audits', () => {
     const known = registry(registered(PARIS.id, { target: PARIS, foundAt: LONG_AGO }));
     const seen = index(indexed(PARIS.id, audit && { audit: auditSummary({ auditedAt: at(-DAY), ...audit }) }));
     const orders = plannedMinutes(known, seen, AUDITS).flatMap((plan) => plan.orders);
-    expect(orders.find(({ order }) => order.audit !== undefined)?.order.audit?.known).toBe(isKnown);
+    expect(orders.find(({ order }) => isWhole(order))?.order.audit?.known).toBe(isKnown);
+  });
+
+  it('are replaced by the last snapshot where the index has none, until one is made', () => {
+    const known = fleet(LONG_AGO);
+    const stored = { secrets: false, kubeletMetrics: false, stored: true };
+    for (const seen of [undefined, index(), index(...MANY.map((id) => indexed(id)))]) {
+      const rest = planned(known, seen, NOW, AUDITS).orders.filter(({ order }) => !isWhole(order));
+      expect(rest.length).toBeGreaterThan(MANY.length / 2);
+      expect(new Set(rest.map(({ order }) => JSON.stringify(order.audit)))).toEqual(new Set([JSON.stringify(stored)]));
+    }
+    const after = index(...MANY.map((id) => indexed(id, { audit: auditSummary() })));
+    expect(planned(known, after, NOW, AUDITS).orders.filter(({ order }) => order.audit?.stored)).toEqual([]);
   });
 
   it('are not ordered where nobody asks for them', () => {

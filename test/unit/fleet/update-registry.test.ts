@@ -19,6 +19,7 @@ describe('updateRegistry', () => {
     expect(after).toEqual({
       version: 1,
       writtenAt: at(),
+      rebuiltAt: at(),
       sources: { [SOURCE]: { triedAt: at(), readAt: at() } },
       clusters: {
         [CORK.id]: { ...CORK, source: SOURCE, foundAt: at(), seenAt: at() },

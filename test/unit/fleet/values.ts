@@ -1,3 +1,4 @@
+import { tallyOf } from '../../../lambdas/audit/tally.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
@@ -211,12 +212,14 @@ export function auditedFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFind
 }
 
 export function auditSummary(changed: Partial<AuditSummary> = {}): AuditSummary {
+  const { findings = [expiryFinding()] } = changed;
   return {
     auditedAt: at(),
     durationMs: 1_200,
     counts: { critical: 0, warning: 1, info: 0 },
-    findings: [expiryFinding()],
-    findingCount: 1,
+    findings,
+    findingCount: findings.length,
+    tally: tallyOf(findings),
     ends: [{ what: 'kube-apiserver', count: 3, notAfter: at(9 * DAY), where: '10.0.1.31:6443' }],
     sources: { read: ['nodes', 'tls'], unread: ['machines'], off: ['tls-secrets'] },
     ...changed,

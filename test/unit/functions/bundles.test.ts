@@ -190,7 +190,7 @@ describe('the bundles that synthesis makes', () => {
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
     });
     const { error } = await bundle.invoke({ Records: [] }, 30_000);
-    expect(error).toContain('s3:GetObject s3://state/fleet-index.v2.json.gz');
+    expect(error).toContain('s3:GetObject s3://state/fleet-index.json.gz');
     expect(sqs.calls.map(({ operation }) => operation)).toEqual(['AmazonSQS.ReceiveMessage']);
   });
 

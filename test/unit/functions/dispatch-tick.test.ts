@@ -86,7 +86,7 @@ describe('createDispatchTick', () => {
       steps,
       outcomes,
       started,
-      registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.v2.json.gz')?.value, now),
+      registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.json.gz')?.value, now),
       tick: async (minute = 0): Promise<void> => {
         now = NOW + minute * MINUTE;
         try {
@@ -134,21 +134,21 @@ describe('createDispatchTick', () => {
 
   it('sweeps the listed clusters when S3 cannot be read, and writes nothing there', async () => {
     const state = memoryObjects();
-    state.broken.add('registry.v2.json.gz').add('fleet-index.v2.json.gz');
+    state.broken.add('registry.json.gz').add('fleet-index.json.gz');
     const { tick, steps, outcomes } = hub({ state });
     await tick();
     expect(steps).toEqual(['send paris']);
     expect(state.objects.size).toBe(0);
     expect(outcomes[0]?.problems.map(({ kind, object }) => `${kind} ${object}`)).toEqual([
-      'unavailable s3:GetObject registry.v2.json.gz',
-      'unavailable s3:GetObject fleet-index.v2.json.gz',
+      'unavailable s3:GetObject registry.json.gz',
+      'unavailable s3:GetObject fleet-index.json.gz',
     ]);
     expect(output.records()).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
   });
 
   it('starts report in every tick, whatever S3 and the queues of the orders do', async () => {
     const state = memoryObjects();
-    state.broken.add('registry.v2.json.gz').add('fleet-index.v2.json.gz');
+    state.broken.add('registry.json.gz').add('fleet-index.json.gz');
     const refused = async () => {
       throw new UnsentOrdersError([], 0);
     };
@@ -174,21 +174,24 @@ describe('createDispatchTick', () => {
     };
     const { tick, state, outcomes } = hub({ send: new Map([['default', send]]) });
     await tick();
-    state.objects.set('fleet-index.v2.json.gz', { value: index(indexed('paris', { server: 'a:443' })), etag: '"1"' });
+    state.objects.set('fleet-index.json.gz', { value: index(indexed('paris', { server: 'a:443' })), etag: '"1"' });
     await tick(1);
-    state.broken.add('fleet-index.v2.json.gz');
+    state.broken.add('fleet-index.json.gz');
     await tick(2);
     const unknown = expect.stringContaining('the fleet index is not known');
     expect(held).toEqual([unknown, undefined, unknown]);
     expect(outcomes.map(({ problems }) => problems.map(({ kind }) => kind))).toEqual([[], [], ['unavailable']]);
   });
 
-  it.each([{ version: 99 }, undefined])('writes the damaged registry %j anew', async (value) => {
-    const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.v2.json.gz': value }) });
+  it.each([{ version: 99 }, {}, undefined])('writes the damaged registry %j anew, and says so once', async (value) => {
+    const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.json.gz': value }) });
     await tick();
     expect(steps).toHaveLength(2);
     expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);
-    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'invalid', object: 'registry.v2.json.gz' }]);
+    await tick();
+    const problem = expect.objectContaining({ kind: 'invalid', object: 'registry.json.gz' });
+    expect(outcomes.map(({ problems }) => problems)).toEqual([[problem], []]);
+    expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
   });
 
   it('takes from a forged or day-old registry only what was found: secrets, roles and lanes are those of fleet.yaml', async () => {
@@ -216,9 +219,9 @@ describe('createDispatchTick', () => {
     for (const target of [forged, oslo])
       clusters[target.id] = registered(target.id, { source: EKS, target: target as Target });
     await state.write(
-      'registry.v2.json.gz',
+      'registry.json.gz',
       { ...registry(), clusters },
-      state.objects.get('registry.v2.json.gz')?.etag,
+      state.objects.get('registry.json.gz')?.etag,
       new AbortController().signal,
     );
     sent.length = 0;
@@ -231,9 +234,9 @@ describe('createDispatchTick', () => {
   it('leaves the registry to a dispatch that was faster', async () => {
     const { tick, state, outcomes } = hub();
     const theirs = { value: { theirs: true }, etag: '"theirs"' };
-    state.before = () => state.objects.set('registry.v2.json.gz', theirs);
+    state.before = () => state.objects.set('registry.json.gz', theirs);
     await tick();
-    expect(state.objects.get('registry.v2.json.gz')).toEqual(theirs);
+    expect(state.objects.get('registry.json.gz')).toEqual(theirs);
     expect(outcomes[0]?.problems).toEqual([]);
     expect(output.text()).toContain('another dispatch wrote the registry');
   });
@@ -241,7 +244,7 @@ describe('createDispatchTick', () => {
   it('reports a registry that cannot be written', async () => {
     const state = memoryObjects();
     state.write = async () => {
-      throw awsError('denied', 's3:PutObject registry.v2.json.gz');
+      throw awsError('denied', 's3:PutObject registry.json.gz');
     };
     const { tick, outcomes } = hub({ state });
     await tick();

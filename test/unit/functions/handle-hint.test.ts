@@ -59,8 +59,8 @@ describe('createHintHandler', () => {
       clusters.length === 0
         ? {}
         : {
-            'registry.v2.json.gz': registry(...clusters),
-            'fleet-index.v2.json.gz': index(
+            'registry.json.gz': registry(...clusters),
+            'fleet-index.json.gz': index(
               indexed(DUBLIN.id, { server: 'one:443' }),
               indexed('twin', { server: 'one:443' }),
             ),
@@ -117,15 +117,15 @@ describe('createHintHandler', () => {
       const look = { enumerable: true, get: () => (read.push(key), clusters) };
       state.objects.set(key, { value: Object.defineProperty({ ...(value as object) }, 'clusters', look), etag });
     };
-    watched('registry.v2.json.gz');
-    watched('fleet-index.v2.json.gz');
+    watched('registry.json.gz');
+    watched('fleet-index.json.gz');
     const due = (interval: number) => dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW + interval * 3_000 }));
     expect((await one.handle(due(0))).sent).toHaveLength(1);
     const once = read.length;
     expect(new Set(read).size).toBe(2);
     expect((await one.handle(due(1))).sent).toHaveLength(2);
     expect(read).toHaveLength(once);
-    const key = 'registry.v2.json.gz';
+    const key = 'registry.json.gz';
     state.objects.set(key, { value: registry(), etag: '"new"' });
     expect((await one.handle(due(2))).sent).toHaveLength(2);
   });

@@ -40,10 +40,8 @@ const UNREADABLE = alarmed('cluster-unreadable', 'ALARM');
 /** Paris was readable an hour ago, and is not since; or is. */
 const stateOf = (readable: boolean) =>
   memoryObjects({
-    'registry.v2.json.gz': registry(registered('paris', { target: PARIS, foundAt: at(-DAY) })),
-    'fleet-index.v2.json.gz': index(
-      indexed('paris', readable ? {} : { readable: false, readableAt: at(-60 * MINUTE) }),
-    ),
+    'registry.json.gz': registry(registered('paris', { target: PARIS, foundAt: at(-DAY) })),
+    'fleet-index.json.gz': index(indexed('paris', readable ? {} : { readable: false, readableAt: at(-60 * MINUTE) })),
   });
 
 describe('createNotifyHandler', () => {
@@ -145,7 +143,7 @@ describe('createNotifyHandler', () => {
     expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
   });
 
-  it.each(['registry.v2.json.gz', 'fleet-index.v2.json.gz'])(
+  it.each(['registry.json.gz', 'fleet-index.json.gz'])(
     'tells from the alarm alone when %s cannot be read',
     async (key) => {
       for (const spoil of [
@@ -207,10 +205,9 @@ describe('createNotifyHandler', () => {
           auditedAt: at(),
           findings,
           findingCount: findings.length,
-          tally: undefined,
           ends: [],
         });
-        state.objects.set('fleet-index.v2.json.gz', { value: index(indexed('paris', { audit })), etag: '"i"' });
+        state.objects.set('fleet-index.json.gz', { value: index(indexed('paris', { audit })), etag: '"i"' });
       };
       put('user-kubeconfig');
       const one = notifier(state);
@@ -347,7 +344,7 @@ describe('createNotifyHandler', () => {
     const one = notifier(state);
     one.failures.pager = true;
     await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish to pager');
-    state.objects.set('fleet-index.v2.json.gz', { value: index(indexed('paris')), etag: '"i"' });
+    state.objects.set('fleet-index.json.gz', { value: index(indexed('paris')), etag: '"i"' });
     one.pass(5);
     await one.handle({ look: true });
     one.failures.pager = 'ALARM';
@@ -364,12 +361,8 @@ describe('createNotifyHandler', () => {
   it('gives a chat ten messages at once, the last of them about all others, and the pager each', async () => {
     const ids = Array.from({ length: 25 }, (_, number) => `c${number}`);
     const state = memoryObjects({
-      'registry.v2.json.gz': registry(
-        ...ids.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) })),
-      ),
-      'fleet-index.v2.json.gz': index(
-        ...ids.map((id) => indexed(id, { readable: false, readableAt: at(-60 * MINUTE) })),
-      ),
+      'registry.json.gz': registry(...ids.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) }))),
+      'fleet-index.json.gz': index(...ids.map((id) => indexed(id, { readable: false, readableAt: at(-60 * MINUTE) }))),
     });
     const one = notifier(state);
     await one.handle(UNREADABLE);
@@ -390,15 +383,15 @@ describe('createNotifyHandler', () => {
       const unread = { readable: false, readableAt: at(-60 * MINUTE) };
       const indexOf = (changed: object) => index(...ids.map((id) => indexed(id, changed)));
       const state = memoryObjects({
-        'registry.v2.json.gz': registry(
+        'registry.json.gz': registry(
           ...ids.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) })),
         ),
-        'fleet-index.v2.json.gz': indexOf(unread),
+        'fleet-index.json.gz': indexOf(unread),
       });
       const one = notifier(state);
       one.failures.chat = true;
       await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish to chat');
-      state.objects.set('fleet-index.v2.json.gz', { value: indexOf({}), etag: '"i"' });
+      state.objects.set('fleet-index.json.gz', { value: indexOf({}), etag: '"i"' });
       one.pass(5);
       await one.handle({ look: true });
       one.failures.chat = false;
@@ -445,11 +438,10 @@ describe('createNotifyHandler', () => {
         auditedAt: at(),
         findings,
         findingCount: findings.length,
-        tally: undefined,
         ends: [],
       });
       const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));
-      state.objects.set('fleet-index.v2.json.gz', { value: clusters, etag: '"i"' });
+      state.objects.set('fleet-index.json.gz', { value: clusters, etag: '"i"' });
     };
     const state = stateOf(true);
     put(state, ['user-kubeconfig'], ['decoy']);
@@ -473,7 +465,7 @@ describe('createNotifyHandler', () => {
     ]);
   });
 
-  it.each(['told.json', 'fleet-index.v2.json.gz'])('takes no end for told that %s hides', async (key) => {
+  it.each(['told.json', 'fleet-index.json.gz'])('takes no end for told that %s hides', async (key) => {
     const state = stateOf(false);
     const one = notifier(state);
     await one.handle(UNREADABLE);
@@ -482,6 +474,20 @@ describe('createNotifyHandler', () => {
     await one.handle({ look: true });
     expect(one.sent).toHaveLength(1);
   });
+
+  it.each([{}, { version: 99 }, 'garbage', undefined])(
+    'rebuilds told.json that is %j, says so once, and closes nothing',
+    async (value) => {
+      const state = stateOf(true);
+      state.objects.set('told.json', { value, etag: '"t"' });
+      const one = notifier(state);
+      await one.handle(alarmed('cluster-unreadable', 'OK', 5));
+      await one.handle({ look: true });
+      expect(one.sent).toEqual([]);
+      expect(toldIn(state)).toMatchObject({ open: {} });
+      expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
+    },
+  );
 
   it('tells without a link when none can be made', async () => {
     const one = notifier(stateOf(false), {
@@ -500,7 +506,7 @@ describe('createNotifyHandler', () => {
     await one.handle({ digest: true });
     expect(one.subjects()).toEqual([expect.stringMatching(/^warning \[digest\] Fleet: \d of 1 cluster/)]);
     expect(one.events).toMatchObject([{ detailType: 'certmarshal digest' }]);
-    state.broken.add('fleet-index.v2.json.gz');
+    state.broken.add('fleet-index.json.gz');
     const later = notifier(state, { now: NOW + DAY });
     await later.handle({ digest: true });
     expect(later.subjects()).toEqual([expect.stringContaining('Fleet: unknown')]);

@@ -15,7 +15,7 @@ const LOOK = { look: true };
 /** A fleet, a bucket and somebody who reads every event; `turn` is waited for in every call. */
 function world(turn: () => Promise<void>) {
   const targets = IDS.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) }));
-  const memory = memoryObjects({ 'registry.v2.json.gz': registry(...targets) });
+  const memory = memoryObjects({ 'registry.json.gz': registry(...targets) });
   let now = NOW;
   const [open, wrong]: [Set<string>, string[]] = [new Set(), []];
   /** What is open and was healthy since it opened: it may open again, and its end need not have been told. */
@@ -94,7 +94,7 @@ function world(turn: () => Promise<void>) {
       const clusters = IDS.map((id) =>
         indexed(id, unwell.includes(id) ? { readable: false, readableAt: at(-60 * MINUTE) } : {}),
       );
-      memory.objects.set('fleet-index.v2.json.gz', { value: index(...clusters), etag: '"i"' });
+      memory.objects.set('fleet-index.json.gz', { value: index(...clusters), etag: '"i"' });
     },
     said: (state: string, early = 0) => ({
       Records: [
@@ -285,7 +285,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
   });
 
   it('are told by the next run when SNS did not answer', async () => {
-    const state = memoryObjects({ 'registry.v2.json.gz': registry() });
+    const state = memoryObjects({ 'registry.json.gz': registry() });
     let broken = true;
     let sent = 0;
     const notify = createNotifyHandler({

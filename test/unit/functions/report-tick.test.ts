@@ -9,6 +9,7 @@ import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-heal
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
   at,
+  DAY,
   DUBLIN,
   dispatched,
   indexed,
@@ -79,7 +80,7 @@ describe('createReportTick', () => {
     await run([NOW]);
     return { queue, waits };
   }
-  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.v2.json.gz')?.value, NOW);
+  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json.gz')?.value, NOW);
   const published = () => output.records();
   const times = () =>
     output
@@ -94,7 +95,10 @@ describe('createReportTick', () => {
 
   it('folds what waits, deletes it, and measures the fleet', async () => {
     const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE + 30_000) });
-    const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED, lost) });
+    const state = memoryObjects({
+      'registry.json.gz': registry(PARIS_REGISTERED, lost),
+      'fleet-index.json.gz': indexOf(),
+    });
     const { queue } = await fold(state, [
       dispatched(),
       encodeOutcomes([swept(), swept({ id: DUBLIN.id, readable: false, complete: false })].map(encodeOutcome)),
@@ -120,13 +124,13 @@ describe('createReportTick', () => {
   });
 
   it('counts registered clusters that could not be read', async () => {
-    const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
+    const state = memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
     await fold(state, [swept({ readable: false, complete: false })]);
     expect(measured()).toMatchObject({ ClustersUnreadable: [1] });
   });
 
   it('measures no age of a cluster that cannot be swept', async () => {
-    const state = memoryObjects({ 'registry.v2.json.gz': registry(registered('x', { foundAt: at(-60 * MINUTE) })) });
+    const state = memoryObjects({ 'registry.json.gz': registry(registered('x', { foundAt: at(-60 * MINUTE) })) });
     await fold(state, [dispatched()]);
     expect(measured()).toMatchObject({ OldestSweep: [0] });
   });
@@ -163,7 +167,7 @@ describe('createReportTick', () => {
   });
 
   it('does not beat when nobody tells of anything: silence rings', async () => {
-    const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
+    const state = memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
     await fold(state, []);
     expect(measured()).not.toHaveProperty('OutcomesFolded');
     expect(measured()).toHaveProperty('OldestSweep');
@@ -173,7 +177,7 @@ describe('createReportTick', () => {
   it('folds again into what another writer wrote meanwhile', async () => {
     const state = memoryObjects();
     state.before = () => {
-      state.objects.set('fleet-index.v2.json.gz', {
+      state.objects.set('fleet-index.json.gz', {
         value: { version: 1, writtenAt: at(), clusters: {} },
         etag: '"theirs"',
       });
@@ -198,7 +202,7 @@ describe('createReportTick', () => {
 
   it('gives its start back at once when S3 refuses', async () => {
     const state = memoryObjects();
-    state.broken.add('fleet-index.v2.json.gz');
+    state.broken.add('fleet-index.json.gz');
     await expect(fold(state, [swept()])).rejects.toThrow('unavailable in this test');
   });
 
@@ -209,7 +213,7 @@ describe('createReportTick', () => {
     }));
     const loud = (n: number) => indexed(`loud-${n}`, { workloadClusters: { readAt: at(), clusters } });
     const many = Array.from({ length: 160 }, (_, n) => loud(n));
-    const state = memoryObjects({ 'fleet-index.v2.json.gz': indexOf(...many) });
+    const state = memoryObjects({ 'fleet-index.json.gz': indexOf(...many) });
     await fold(state, [swept()]);
     const written = indexIn(state);
     expect(JSON.stringify(written).length).toBeLessThan(24 * 1024 * 1024);
@@ -219,30 +223,41 @@ describe('createReportTick', () => {
     expect(output.text()).toContain('"message":"index cut"');
   });
 
-  it.each([{ version: 99 }, undefined])('writes the damaged index %j anew', async (value) => {
-    const state = memoryObjects({ 'fleet-index.v2.json.gz': value });
+  it.each([{ version: 99 }, {}, undefined])('writes the damaged index %j anew, and says so once', async (value) => {
+    const state = memoryObjects({ 'fleet-index.json.gz': value });
     await fold(state, [swept()]);
-    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
-    expect(output.text()).toContain('index written anew');
+    expect(indexIn(state)).toMatchObject({ rebuiltAt: at(30_000), clusters: { paris: {} } });
+    await fold(state, [swept()]);
+    expect(output.text().match(/"state rebuilt"/g)).toHaveLength(1);
+  });
+
+  it('measures no age of a cluster that a rebuilt index has not heard of, for 20 minutes', async () => {
+    const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-DAY) });
+    const state = memoryObjects({ 'registry.json.gz': registry(lost), 'fleet-index.json.gz': {} });
+    const { run } = reporting(state);
+    const ages = () => published().flatMap(({ metrics }) => metrics['OldestSweep'] ?? []);
+    for (const minute of [0, 19, 20]) await run([NOW + minute * MINUTE]);
+    expect(ages()).toEqual([0, 0, 87_630]);
+    expect(published().flatMap(({ metrics }) => metrics['NeverReadFor'] ?? [])).toEqual([87_630, 87_630]);
   });
 
   it('says how many clusters of the index it could not read, and keeps the others', async () => {
     const { clusters, ...rest } = indexOf(indexed('rome'));
-    const state = memoryObjects({ 'fleet-index.v2.json.gz': { ...rest, clusters: { ...clusters, oslo: 'nonsense' } } });
+    const state = memoryObjects({ 'fleet-index.json.gz': { ...rest, clusters: { ...clusters, oslo: 'nonsense' } } });
     await fold(state, [swept()]);
     expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['paris', 'rome']);
     expect(output.text()).toMatch(/"message":"clusters left out of the index".*"count":1/);
-    expect(output.text()).not.toContain('index written anew');
+    expect(output.text()).not.toContain('state rebuilt');
   });
 
   it.each([
     ['cannot be read', memoryObjects()],
-    ['is damaged', memoryObjects({ 'registry.v2.json.gz': 'nonsense' })],
-    ['is no JSON', memoryObjects({ 'registry.v2.json.gz': undefined })],
+    ['is damaged', memoryObjects({ 'registry.json.gz': 'nonsense' })],
+    ['is no JSON', memoryObjects({ 'registry.json.gz': undefined })],
     ['is lost, and dispatch knows clusters', memoryObjects(), dispatched({ registered: 500 })],
     ['is lost, and dispatch says nothing', memoryObjects(), swept()],
   ])('measures no age when the registry %s: silence rings', async (how, state, outcome: Outcome = swept()) => {
-    if (how === 'cannot be read') state.broken.add('registry.v2.json.gz');
+    if (how === 'cannot be read') state.broken.add('registry.json.gz');
     await fold(state, [outcome]);
     expect(measured()).toEqual({ OutcomesFolded: [1] });
     expect(indexIn(state)).toBeDefined();
@@ -296,11 +311,13 @@ describe('createReportTick', () => {
   });
 
   describe('the tick', () => {
-    const stored = () => memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
+    const stored = () => memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
 
     it('is the time of all metrics, also of those of clusters, whenever report runs', async () => {
       const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });
-      const { run } = reporting(memoryObjects({ 'registry.v2.json.gz': registry(lost) }));
+      const { run } = reporting(
+        memoryObjects({ 'registry.json.gz': registry(lost), 'fleet-index.json.gz': indexOf() }),
+      );
       await run([NOW], NOW + 117_000);
       // That of the fleet, and that of the cluster.
       expect(times()).toEqual([0, 0]);
@@ -369,20 +386,9 @@ describe('createReportTick', () => {
     });
 
     it('does not silence what follows when the index has one far ahead', async () => {
-      const state = memoryObjects({ 'fleet-index.v2.json.gz': { ...indexOf(), reported: NOW + 60 * MINUTE } });
+      const state = memoryObjects({ 'fleet-index.json.gz': { ...indexOf(), reported: NOW + 60 * MINUTE } });
       await fold(state, [swept()]);
       expect([beats(), indexIn(state)?.reported]).toEqual([[1], NOW]);
-    });
-
-    it('is not asked for when the event source of the version before brings outcomes', async () => {
-      const state = stored();
-      const { queue, run } = reporting(state);
-      send(queue, swept({ id: 'a' }));
-      await run([encodeOutcome(swept({ id: 'b' })), encodeOutcome(dispatched())]);
-      await run([NOW, encodeOutcome(swept({ id: 'c' }))]);
-      expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['a', 'b', 'c']);
-      expect(beats()).toEqual([3]);
-      expect(output.text()).not.toContain('message dropped');
     });
   });
 
@@ -430,8 +436,8 @@ describe('createReportTick', () => {
     it.each(['receive', 'read', 'write', 'written', 'page', 'remove', 'removed'] as const)(
       'at the step %s, it loses nothing and doubles nothing',
       async (step) => {
-        const whole = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
-        const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
+        const whole = memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
+        const state = memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
         const queue = memoryQueue(Date.now);
         vi.setSystemTime(NOW + 5_000);
         send(queue, dispatched(), ...OUTCOMES);
@@ -459,7 +465,7 @@ describe('createReportTick', () => {
         pages.push(health);
       },
     };
-    const stored = () => memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
+    const stored = () => memoryObjects({ 'registry.json.gz': registry(PARIS_REGISTERED) });
 
     it('is made at once, then by the first tick of each five minutes, whoever runs', async () => {
       const state = stored();

@@ -7,7 +7,8 @@ import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
-import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
+import { at, auditSummary, DAY, NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { reportOf } from '../telemetry/reports.ts';
@@ -130,6 +131,17 @@ describe('createSweepShard', () => {
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
   });
 
+  it('counts an audit of the sweep, and not what an earlier one saw', async () => {
+    const audits = { a: at(), b: at(-DAY) };
+    const sweepOne: SweepCluster = async ({ target: { id } }) => ({
+      outcome: swept({ id, startedAt: at(), audit: auditSummary({ auditedAt: audits[id as 'a' | 'b'] }) }),
+      failures: [],
+    });
+    await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
+    expect(sums()).toMatchObject({ Audits: 1 });
+    expect(outcomes.map(({ audit }) => audit?.auditedAt).toSorted()).toEqual([at(-DAY), at()]);
+  });
+
   it('counts what was done before a sweep failed, and the sweep once', async () => {
     const report = reportOf({ complete: false, counts: { ...reportOf({}).counts, approved: 3 } });
     const sweepOne: SweepCluster = async (one, signal) => ({ ...(await failing(one, signal)), report });
@@ -174,8 +186,7 @@ describe('createSweepShard', () => {
       ['c', 'message', 'cluster c'],
       ['c', 'message', 'cluster c'],
     ]);
-    for (const outcome of refused)
-      expect(decodeOutcomes(encodeOutcome(outcome))).toEqual([{ ok: true, value: outcome }]);
+    for (const outcome of refused) expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
     expect(output.text() + JSON.stringify(outcomes)).not.toContain('SENTINEL');
   });
 

@@ -92,6 +92,48 @@ const valuesOf = ({ signals }: Pick<ClusterHealth, 'signals'>) =>
 const auditedAgo = (ms: number) => ({ audit: auditSummary({ ...CALM, auditedAt: at(-ms) }) });
 const tallied = (...tally: readonly FindingTally[]) => ({ audit: auditSummary({ ...CALM, tally }) });
 
+describe('a cluster after the loss of state', () => {
+  /** Of the only cluster, which was found a day ago, so many minutes after both were rebuilt. */
+  const after = (minutes: number, found: Partial<RegisteredCluster>, ...known: readonly IndexedCluster[]) => {
+    const rebuiltAt = at(-minutes * MINUTE);
+    const state = [registry(registered('paris', { ...WELL, ...found })), index(...known)] as const;
+    const health = fleetHealth({ ...state[0], rebuiltAt }, { ...state[1], rebuiltAt }, MONITORING, NOW);
+    expect(health.rebuiltAt).toBe(minutes < 20 ? rebuiltAt : undefined);
+    return valuesOf(health.clusters[0] ?? expect.unreachable());
+  };
+  const heard = (changed: Partial<IndexedCluster>) =>
+    indexed('paris', { audit: auditSummary(CALM), readableAt: undefined, completeAt: undefined, ...changed });
+
+  it('is not missed for 20 minutes, and then since it was found', () => {
+    const day = DAY / 1_000;
+    expect(after(19, {})).toEqual({});
+    expect(after(20, {})).toEqual({ NeverReadFor: day, SweepAge: day, AuditAge: day });
+  });
+
+  it('is not incomplete or unaudited for what only the index knew', () => {
+    const partly = heard({ readableAt: at(), complete: false, audit: auditSummary({ ...CALM, auditedAt: at(-DAY) }) });
+    expect(after(19, {}, partly)).toEqual({});
+    expect(after(20, {}, partly)).toMatchObject({ IncompleteFor: DAY / 1_000, AuditAge: DAY / 1_000 });
+  });
+
+  it('is not unreadable because EKS could not be asked yet', () => {
+    const untargeted = { target: undefined, problem: { ...TROUBLE, kind: 'throttled' } };
+    expect(after(19, untargeted, heard({ readableAt: at(-30 * MINUTE) }))).toEqual({});
+    expect(after(20, untargeted, heard({ readableAt: at(-30 * MINUTE) }))).toEqual({ UnreadableFor: 1_800 });
+  });
+
+  it('is unreadable since then if an audit read it, and else was never read', () => {
+    const [unread, unseen] = [
+      heard({ readable: false }),
+      heard({ readable: false, audit: auditSummary({ ...CALM, sources: { read: [], unread: ['nodes'], off: [] } }) }),
+    ];
+    for (const minutes of [5, 25]) expect(after(minutes, {}, unread)).toEqual({ UnreadableFor: minutes * 60 });
+    expect([after(5, {}, unseen), after(25, {}, unseen)]).toEqual([{}, { NeverReadFor: DAY / 1_000 }]);
+    // Found later: it has nothing to do with the loss.
+    expect(after(25, { foundAt: at(-3 * MINUTE) }, unread)).toEqual({ NeverReadFor: 180 });
+  });
+});
+
 describe('the signals of a cluster', () => {
   it('are none while it is well', () => {
     const health = healthOf({ indexed: {} });
@@ -341,12 +383,6 @@ describe('the signals of a cluster', () => {
         RequestsWaiting: 6,
       },
       'critical',
-    ],
-    [
-      'with findings of an earlier version',
-      { indexed: { audit: auditSummary() } },
-      { CertificatesWarning: 1 },
-      'warning',
     ],
     [
       'with a hostile node',

@@ -124,12 +124,12 @@ describe('the template of the hub', () => {
       <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
       <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
       <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json
-      <DispatchRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json.gz
       <DispatchRole> Allow s3:GetObject on <State>/recovery.json
       <DispatchRole> Allow s3:GetObject on <State>/registry.json
-      <DispatchRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <DispatchRole> Allow s3:GetObject on <State>/registry.json.gz
       <DispatchRole> Allow s3:ListBucket on <State>
-      <DispatchRole> Allow s3:PutObject on <State>/registry.v2.json.gz
+      <DispatchRole> Allow s3:PutObject on <State>/registry.json.gz
       <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
       <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
       <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesStarts>
@@ -140,9 +140,9 @@ describe('the template of the hub', () => {
       <NotifyNotifyRole> Allow kms:Decrypt kms:GenerateDataKey* on <TopicsKey>
       <NotifyNotifyRole> Allow logs:CreateLogStream logs:PutLogEvents on <NotifyNotifyLogs>
       <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json.gz
       <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json.gz
       <NotifyNotifyRole> Allow s3:GetObject on <State>/report.html
       <NotifyNotifyRole> Allow s3:GetObject on <State>/told.json
       <NotifyNotifyRole> Allow s3:ListBucket on <State>
@@ -155,12 +155,12 @@ describe('the template of the hub', () => {
       <OutcomesQueuePolicy> Deny sqs:SendMessage on <OutcomesQueue> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<SweepRole>]}}
       <OutcomesReportRole> Allow logs:CreateLogStream logs:PutLogEvents on <OutcomesReportLogs>
       <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json
-      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json.gz
       <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json
-      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json.gz
       <OutcomesReportRole> Allow s3:GetObject on <State>/report.html
       <OutcomesReportRole> Allow s3:ListBucket on <State>
-      <OutcomesReportRole> Allow s3:PutObject on <State>/fleet-index.v2.json.gz
+      <OutcomesReportRole> Allow s3:PutObject on <State>/fleet-index.json.gz
       <OutcomesReportRole> Allow s3:PutObject on <State>/report.html
       <OutcomesReportRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <OutcomesStarts>
       <OutcomesReportRole> Allow sqs:DeleteMessage sqs:ReceiveMessage on <OutcomesQueue>
@@ -173,9 +173,9 @@ describe('the template of the hub', () => {
       <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>:*
       <SchedulerRoleForTarget46ebde> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
       <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
-      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.v2.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/registry.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
-      <StatePolicy> Deny s3:PutObject on <State>/registry.v2.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/registry.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/told.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<NotifyNotifyRole>]}}
       <SweepRole> Allow ec2:DescribeInstances on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
@@ -206,9 +206,9 @@ describe('the template of the hub', () => {
       <HintsHintRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <HintsHintRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsHintLogs>
       <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json
-      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.v2.json.gz
+      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json.gz
       <HintsHintRole> Allow s3:GetObject on <State>/registry.json
-      <HintsHintRole> Allow s3:GetObject on <State>/registry.v2.json.gz
+      <HintsHintRole> Allow s3:GetObject on <State>/registry.json.gz
       <HintsHintRole> Allow s3:ListBucket on <State>
       <HintsHintRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <HintsWaiting>
       <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <HintsWaiting>

@@ -155,12 +155,12 @@ describe('digestOf', () => {
     const told = markNotified(NOTHING_NOTIFIED, digest({ health: fleet(berlin) }).change);
     const made = digest({
       health: undefined,
-      problem: 'fleet-index.v2.json.gz: it is not there',
+      problem: 'fleet-index.json.gz: it is not there',
       told,
       now: NOW + DAY,
     });
     expect(textOf(made)).toMatch(
-      /^Fleet: unknown\..*\nfleet-index\.v2\.json\.gz: it is not there\nFirst: certmarshal doctor/,
+      /^Fleet: unknown\..*\nfleet-index\.json\.gz: it is not there\nFirst: certmarshal doctor/,
     );
     expect(made.change.digestAt).toBe(at(DAY));
   });

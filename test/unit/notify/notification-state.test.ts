@@ -108,22 +108,25 @@ describe('parseNotificationState', () => {
       more: 'x'.repeat(300_000),
     };
     const detailType = 'certmarshal alarm opened';
+    const to = ['bus'];
     const unsent = [
+      { detailType, detail, to },
+      { detailType: 'certmarshal alarm closed', detail, to },
+      { detailType, detail: { ...detail, alarm: 'constructor' }, to },
+      { detailType, detail: { ...detail, story: 's'.repeat(701) }, to },
+      { detailType, detail, to: ['somebody'] },
       { detailType, detail },
-      { detailType: 'certmarshal alarm closed', detail },
-      { detailType, detail: { ...detail, alarm: 'constructor' } },
-      { detailType, detail: { ...detail, story: 's'.repeat(701) } },
-      { detailType: 'aws.something', detail },
-      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'], evil: 1 } },
+      { detailType: 'aws.something', detail, to },
+      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'], evil: 1 }, to },
       1,
     ];
     const read = parseNotificationState({ ...told, unsent }, NOW);
     const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/queue-age.md' };
     expect(read?.unsent).toEqual([
-      { detailType, detail: clean, to: ['bus'] },
-      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] }, to: ['bus'] },
+      { detailType, detail: clean, to },
+      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] }, to },
     ]);
-    expect(read && droppedEvents({ ...told, unsent }, read)).toBe(5);
+    expect(read && droppedEvents({ ...told, unsent }, read)).toBe(7);
   });
 
   it.each([

@@ -14,6 +14,13 @@ const recovered = (changed: Changed) => planned({ named: CRITICAL, message: OK, 
 const berlin = cluster('berlin-prod', [ETCD]);
 
 describe('an alarm about clusters', () => {
+  it('is not over for a cluster that a rebuilt registry or index lacks, if it was open before', () => {
+    const told = away(open('CertificateCritical', 'oslo'));
+    const rebuilt = (rebuiltAt?: string) => recovered({ told, health: { ...fleet(), rebuiltAt } });
+    expect(rebuilt(at())).toMatchObject({ messages: [], change: { away: [{ key: 'oslo' }] } });
+    for (const { messages } of [rebuilt(), rebuilt(at(-61 * MINUTE))]) expect(messages).toHaveLength(1);
+  });
+
   it('names the cluster, and is the whole story in its first line', () => {
     const { messages, change } = alarmed({
       health: largeFleet(berlin),

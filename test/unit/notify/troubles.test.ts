@@ -32,11 +32,10 @@ const waiting = (requester: string, minutes = 60) =>
 const healthOf = (id: SignalId, findings: readonly KeptFinding[], findingCount = findings.length) => {
   const signal = { id, value: findingCount, story: 'the worst of them', command: 'certmarshal audit' };
   const audit = auditSummary({ findings, findingCount, ends: [] });
-  const { tally: _, ...summary } = audit;
   const more = findingCount - findings.length;
   const [one] = findings;
   const tally = one && more > 0 ? { tally: [{ code: one.code, severity: one.severity, count: findingCount }] } : {};
-  return fleet(cluster('berlin', findingCount === 0 ? [] : [signal], { audit: { ...summary, ...tally } }));
+  return fleet(cluster('berlin', findingCount === 0 ? [] : [signal], { audit: { ...audit, ...tally } }));
 };
 const keysOf = (alarm: AlarmId, ...health: Parameters<typeof healthOf>) =>
   troublesOf(alarm, healthOf(...health), {}).map(({ key }) => key);

@@ -1,3 +1,4 @@
+import { tallyOf } from '../../../lambdas/audit/tally.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
@@ -112,12 +113,14 @@ export function auditOf(
   provider: 'eks' | 'eks-anywhere',
   rest: Partial<AuditSummary> = {},
 ): AuditSummary {
+  const { findings = [] } = rest;
   return {
     auditedAt: ago(4 + (seed % 11)),
     durationMs: 2_100,
     counts: { critical: 0, warning: 0, info: 0 },
-    findings: [],
-    findingCount: 0,
+    findings,
+    findingCount: findings.length,
+    tally: tallyOf(findings),
     ends: endsOf(seed, provider),
     issued: issuedOf([
       provider === 'eks' ? 'AutoApproved' : 'CertMarshalApproved',

@@ -112,6 +112,21 @@ describe('createAuditStage', () => {
     expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
+  it('only says what the last snapshot has where nothing else is ordered, and writes nothing', async () => {
+    const before = snapshot({ auditedAt: at(-DAY), findings: [auditedFinding()], partial: true });
+    const context = due({ due: { ...ORDERED, stored: true } });
+    const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
+    const { seen, audit } = auditor(snapshots);
+    expect(await audit(context)).toMatchObject({ auditedAt: at(-DAY), findingCount: 1, durationMs: 0, partial: true });
+    expect([seen.previous, state.written]).toEqual([[], []]);
+    for (const other of [
+      bucket(),
+      bucket({ snapshot: undefined, etag: '"1"' }),
+      bucket(undefined, { read: [failure('unavailable')] }),
+    ])
+      await expect(auditor(other.snapshots).audit(context)).rejects.toThrow('no summary');
+  });
+
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
     const { state, snapshots } = bucket({
       snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [auditedFinding()] }),
