@@ -7,8 +7,7 @@ import type { Minute } from './stage.ts';
 /** Time to record decisions after the minute is over. Milliseconds. */
 const SHORTEST_MS = 3_000;
 /**
- * A failing journal must not delay other clusters of the batch: the log has its lines, and the next sweep tries again.
- * Milliseconds.
+ * A failing journal must not delay other clusters of the batch: the log has its lines. Milliseconds.
  */
 const LONGEST_MS = 10_000;
 
@@ -28,11 +27,9 @@ export async function keepDecisions(
   { order, endsAt, last }: Minute,
 ): Promise<Kept> {
   const collected = decisions.filter((one) => one !== undefined);
-  if (journal === undefined || collected.length === 0) return { problems: [] };
-  const all = {
-    entries: collected.flatMap(({ entries }) => entries),
-    leftOut: collected.reduce((sum, { leftOut }) => sum + leftOut, 0),
-  };
+  const entries = collected.flatMap((one) => one.entries);
+  if (journal === undefined || entries.length === 0) return { problems: [] };
+  const leftOut = collected.reduce((sum, one) => sum + one.leftOut, 0);
   const end = new AbortController();
   const stop = (): void => end.abort();
   const timers = [setTimeout(stop, Math.min(Math.max(endsAt - performance.now(), SHORTEST_MS), LONGEST_MS))];
@@ -40,8 +37,8 @@ export async function keepDecisions(
   if (last.aborted) hurry();
   else last.addEventListener('abort', hurry, { once: true });
   try {
-    const journaled = await appendDecisions(journal, order.target.id, all, end.signal);
-    return { problems: journaled?.problem === undefined ? [] : [journaled.problem], journaled };
+    const journaled = await appendDecisions(journal, order.target.id, { entries, leftOut }, end.signal);
+    return { problems: journaled.problem === undefined ? [] : [journaled.problem], journaled };
   } finally {
     last.removeEventListener('abort', hurry);
     timers.forEach(clearTimeout);

@@ -116,6 +116,7 @@ export function planOrders(
       target,
       tick,
       deadlineMs: recovery === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
+      lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
       holdWrites,
       server: serverBehind(cluster, index),
       lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,

@@ -1,9 +1,9 @@
-import type { Acted } from '../approval/act.ts';
+import type { Acted, Outcome } from '../approval/act.ts';
 import type { ToldRequest } from '../approval/report.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
-import { requestHash } from '../resources/signing-request.ts';
+import { requestHash, type SigningRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
 import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
 
@@ -21,7 +21,7 @@ export interface SweepContext {
 /** The entries of one sweep. */
 export interface CollectedDecisions<E extends JournalEntry = DecisionEntry> {
   readonly entries: readonly E[];
-  /** Requests not approved beyond the limit of a sweep. */
+  /** Refusals beyond the limit of a sweep. */
   readonly leftOut: number;
 }
 
@@ -31,57 +31,70 @@ export interface DecisionCollector {
   collected(): CollectedDecisions;
 }
 
-/**
- * Most entries of requests not approved, for each sweep. A cluster decides how many such requests there are, not how
- * much is written about them.
- */
-export const MAX_LEFT = 500;
+/** Most refusals of a sweep. A cluster decides how many there are, not how much is written about them. */
+export const MAX_REFUSALS = 500;
 
 const MAX_NAMES = 100;
 /** All names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
 const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
-/** Turns the decisions of a sweep into journal entries. Pure. */
-export function createDecisionCollector(context: SweepContext): DecisionCollector {
-  const collector = collectEntries<DecisionEntry>(MAX_LEFT);
+/**
+ * Turns the decisions of a sweep into journal entries. Pure.
+ *
+ * @param isLine whether the refusal of a CSR is a line of this sweep
+ */
+export function createDecisionCollector(
+  context: SweepContext,
+  isLine: (csr: SigningRequest) => boolean,
+): DecisionCollector {
+  const collector = collectEntries<DecisionEntry>(MAX_REFUSALS);
   return {
     take(acted) {
       const { verdict, hostile } = acted.verdict;
       const told = { verdict, hostile, outcome: acted.outcome.kind };
-      collector.take(told, (decided) => decisionEntry(acted, decided, context));
+      if (isWrite(told.outcome) || isLine(acted.csr))
+        collector.take(told, (decided) => decisionEntry(acted, decided, context));
     },
     collected: () => collector.collected(),
   };
 }
 
+/** Whether the cluster has the decision, or may have it. */
+function isWrite(outcome: Outcome['kind']): boolean {
+  return outcome === 'written' || outcome === 'unknown';
+}
+
 /**
- * Keeps every entry of a decision that wrote, may have written, would have written or failed to write; of requests not
- * approved the first ones, hostile ones first. Decisions that were overtaken or not begun are dropped. Pure.
+ * Keeps the entry of every decision that was written or may have been; of the others, which refuse or hold, the first
+ * ones, hostile ones before all. Decisions that were overtaken or not begun are dropped. Pure.
  *
- * @param maxLeft most entries of requests not approved
+ * @param maxRefusals most entries of decisions that were not written
  */
-export function collectEntries<E extends JournalEntry>(maxLeft: number) {
+export function collectEntries<E extends JournalEntry>(maxRefusals: number) {
   const written: E[] = [];
-  const left: Record<'hostile' | 'other', E[]> = { hostile: [], other: [] };
-  let leftCount = 0;
+  const refused: Record<'hostile' | 'other', E[]> = { hostile: [], other: [] };
+  let refusals = 0;
   return {
     take(
       { verdict, hostile, outcome }: Pick<ToldRequest, 'verdict' | 'hostile' | 'outcome'>,
       make: (verdict: DecisionEntry['verdict']) => E,
     ): void {
       if (verdict === 'ignore' || outcome === 'overtaken' || outcome === 'unfinished') return;
-      if (verdict !== 'leave') {
+      if (isWrite(outcome)) {
         written.push(make(verdict));
         return;
       }
-      leftCount += 1;
-      const list = left[hostile ? 'hostile' : 'other'];
-      if (list.length < maxLeft) list.push(make(verdict));
+      refusals += 1;
+      const list = refused[hostile ? 'hostile' : 'other'];
+      if (list.length < maxRefusals) list.push(make(verdict));
     },
     collected(): CollectedDecisions<E> {
-      const kept = [...left.hostile, ...left.other].slice(0, maxLeft);
-      return { entries: [...written, ...kept], leftOut: leftCount - kept.length };
+      const first = [...refused.hostile, ...refused.other].slice(0, maxRefusals);
+      const leftOut = refusals - first.length;
+      const last = first.at(-1);
+      if (leftOut > 0 && last !== undefined) first[first.length - 1] = { ...last, leftOut };
+      return { entries: [...written, ...first], leftOut };
     },
   };
 }

@@ -1,15 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { AwsError } from '../aws/errors.ts';
-import { canonicalJson } from '../canonical-json.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
-import { sha256 } from './chain.ts';
+import { canonicalJson } from '../same-json.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { Journal, JournalEntry } from './journal.ts';
-
-/** Most waiting entries of one cluster; the log has every entry. */
-const MAX_WAITING = 1_000;
-const MAX_CLUSTERS = 100;
 
 /** How a sweep writes its decisions. */
 export interface SweepJournal {
@@ -24,25 +20,22 @@ export interface Journaled {
   readonly lines: number;
   /** Entries that may not be in the journal: the log has to keep them. */
   readonly unwritten: readonly JournalEntry[];
-  /** Requests not approved beyond the limit of a sweep. */
+  /** Refusals beyond the limit of a sweep. */
   readonly leftOut: number;
   /** Why entries were not written. */
   readonly problem?: Problem;
 }
 
-/**
- * Appends the decisions of a sweep. Undefined if there were none. Never rejects: decisions stand even if their record
- * fails.
- */
+/** Appends the decisions of a sweep. Never rejects: decisions stand even if their record fails. */
 export async function appendDecisions(
   { journal }: SweepJournal,
   cluster: string,
   { entries, leftOut }: CollectedDecisions<JournalEntry>,
   signal: AbortSignal,
-): Promise<Journaled | undefined> {
+): Promise<Journaled> {
   try {
-    const lines = await journal.append(cluster, entries, signal);
-    return lines === 0 && entries.length === 0 ? undefined : { lines, unwritten: [], leftOut };
+    await journal.append(cluster, entries, signal);
+    return { lines: entries.length, unwritten: [], leftOut };
   } catch (error) {
     return { lines: 0, unwritten: entries, leftOut, problem: unwrittenProblem(error, cluster) };
   }
@@ -76,7 +69,7 @@ function unwrittenProblem(error: unknown, cluster: string): Problem {
 
 /** SHA-256 of the policies as canonical JSON, in hexadecimal digits. */
 export function policyHash(policies: readonly ApprovalPolicy[]): string {
-  return sha256(canonicalJson(policies));
+  return createHash('sha256').update(canonicalJson(policies)).digest('hex');
 }
 
 /** Hashes policies once. */
@@ -86,27 +79,5 @@ export function createPolicyHash(): (policies: readonly ApprovalPolicy[]) => str
     const hash = known.get(policies) ?? policyHash(policies);
     known.set(policies, hash);
     return hash;
-  };
-}
-
-/**
- * A journal that retries failed entries with the next append of the same cluster, even an empty one, as long as this
- * process lives. Until then appends fail, so that an alarm fires.
- */
-export function withRetryBuffer(journal: Journal): Journal {
-  const waiting = new Map<string, readonly JournalEntry[]>();
-  return {
-    async append(cluster, entries, signal) {
-      const all = [...(waiting.get(cluster) ?? []), ...entries];
-      if (all.length === 0) return 0;
-      try {
-        const added = await journal.append(cluster, all, signal);
-        waiting.delete(cluster);
-        return added;
-      } catch (error) {
-        if (waiting.has(cluster) || waiting.size < MAX_CLUSTERS) waiting.set(cluster, all.slice(0, MAX_WAITING));
-        throw error;
-      }
-    },
   };
 }

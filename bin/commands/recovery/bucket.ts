@@ -211,7 +211,7 @@ function opened(window: RecoveryWindow, bucket: RecoveryBucket, program: string)
 The deployed sweep begins ${BY_THEN}, looks every minute and ends automatically. It approves client certificates of kubelets for ${nodes.join(', ')}: ${approvals} each, and only where a Machine or an EC2 instance of the control plane vouches for the Node and its certificate has expired. In the cluster, the user it connects as needs: ${program} rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f -
 
   What it approved kubectl -n ${namespace} get lease ${name} -o yaml
-  What it decided  ${program} journal search --bucket JOURNAL --cluster ${quote(cluster)} --since 1h
+  What it decided  its lines in the journal: docs/journal.md
   Close it now     ${closeCommand(bucket, cluster, program)}
 `;
 }

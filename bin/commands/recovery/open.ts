@@ -11,7 +11,7 @@ import { counted, date } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
-import { type NamedServer, quote, serverWords } from '../../target.ts';
+import { type NamedServer, serverWords } from '../../target.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, good, warn } from '../../terminal/paint.ts';
 import { nextLine, problemLines } from '../../terminal/phrases.ts';
@@ -195,19 +195,17 @@ async function keep(
 ): Promise<string | undefined> {
   if (journal === undefined) return undefined;
   const { entries } = recoveryEntries(report, window, version);
-  if (entries.length === 0) return undefined;
-  const unkept = await keepAtKeyboard(journal, report.cluster, entries);
+  const unkept = await keepAtKeyboard(journal, entries);
   return unkept === undefined ? undefined : `The window is closed: ${unkept}`;
 }
 
 /** Who was approved, and why, must stay traceable. */
-function recordNotice(window: RecoveryWindow, { journal, output, program, repeat }: RecoveryOptions): string {
-  if (journal !== undefined)
-    return `! Every decision is kept in ${printable(journal.directory)}: ${program} journal verify --directory ${quote(journal.directory)}\n`;
+function recordNotice(window: RecoveryWindow, { journal, output, repeat }: RecoveryOptions): string {
+  if (journal !== undefined) return `! Every decision is kept in ${printable(journal.file)}.\n`;
   const nothing = '! Only this output records what is approved.';
   return output === 'json'
     ? `${nothing} Keep it.\n`
-    : `${nothing} To keep a record, add --journal DIRECTORY, or: ${repeat} --yes --output json | tee recovery-${window.id}.ndjson\n`;
+    : `${nothing} To keep a record, add --journal FILE, or: ${repeat} --yes --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
 /** Prominent, so that no one opens a window without knowing it. */

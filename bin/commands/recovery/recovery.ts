@@ -71,7 +71,7 @@ export const register: Register = (recovery, { program, interruption, run }) => 
         repeatable,
       )
       .option('--fleet <file>', 'fleet.yaml, for the id of the cluster')
-      .option('--journal <directory>', 'directory of a journal that keeps every decision; a changed line is found'),
+      .option('--journal <file>', 'file to which every decision is appended, one line of JSON'),
     JSON_OF('one document per sweep'),
   )
     .addHelpText(
@@ -90,7 +90,7 @@ All steps before and after:
 
 Examples:
   ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m --yes
-  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1 --tolerate-expired authority --journal journal --yes
+  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1 --tolerate-expired authority --journal journal.ndjson --yes
   ${program} recovery open --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --nodes berlin-cp-1 --by ada@example.com --yes
   ${program} recovery open --bucket certmarshal-state --cluster berlin-prod --nodes berlin-cp-1,berlin-cp-2 --for 30m --yes
 

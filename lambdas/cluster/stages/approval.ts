@@ -7,6 +7,7 @@ import type { SweepOrder } from '../../contracts/order.ts';
 import type { WorkloadCluster } from '../../contracts/outcome.ts';
 import { type Problem, problemOf } from '../../contracts/problem.ts';
 import { createDecisionCollector } from '../../journal/decisions.ts';
+import { refusalLines } from '../../journal/refusal-lines.ts';
 import { createPolicyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../kubernetes/workload-clusters.ts';
@@ -51,7 +52,7 @@ export function createApprovalStage({
   const hashOf = createPolicyHash();
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
-    const { target, holdWrites, handshakes, deadlineMs } = order;
+    const { target, holdWrites, handshakes, deadlineMs, lastHeard } = order;
     for (;;) {
       const opened = await connection.open(signal);
       if ('problem' in opened) {
@@ -63,14 +64,13 @@ export function createApprovalStage({
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
+      const startedAt = clock();
       const decisions =
         journal &&
-        createDecisionCollector({
-          cluster: target.id,
-          startedAt: clock(),
-          policyHash: hashOf(judging),
-          program: journal.program,
-        });
+        createDecisionCollector(
+          { cluster: target.id, startedAt, policyHash: hashOf(judging), program: journal.program },
+          refusalLines(open, judging, startedAt, lastHeard),
+        );
       // Connections outlive orders; what a lane reaches may change between two.
       const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
       const acted = (one: Acted): void => decisions?.take(one);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSameJson } from '../../../lambdas/canonical-json.ts';
+import { isSameJson } from '../../../lambdas/same-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
