@@ -120,7 +120,7 @@ export async function sweepCommand(
     if (report.readable) lastHeard = startedAt;
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
-    const unkept = options.journal && (await keepAtKeyboard(options.journal, decisions.collected().entries));
+    const unkept = options.journal && (await keepAtKeyboard(options.journal, decisions.collected()));
     if (unkept !== undefined) {
       stderr.write(`Not journaled: ${unkept}\n`);
       status = EXIT.incomplete;

@@ -4,10 +4,11 @@ import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
-import { type Journaled, joinJournaled, type SweepJournal } from '../journal/sweep-journal.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Journaled, SweepJournal } from '../journal/sweep-journal.ts';
 import { createProcessorBudget, type ProcessorBudget } from '../processor-time.ts';
 import { type ConnectOptions, createConnect } from './connect/connect.ts';
-import { type Kept, keepDecisions } from './keep-decisions.ts';
+import { keepDecisions } from './keep-decisions.ts';
 import type { RecoverCluster } from './recoverer.ts';
 import { type Minute, runStage, type Stage, type StageEnd, type StageFailure, spentProblem } from './stage.ts';
 import { type ApprovalOptions, type Approved, createApprovalStage } from './stages/approval.ts';
@@ -34,8 +35,8 @@ export interface SweptOrder {
   readonly report?: SweepReport;
   /** Bugs of certmarshal, and refusals of AWS. */
   readonly failures: readonly StageFailure[];
-  /** The result of recording the decisions, if there were any. */
-  readonly journaled?: Journaled;
+  /** The results of recording the decisions. */
+  readonly journaled: readonly Journaled[];
 }
 
 /** Runs one cluster's minute; never concurrently for one cluster. Never rejects. */
@@ -65,22 +66,30 @@ export function createMinute(options: MinuteOptions): SweepCluster {
 
       // During a recovery the cluster stays down until its requests are approved.
       const recovered = await runStage('recovery', order.recovery, recovery, minute, known);
-      const before = told({ outcome, report: reportOf(approved), failures: approved.failures }, recovered);
+      const before = told(
+        { outcome, report: reportOf(approved), failures: approved.failures, journaled: [] },
+        recovered,
+      );
 
       // Data from a moved server may not be this cluster's.
       const { audit, rollout, journal }: Partial<MinuteOptions> = found?.moved === true ? {} : options;
       const trouble = outcome.readable ? undefined : before.outcome.problems[0];
       const [audited, kept] = await Promise.all([
         runStage('audit', order.audit, audit, minute, { ...known, trouble }),
-        keepDecisions(journal, [approved.decisions, recovered.decisions], minute),
+        keepDecisions(journal, [approved, recovered].flatMap(decisionsOf), minute),
       ]);
       const mayRoll = approved.failures.length === 0;
       const rolled = await runStage('rollout', order.rollout, mayRoll ? rollout : undefined, minute, known);
-      const keptToo = await keepDecisions(journal, [rolled.decisions], minute);
+      const journaled = [...kept, ...(await keepDecisions(journal, decisionsOf(rolled), minute))];
 
-      const after = [audited, kept, rolled, keptToo].reduce<SweptOrder>(told, before);
+      const problems = journaled.flatMap(({ problem }) => problem ?? []);
+      const after = [audited, rolled, { problems }].reduce<SweptOrder>(told, before);
       const heavy = minute.budget.isHeavy() ? (true as const) : undefined;
-      const whole = { ...after, outcome: { ...after.outcome, heavy, audit: audited.result, rollout: rolled.result } };
+      const whole = {
+        ...after,
+        journaled,
+        outcome: { ...after.outcome, heavy, audit: audited.result, rollout: rolled.result },
+      };
       return told(whole, { problems: untoldSpent(whole, minute) });
     } finally {
       connection.release();
@@ -93,10 +102,14 @@ function reportOf({ result, problems }: StageEnd<Approved>): SweepReport | undef
   return result && { ...result.report, problems, complete: problems.length === 0 };
 }
 
+function decisionsOf({ decisions = [] }: Pick<StageEnd<unknown>, 'decisions'>): readonly JournalEntry[] {
+  return decisions;
+}
+
 /** The list keeps the first problems, so the newest must be added here. */
 function told(
-  { outcome, journaled, ...swept }: SweptOrder,
-  { problems, failures = [], journaled: added }: Kept & Partial<Pick<SweptOrder, 'failures'>>,
+  { outcome, ...swept }: SweptOrder,
+  { problems, failures = [] }: Pick<StageEnd<unknown>, 'problems'> & Partial<Pick<SweptOrder, 'failures'>>,
 ): SweptOrder {
   return {
     ...swept,
@@ -106,7 +119,6 @@ function told(
       problemCount: outcome.problemCount + problems.length,
     },
     failures: [...swept.failures, ...failures],
-    journaled: journaled && added ? joinJournaled(journaled, added) : (journaled ?? added),
   };
 }
 

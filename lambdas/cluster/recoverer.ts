@@ -1,7 +1,6 @@
 import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { Target } from '../contracts/target.ts';
-import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { RecoveryEntry } from '../journal/journal.ts';
 import { recoveryEntries } from '../journal/recovery-entry.ts';
 import { type RecoveryRow, sweepRecovery } from '../recovery/sweep-recovery.ts';
@@ -20,7 +19,7 @@ export interface RecoveredCluster {
   /** Of kinds that begin with `recovery-`. */
   readonly problems: readonly Problem[];
   /** For the journal. */
-  readonly decisions: CollectedDecisions<RecoveryEntry>;
+  readonly decisions: readonly RecoveryEntry[];
   /** A bug of certmarshal after something may have been approved; the entries have it. */
   readonly bug?: { readonly error: unknown };
 }

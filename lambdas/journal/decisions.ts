@@ -1,11 +1,10 @@
-import type { Acted, Outcome } from '../approval/act.ts';
-import type { ToldRequest } from '../approval/report.ts';
+import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { requestHash, type SigningRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
-import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
+import type { DecisionEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
 export interface SweepContext {
@@ -18,17 +17,10 @@ export interface SweepContext {
   readonly program: string;
 }
 
-/** The entries of one sweep. */
-export interface CollectedDecisions<E extends JournalEntry = DecisionEntry> {
-  readonly entries: readonly E[];
-  /** Refusals beyond the limit of a sweep. */
-  readonly leftOut: number;
-}
-
 /** Collects journal entries while a sweep runs, so that nothing else of a decision stays in memory. */
 export interface DecisionCollector {
   take(acted: Acted): void;
-  collected(): CollectedDecisions;
+  collected(): readonly DecisionEntry[];
 }
 
 /** Most refusals of a sweep. A cluster decides how many there are, not how much is written about them. */
@@ -40,7 +32,8 @@ const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
 /**
- * Turns the decisions of a sweep into journal entries. Pure.
+ * Turns the decisions of a sweep into journal entries: every one that was written or may have been; of the others, which
+ * refuse or hold, the first ones, hostile ones before all. Decisions that were overtaken or not begun are dropped. Pure.
  *
  * @param isLine whether the refusal of a CSR is a line of this sweep
  */
@@ -48,53 +41,26 @@ export function createDecisionCollector(
   context: SweepContext,
   isLine: (csr: SigningRequest) => boolean,
 ): DecisionCollector {
-  const collector = collectEntries<DecisionEntry>(MAX_REFUSALS);
+  const written: DecisionEntry[] = [];
+  const refused: Record<'hostile' | 'other', DecisionEntry[]> = { hostile: [], other: [] };
+  let refusals = 0;
   return {
     take(acted) {
       const { verdict, hostile } = acted.verdict;
-      const told = { verdict, hostile, outcome: acted.outcome.kind };
-      if (isWrite(told.outcome) || isLine(acted.csr))
-        collector.take(told, (decided) => decisionEntry(acted, decided, context));
-    },
-    collected: () => collector.collected(),
-  };
-}
-
-/** Whether the cluster has the decision, or may have it. */
-function isWrite(outcome: Outcome['kind']): boolean {
-  return outcome === 'written' || outcome === 'unknown';
-}
-
-/**
- * Keeps the entry of every decision that was written or may have been; of the others, which refuse or hold, the first
- * ones, hostile ones before all. Decisions that were overtaken or not begun are dropped. Pure.
- *
- * @param maxRefusals most entries of decisions that were not written
- */
-export function collectEntries<E extends JournalEntry>(maxRefusals: number) {
-  const written: E[] = [];
-  const refused: Record<'hostile' | 'other', E[]> = { hostile: [], other: [] };
-  let refusals = 0;
-  return {
-    take(
-      { verdict, hostile, outcome }: Pick<ToldRequest, 'verdict' | 'hostile' | 'outcome'>,
-      make: (verdict: DecisionEntry['verdict']) => E,
-    ): void {
-      if (verdict === 'ignore' || outcome === 'overtaken' || outcome === 'unfinished') return;
-      if (isWrite(outcome)) {
-        written.push(make(verdict));
-        return;
+      const { kind } = acted.outcome;
+      if (verdict === 'ignore' || kind === 'overtaken' || kind === 'unfinished') return;
+      if (kind === 'written' || kind === 'unknown') written.push(decisionEntry(acted, verdict, context));
+      else if (isLine(acted.csr)) {
+        refusals += 1;
+        const list = refused[hostile ? 'hostile' : 'other'];
+        if (list.length < MAX_REFUSALS) list.push(decisionEntry(acted, verdict, context));
       }
-      refusals += 1;
-      const list = refused[hostile ? 'hostile' : 'other'];
-      if (list.length < maxRefusals) list.push(make(verdict));
     },
-    collected(): CollectedDecisions<E> {
-      const first = [...refused.hostile, ...refused.other].slice(0, maxRefusals);
+    collected() {
+      const first = [...refused.hostile, ...refused.other].slice(0, MAX_REFUSALS);
       const leftOut = refusals - first.length;
-      const last = first.at(-1);
-      if (leftOut > 0 && last !== undefined) first[first.length - 1] = { ...last, leftOut };
-      return { entries: [...written, ...first], leftOut };
+      const last = leftOut > 0 ? first.pop() : undefined;
+      return [...written, ...first, ...(last === undefined ? [] : [{ ...last, leftOut }])];
     },
   };
 }

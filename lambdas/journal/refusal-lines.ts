@@ -1,6 +1,7 @@
-import type { SweepTarget } from '../approval/observe.ts';
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import type { ClusterContext } from '../approval/request.ts';
 import { isFor } from '../approval/selection.ts';
+import type { ServerClock } from '../kubernetes/server-clock.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { HOUR_MS } from '../time.ts';
 
@@ -34,9 +35,15 @@ export function isRefusalLine({ createdAt, skewMs, minAgeMs }: RefusedCsr, now: 
   return judgedFrom > lastHeard || hoursAt(now) > hoursAt(lastHeard);
 }
 
-/** {@link isRefusalLine} for the CSRs of one sweep. The API server sets the creation of each. */
+interface SweptCluster {
+  readonly cluster: ClusterContext;
+  /** The client: its clock is known when it has read. */
+  readonly workload: { readonly clock?: ServerClock | undefined };
+}
+
+/** {@link isRefusalLine} for the CSRs of one sweep. */
 export function refusalLines(
-  { cluster, workload }: SweepTarget,
+  { cluster, workload }: SweptCluster,
   policies: readonly ApprovalPolicy[],
   now: number,
   lastHeard: number | undefined,

@@ -194,7 +194,7 @@ async function keep(
   { journal, version }: RecoveryOptions,
 ): Promise<string | undefined> {
   if (journal === undefined) return undefined;
-  const { entries } = recoveryEntries(report, window, version);
+  const entries = recoveryEntries(report, window, version);
   const unkept = await keepAtKeyboard(journal, entries);
   return unkept === undefined ? undefined : `The window is closed: ${unkept}`;
 }

@@ -8,7 +8,7 @@ import type { WorkloadCluster } from '../../contracts/outcome.ts';
 import { type Problem, problemOf } from '../../contracts/problem.ts';
 import { createDecisionCollector } from '../../journal/decisions.ts';
 import { refusalLines } from '../../journal/refusal-lines.ts';
-import { createPolicyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
+import { policyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../kubernetes/workload-clusters.ts';
 import type { OpenTarget } from '../connect/connect.ts';
@@ -49,7 +49,7 @@ export function createApprovalStage({
   journal,
 }: ApprovalOptions): Stage<SweepOrder, Approved> {
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
-  const hashOf = createPolicyHash();
+  const hashes = { policies: policyHash(policies), observing: policyHash(observing) };
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
     const { target, holdWrites, handshakes, deadlineMs, lastHeard } = order;
@@ -64,11 +64,12 @@ export function createApprovalStage({
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
+      const hash = hashes[held === undefined ? 'policies' : 'observing'];
       const startedAt = clock();
       const decisions =
         journal &&
         createDecisionCollector(
-          { cluster: target.id, startedAt, policyHash: hashOf(judging), program: journal.program },
+          { cluster: target.id, startedAt, policyHash: hash, program: journal.program },
           refusalLines(open, judging, startedAt, lastHeard),
         );
       // Connections outlive orders; what a lane reaches may change between two.

@@ -2,8 +2,6 @@ import type { EksAuditReader } from '../../aws/eks-audit.ts';
 import type { EksNodeGroups } from '../../aws/eks-nodegroups.ts';
 import type { RolloutSummary } from '../../contracts/rollout-summary.ts';
 import type { AwsScope } from '../../contracts/target.ts';
-import type { CollectedDecisions } from '../../journal/decisions.ts';
-import type { RolloutEntry } from '../../journal/journal.ts';
 import { nodeGroupEntries, rolloutEntries } from '../../journal/rollout-entry.ts';
 import { nodeGroupSummaryOf } from '../../rollout/node-group-summary.ts';
 import type { RolloutPolicy } from '../../rollout/policy.ts';
@@ -74,7 +72,7 @@ export function createRolloutStage({
       };
       const stepped = await stepGroups(groups, options);
       const { problems } = stepped;
-      return { result: nodeGroupSummaryOf(stepped), problems, decisions: recorded(nodeGroupEntries(stepped, context)) };
+      return { result: nodeGroupSummaryOf(stepped), problems, decisions: nodeGroupEntries(stepped, context) };
     }
     if (management === undefined) return { result: nothingToRoll(clock()), problems: [] };
     const { caPem } = workload;
@@ -94,13 +92,8 @@ export function createRolloutStage({
       { ...options, trigger: 'schedule' },
     );
     const { problems } = stepped;
-    return { result: summaryOf(stepped), problems, decisions: recorded(rolloutEntries(stepped, context)) };
+    return { result: summaryOf(stepped), problems, decisions: rolloutEntries(stepped, context) };
   };
-}
-
-/** Most steps write nothing. */
-function recorded(entries: readonly RolloutEntry[]): CollectedDecisions<RolloutEntry> | undefined {
-  return entries.length === 0 ? undefined : { entries, leftOut: 0 };
 }
 
 /** Of an EKS cluster only node groups. */

@@ -28,7 +28,6 @@ import { createWebhookHandler, type WebhookAnswer } from '../../../lambdas/funct
 import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
-import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
@@ -168,7 +167,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
         journal: {
           program: '0.0.0',
-          journal: withRetryBuffer(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),
+          journal: createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET, random: randomUUID }),
         },
       }),
     ),

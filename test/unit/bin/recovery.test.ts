@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery/open.ts';
 import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
+import type { KeyboardJournal } from '../../../bin/keyboard-journal.ts';
 import { EXPIRED } from '../../../lambdas/expired-endpoint.ts';
-import type { Journal, RecoveryEntry } from '../../../lambdas/journal/journal.ts';
 import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { apiError } from '../recovery/fake-cluster.ts';
 import { outcomeOf, recordedIo } from './io.ts';
@@ -82,7 +82,7 @@ const REPEAT = 'certmarshal recovery open --nodes cp-1,cp-2';
 interface Opening {
   readonly output?: 'table' | 'json';
   readonly abortAfter?: number;
-  readonly journal?: Journal;
+  readonly journal?: KeyboardJournal['append'];
   readonly end?: RecoveryPorts['end'];
   readonly yes?: boolean;
   readonly repeat?: string;
@@ -130,7 +130,7 @@ async function open(
     version: '0.0.0',
     repeat,
     repeatCluster: ' --kubeconfig berlin.yaml',
-    ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
+    ...(journal === undefined ? {} : { journal: { file: 'kept', append: journal } }),
   };
   const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);
   return { ...(await outcomeOf(io, command)), slept, sweeps, ended };
@@ -248,32 +248,29 @@ describe('certmarshal recovery open', () => {
   });
 
   it('keeps every decision in the journal that it is given', async () => {
-    const kept: RecoveryEntry[] = [];
-    const journal: Journal = {
-      append: async (cluster, entries) => {
-        expect(cluster).toBe('berlin');
-        for (const entry of entries) if (entry.kind === 'recovery') kept.push(entry);
-        return entries.length;
-      },
-    };
+    const kept: string[] = [];
+    const journal = async (lines: string) => void kept.push(lines);
     const { stderr } = await open([report(row('cp-1'), LEFT), report()], { journal });
-    expect(kept.map(({ csr, verdict, window, by, outcome }) => [csr, verdict, window, by, outcome])).toEqual([
+    const entries = kept
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(entries.map(({ csr, verdict, window, by, outcome }) => [csr, verdict, window, by, outcome])).toEqual([
       ['csr-cp-1', 'approve', 'w-1', 'ada', 'written'],
       ['csr-cp-2', 'leave', 'w-1', 'ada', 'none'],
     ]);
-    expect(stderr).toContain('certmarshal journal verify --directory kept');
+    expect(stderr).toContain('Every decision is kept in kept.');
     expect(stderr).not.toContain('Only this output');
   });
 
   it('closes where the journal cannot be written, and shows what is not in it', async () => {
-    const journal: Journal = {
-      append: async () => {
-        throw Object.assign(new Error('ENOSPC'), { errno: -28, code: 'ENOSPC' });
-      },
+    const journal = async () => {
+      throw Object.assign(new Error('ENOSPC'), { errno: -28, code: 'ENOSPC' });
     };
     const { sweeps, status, stderr, ended } = await open([report(row('cp-1'), row('cp-2'))], { journal });
     expect({ sweeps, status, ended: ended.length }).toEqual({ sweeps: 1, status: 1, ended: 1 });
-    expect(stderr).toContain('The window is closed: the journal in kept could not be written: no space left on device');
+    expect(stderr).toContain('The window is closed: the journal kept could not be written: no space left on device');
     expect(stderr).toContain('"csr":"csr-cp-1"');
   });
 

@@ -45,6 +45,7 @@ async function sweep(
   };
   const io = recordedIo({ now: NOW, ...(columns === undefined ? {} : { columns }) });
   const target = {
+    id: 'bench',
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload: client,
     management: client,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { isSameJson } from '../../../lambdas/same-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
@@ -10,6 +9,7 @@ import {
   fitRegistry,
 } from '../../../lambdas/fleet/fits-fleet.ts';
 import { listedClusters } from '../../../lambdas/fleet/listed-clusters.ts';
+import { isSameJson } from '../../../lambdas/same-json.ts';
 import {
   BERLIN,
   DUBLIN,
