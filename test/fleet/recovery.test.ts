@@ -1,13 +1,11 @@
-import { S3Client } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
 import { recoveryBucket } from '../../bin/commands/recovery/aws.ts';
 import { recoveryCloseInBucket, recoveryOpenInBucket } from '../../bin/commands/recovery/bucket.ts';
 import { recoveryWindow } from '../../bin/commands/recovery/window.ts';
 import type { RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
-import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { DAY_MS } from '../../lambdas/time.ts';
+import { journalLines } from '../support/journal-lines.ts';
 import { recordedIo } from '../unit/bin/io.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { awsClientConfig } from './aws/aws-environment.ts';
@@ -85,20 +83,12 @@ ${recovery}`);
     ask: (node: string, name: string) => cluster.ask(node, name),
     approved: () => approvedIn({ server }),
     kinds: () => [...new Set(findingsOf(hub.index()).map(({ of, kind }) => `${of} ${kind}`))].toSorted(),
-    /** Lines of the journal about recovery, of an unbroken one. */
-    async journal(): Promise<readonly string[]> {
-      const store = s3JournalStore({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
-      const { chains } = await verifyJournal(store, {}, signal);
-      expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
-      const lines: string[] = [];
-      for await (const { key } of store.objects('journal/', signal)) {
-        const object = await store.read(key, signal);
-        for (const line of String(object?.bytes).trimEnd().split('\n')) {
-          const { kind, window, csr, reason, outcome, by } = JSON.parse(line);
-          if (kind === 'recovery') lines.push(`${window} ${csr} ${reason} ${outcome} ${by}`);
-        }
-      }
-      return lines.toSorted();
+    /** Lines of the journal about recovery, each once. */
+    journal(): readonly string[] {
+      const lines = journalLines(aws, JOURNAL_BUCKET).flatMap((line) =>
+        line.kind === 'recovery' ? [`${line.window} ${line.csr} ${line.reason} ${line.outcome} ${line.by}`] : [],
+      );
+      return [...new Set(lines)].toSorted();
     },
     /** What somebody else writes there. */
     async spoil(...stored: readonly RecoveryWindow[]) {
@@ -132,7 +122,7 @@ it('approves in a window that is opened in the bucket exactly the named control 
   }
   expect(world.approved()).toEqual(['before', 'second']);
   const by = `arn:aws:iam::${HUB.account}:user/administrator`;
-  expect(await world.journal()).toEqual([
+  expect(world.journal()).toEqual([
     `w-1 awake StillValid none ${by}`,
     `w-1 before Recovered written ${by}`,
     `w-1 not-named NodeNotNamed none ${by}`,

@@ -14,14 +14,12 @@ import { decodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
 import { planTick } from '../../lambdas/fleet/plan-tick.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
-import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { readApprovals } from '../../lambdas/recovery/reservations.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../lambdas/rollout/policy.ts';
 import { fatesBetween } from '../../lambdas/slo/ledger.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { DAY_MS, MINUTE_MS } from '../../lambdas/time.ts';
 import { memoryObjects } from '../unit/functions/memory-objects.ts';
-import { memoryBucket } from '../unit/journal/values.ts';
 import { managementCluster } from '../unit/rollout/management-cluster.ts';
 import { writtenByEachTest } from '../unit/telemetry/capture-stdout.ts';
 import STATE from './upgrade/previous-state.json' with { type: 'json' };
@@ -99,16 +97,6 @@ describe('what the version before wrote', () => {
       'certmarshal.dev/rollout' in annotations ? [parseRolloutMark(annotations['certmarshal.dev/rollout'])] : [],
     );
     expect(marks).toEqual([expect.objectContaining({ id: objects['rollouts.json'].rollouts[0]?.id })]);
-  });
-
-  it('is a journal without a gap', async () => {
-    const stored = Object.entries(STATE.journal).map(([key, text]) => [key, Buffer.from(text)] as const);
-    const { chains, strayCount } = await verifyJournal(memoryBucket(stored).store, {}, signal);
-    expect(chains).toMatchObject([
-      { cluster: 'cairo', problemCount: 0, lines: 1 },
-      { cluster: VENICE, problemCount: 0, lines: 1 },
-    ]);
-    expect(strayCount).toBe(0);
   });
 });
 

@@ -14,7 +14,6 @@ export const Journal = section(
   z.strictObject({
     objectLock: z
       .union([
-        z.literal('off'),
         z.strictObject({
           mode: z.enum(['governance', 'compliance']).meta({
             description:
@@ -32,6 +31,7 @@ export const Journal = section(
               'Write true if version 0.1 deployed the bucket with objectLock: without it CloudFormation replaces that bucket, with it any other. Default: it is left out.',
             ),
         }),
+        z.literal('off'),
       ])
       .prefault(objectLock)
       .describe(

@@ -2,8 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PersonAsked, type PersonSettings, personCommand } from '../../../bin/commands/person/command.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';

@@ -271,6 +271,7 @@ describe('a forged order', () => {
       orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }),
       'too old, or from the future',
     ],
+    ['hides refusals from the journal', orderOf(LISTED, { lastHeard: NOW + 60 * MINUTE }), 'heard in the future'],
   ])('that %s is refused, with the object and a remedy', (_, order, why) => {
     expect(refusalOf(order)).toContain(why);
     expect(createOrderRefusal(FLEET, HUB, order.target.lane)(order, NOW)).toMatchObject({

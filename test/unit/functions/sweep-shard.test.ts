@@ -69,11 +69,13 @@ const well: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id }),
   report: reportOf({ cluster: id }),
   failures: [],
+  journaled: [],
 });
 
 const failing: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
   failures: [{ stage: 'approval', error: new Error('a bug') }],
+  journaled: [],
 });
 
 describe('createSweepShard', () => {
@@ -142,6 +144,7 @@ describe('createSweepShard', () => {
     const sweepOne: SweepCluster = async ({ target: { id } }) => ({
       outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
       failures: [],
+      journaled: [],
     });
     await run({ sweepOne }, encodeOrders([order('a')]));
     expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });

@@ -173,7 +173,7 @@ describe('createRolloutStage, of an EKS cluster', () => {
     expect(rolled).toMatchObject({
       result: { state: 'ready', write: { kind: 'update-node-group', outcome: 'written' } },
       problems: [TROUBLE],
-      decisions: { entries: [{ kind: 'rollout', cluster: DUBLIN.id, write: 'update-node-group', program: '1.2.3' }] },
+      decisions: [{ kind: 'rollout', cluster: DUBLIN.id, write: 'update-node-group', program: '1.2.3' }],
     });
     const scope = { account: '111122223333', region: 'eu-central-1' };
     expect(steps).toMatchObject([
