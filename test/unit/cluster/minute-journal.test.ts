@@ -96,7 +96,7 @@ describe('the journal of a sweep', () => {
 
   it.each([
     ['AWS', failure('denied', 's3:PutObject'), /^Nothing\. Approvals continue; the log has the lines/],
-    ['a bug', new TypeError('oh'), /Report it as a bug/],
+    ['a bug', new TypeError('oh'), /^Report this as a bug of certmarshal\. Approvals continue; the log has the lines/],
   ])('that fails for %s is a problem of the outcome, and keeps its lines', async (_, error, remedy) => {
     const sweepOne = await sweeperWith(async () => Promise.reject(error));
     const { outcome, report, journaled } = await sweepOne(order(), never);

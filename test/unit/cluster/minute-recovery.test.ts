@@ -142,7 +142,7 @@ describe('createClusterRecoverer', () => {
     const { problems, decisions } = await recover(due(cluster));
     expect(problems).toEqual([]);
     expect(cluster.approved()).toEqual(['csr-1']);
-    expect(decisions.entries).toMatchObject([
+    expect(decisions).toMatchObject([
       { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
       { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
     ]);
@@ -164,6 +164,6 @@ describe('createClusterRecoverer', () => {
       throw bug;
     };
     const recovered = await createClusterRecoverer({ program: '1', clock: () => NOW, sweep })(due());
-    expect(recovered).toMatchObject({ problems: [], bug: { error: bug }, decisions: { entries: [{ csr: 'csr-1' }] } });
+    expect(recovered).toMatchObject({ problems: [], bug: { error: bug }, decisions: [{ csr: 'csr-1' }] });
   });
 });

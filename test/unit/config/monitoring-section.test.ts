@@ -256,7 +256,7 @@ describe('journal in fleet.yaml', () => {
     ['version: 1\njournal: { objectLock: false }', '2:24: journal.objectLock: write off, not false'],
     [
       'version: 1\njournal: { objectLock: { mode: governance, days: 1, atCreation: false } }',
-      '2:67: journal.objectLock.atCreation: write true, not false',
+      '2:65: journal.objectLock.atCreation: write true, not false',
     ],
   ])('refuses %s', (section, problem) => {
     expect(problemsOf(section)).toEqual([problem]);
