@@ -141,9 +141,9 @@ describe('the hub stack', () => {
   it('lets sweeps read and replace snapshots, put lines into the journal, and nothing else of any bucket', () => {
     const allowed = Object.entries(allowedTo(plain, 'SweepRole')).filter(([action]) => action.startsWith('s3:'));
     expect(Object.fromEntries(allowed)).toEqual({
-      's3:GetObject': '<AuditHistory>/snapshots/*',
+      's3:GetObject': ['<AuditHistory>/snapshots/*'],
       's3:PutObject': ['<AuditHistory>/snapshots/*', '<Journal>/journal/*'],
-      's3:ListBucket': '<AuditHistory>',
+      's3:ListBucket': ['<AuditHistory>'],
     });
   });
 
