@@ -99,7 +99,6 @@ describe('the command line', () => {
       'rbac',
       'recovery open',
       'rollout start',
-      'journal verify',
     ]) {
       const { stdout } = await runCli([...command.split(' '), '--help'].filter((word) => word !== ''));
       const long = stdout.split('\n').filter((line) => line.length > 100 && !/^ {2}(?:certmarshal|aws) /.test(line));
