@@ -98,11 +98,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       does: 'Prints the runbook of an alarm, a finding or a check.',
       load: () => import('./commands/runbook.ts'),
     },
-    journal: {
-      takes: '',
-      does: 'Verifies and searches the record of every decision that certmarshal made.',
-      load: () => import('./commands/journal/journal.ts'),
-    },
   },
 };
 

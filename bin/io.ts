@@ -32,16 +32,7 @@ export function printJson({ stdout }: Io, document: object): void {
   stdout.write(`${JSON.stringify(document)}\n`);
 }
 
-/**
- * Prints documents for programs, one per line, no faster than they are read.
- *
- * @param replacer as in `JSON.stringify`
- */
-export async function printJsonLines(
-  { stdout }: Io,
-  documents: Iterable<object>,
-  replacer?: (name: string, value: unknown) => unknown,
-): Promise<void> {
-  for (const document of documents)
-    if (!stdout.write(`${JSON.stringify(document, replacer)}\n`)) await once(stdout, 'drain');
+/** Prints documents for programs, one per line, no faster than they are read. */
+export async function printJsonLines({ stdout }: Io, documents: Iterable<object>): Promise<void> {
+  for (const document of documents) if (!stdout.write(`${JSON.stringify(document)}\n`)) await once(stdout, 'drain');
 }

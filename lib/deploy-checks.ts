@@ -334,7 +334,7 @@ function unknownId(fleet: Fleet, path: Path, cluster: string): readonly RuleProb
 }
 
 function lockedForGood({ journal: { objectLock } }: Fleet): readonly RuleProblem[] {
-  return objectLock?.mode === 'compliance'
+  return objectLock !== 'off' && objectLock.mode === 'compliance'
     ? [
         {
           path: ['journal', 'objectLock'],

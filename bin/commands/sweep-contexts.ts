@@ -28,6 +28,7 @@ import { HOSTILE_PASSES, isHostile, sweepStory, unreadableNext } from './sweep-v
 interface Options extends AllContextsOptions, Pick<SweepOptions, 'yes' | 'failOn' | 'program'> {
   readonly output: 'table' | 'json';
   readonly every?: string;
+  readonly journal?: string;
   readonly policy?: string;
 }
 
@@ -56,6 +57,8 @@ export async function sweepAllContexts(options: Options, fleet: Fleet, signal: A
   const { output, report = DEFAULT_REQUESTS_PAGE } = options;
   if (options.every !== undefined)
     throw new UsageError('--every sweeps one cluster, --all-contexts takes all: leave out one of them.');
+  if (options.journal !== undefined)
+    throw new UsageError('--journal records one cluster, --all-contexts takes all: leave out one of them.');
   if (options.yes === true)
     throw new UsageError(
       '--all-contexts only reads: leave out --yes. To approve, sweep one cluster: --context NAME --yes',

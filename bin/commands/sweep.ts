@@ -1,17 +1,23 @@
 import { Option } from 'commander';
+import type { Acted } from '../../lambdas/approval/act.ts';
 import { approve, type Recover } from '../../lambdas/approval/approve.ts';
 import type { Observed, SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
+import { createDecisionCollector, type DecisionCollector } from '../../lambdas/journal/decisions.ts';
+import { refusalLines } from '../../lambdas/journal/refusal-lines.ts';
+import { policyHash } from '../../lambdas/journal/sweep-journal.ts';
 import { recoverNodes } from '../../lambdas/recovery/recover-nodes.ts';
 import type { Recovery } from '../../lambdas/recovery/recovery.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { type AllContextsOptions, DEFAULT_REQUESTS_PAGE, requireOneCluster, withAllContexts } from '../all-contexts.ts';
 import { type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../io.ts';
+import { type KeyboardJournal, keepAtKeyboard, openKeyboardJournal } from '../keyboard-journal.ts';
 import { type OpenCluster, openTarget, otherwiseNotice, repeatNames, repeatOptions } from '../target.ts';
 import { draw, screenOf } from '../terminal/draw.ts';
 import { faint } from '../terminal/paint.ts';
@@ -28,6 +34,8 @@ export interface SweepOptions {
   readonly every?: string;
   /** Whose client certificates are judged too. @default no one's */
   readonly recovery?: Recovery | undefined;
+  /** @default only the output keeps a record */
+  readonly journal?: KeyboardJournal | undefined;
   /** The command that starts this program. */
   readonly program: string;
   /** The target options as text, for the next command. */
@@ -36,13 +44,14 @@ export interface SweepOptions {
   readonly repeatNames: string;
 }
 
-type Given = AllContextsOptions & { policy?: string } & SweepRecoveryOptions &
-  Omit<SweepOptions, 'program' | 'recovery' | 'repeat' | 'repeatNames'>;
+type Given = AllContextsOptions & { policy?: string; journal?: string } & SweepRecoveryOptions &
+  Omit<SweepOptions, 'program' | 'recovery' | 'repeat' | 'repeatNames' | 'journal'>;
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   const own = command
     .option('--yes', 'approve what is proven; without it nothing is written')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
+    .option('--journal <file>', 'file to which decisions are appended, one line of JSON each')
     .addOption(
       new Option('--fail-on <what>', 'exit status 1 for a request that is provably hostile').choices(['hostile']),
     );
@@ -78,7 +87,8 @@ Exit status:
         }
         requireOneCluster(options);
         const repeated = { repeat: repeatOptions(options), repeatNames: repeatNames(options) };
-        const given = { ...options, recovery, program: name, ...repeated };
+        const journal = options.journal === undefined ? undefined : await openKeyboardJournal(options.journal);
+        const given = { ...options, journal, recovery, program: name, ...repeated };
         const signal = options.yes === true ? interruption() : interruption('nothing is written');
         return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
       }),
@@ -94,7 +104,7 @@ Exit status:
  * @returns the worst exit status
  */
 export async function sweepCommand(
-  open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
+  open: () => Promise<SweepTarget & Pick<OpenCluster, 'id' | 'server' | 'close'>>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
   signal: AbortSignal,
@@ -103,6 +113,7 @@ export async function sweepCommand(
   const pauseMs = options.every === undefined ? undefined : everyMs(options.every);
   const { stdout, stderr, clock } = io;
   let status: number = EXIT.done;
+  let lastHeard: number | undefined;
   for (let round = 1; ; round += 1) {
     if (pauseMs !== undefined && options.output === 'table')
       stdout.write(`${round === 1 ? '' : '\n'}${draw(faint(localTime(clock())), screenOf(stdout, io.env))}\n`);
@@ -111,9 +122,18 @@ export async function sweepCommand(
     if (round === 1) stderr.write(otherwiseNotice(cluster.name, server) ?? '');
     if (round === 1 && options.recovery !== undefined)
       stderr.write(recoveryNotice(options.recovery, options.yes === true));
-    const report = await sweepOnce(target, policies, options, signal, io).finally(() => target.close());
+    const startedAt = clock();
+    const decisions = decisionsOf(target, policies, startedAt, lastHeard);
+    const work = { policies, decisions, dryRun: options.yes !== true, recovery: options.recovery };
+    const report = await sweepOnce(target, work, signal, io).finally(() => target.close());
+    if (report.readable) lastHeard = startedAt;
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
+    const unkept = options.journal && (await keepAtKeyboard(options.journal, decisions.collected()));
+    if (unkept !== undefined) {
+      stderr.write(`Not journaled: ${unkept}\n`);
+      status = EXIT.incomplete;
+    }
     if (signal.aborted && !report.complete) stderr.write('Interrupted: what was not read by then is not judged.\n');
     if (needsYes(report)) {
       stderr.write('Nothing was written. To approve: add --yes\n');
@@ -130,15 +150,34 @@ export async function sweepCommand(
   }
 }
 
+/** What the journal has of one round. */
+function decisionsOf(
+  target: SweepTarget & Pick<OpenCluster, 'id'>,
+  policies: readonly ApprovalPolicy[],
+  startedAt: number,
+  lastHeard: number | undefined,
+): DecisionCollector {
+  return createDecisionCollector(
+    { cluster: target.id, startedAt, policyHash: policyHash(policies), program: packageJson.version },
+    refusalLines(target, policies, startedAt, lastHeard),
+  );
+}
+
 /** Whether only the missing `--yes` prevented a write: a policy in mode `observe` prevents it, too. */
 function needsYes({ rows }: SweepReport): boolean {
   return rows.some(({ outcome, mode }) => outcome === 'observed' && mode === 'enforce');
 }
 
+interface Round {
+  readonly policies: readonly ApprovalPolicy[];
+  readonly decisions: DecisionCollector;
+  readonly dryRun: boolean;
+  readonly recovery: Recovery | undefined;
+}
+
 async function sweepOnce(
   target: SweepTarget,
-  policies: readonly ApprovalPolicy[],
-  { yes = false, recovery }: SweepOptions,
+  { policies, decisions, dryRun, recovery }: Round,
   signal: AbortSignal,
   { stderr, clock }: Io,
 ): Promise<SweepReport> {
@@ -153,12 +192,12 @@ async function sweepOnce(
     observed: (observed: Observed) => {
       open = observed.open.length;
     },
-    acted: () => {
+    acted: (acted: Acted) => {
+      decisions.take(acted);
       judged += 1;
       progress.say(`${name}: ${judged} of ${open} open requests judged`);
     },
   };
-  const dryRun = !yes;
   const recover: Recover | undefined =
     recovery && (async (onActed) => recoverNodes(target, recovery, { clock, signal, dryRun, onActed }));
   return approve(target, policies, clock, signal, told, { dryRun, recover }).finally(() => progress.done());

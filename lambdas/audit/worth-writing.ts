@@ -1,7 +1,7 @@
-import { canonicalJson } from '../canonical-json.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
+import { canonicalJson } from '../same-json.ts';
 import { REMEMBERED_SOURCES, RESTING_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
 
 /** No rule needs a finer skew, and no two measurements are equal. */

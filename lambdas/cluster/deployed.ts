@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { Thresholds } from '../audit/rules/thresholds.ts';
@@ -6,8 +7,6 @@ import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts, RecoveryEntry } from '../config/fleet.ts';
-import type { Rebuilt } from '../journal/s3-journal.ts';
-import { withRetryBuffer } from '../journal/sweep-journal.ts';
 import { lazy, once } from '../lazy.ts';
 import { createMinute, type SweepCluster } from './minute.ts';
 
@@ -20,8 +19,6 @@ export interface DeployedOptions {
   readonly recovery: readonly RecoveryEntry[];
   /** Names of the buckets. */
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
-  /** Called when a head of the journal was rebuilt. */
-  readonly onRebuilt: (rebuilt: Rebuilt) => void;
 }
 
 const clock = Date.now;
@@ -32,7 +29,7 @@ const program = packageJson.version;
  * approvals: the rest is loaded at first use.
  */
 export function createDeployedMinute(options: DeployedOptions): SweepCluster {
-  const { buckets, onRebuilt, policies, principalArn, recovery, thresholds } = options;
+  const { buckets, policies, principalArn, recovery, thresholds } = options;
   const { clusters, ...limits } = options.rollouts;
   const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
   const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
@@ -84,13 +81,14 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
     }),
     journal: {
       program,
-      journal: withRetryBuffer({
+      journal: {
         append: lazy(async () => {
           const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
-          const journal = createS3Journal({ client, bucket: buckets.journal, onRebuilt });
+          const random = (): string => randomBytes(8).toString('hex');
+          const journal = createS3Journal({ client, bucket: buckets.journal, random });
           return async (...entries) => journal.append(...entries);
         }),
-      }),
+      },
     },
   });
 }

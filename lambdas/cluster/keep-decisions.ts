@@ -1,5 +1,3 @@
-import type { Problem } from '../contracts/problem.ts';
-import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { appendDecisions, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
 import type { Minute } from './stage.ts';
@@ -7,32 +5,21 @@ import type { Minute } from './stage.ts';
 /** Time to record decisions after the minute is over. Milliseconds. */
 const SHORTEST_MS = 3_000;
 /**
- * A failing journal must not delay other clusters of the batch: the log has its lines, and the next sweep tries again.
- * Milliseconds.
+ * A failing journal must not delay other clusters of the batch: the log has its lines. Milliseconds.
  */
 const LONGEST_MS = 10_000;
 
-/** The result of recording decisions. */
-export interface Kept {
-  readonly problems: readonly Problem[];
-  /** Absent without decisions. */
-  readonly journaled?: Journaled;
-}
-
 /**
  * Writes decisions into the journal. It may outlast the minute: writes to the cluster must be on record. Never rejects.
+ *
+ * @returns empty without decisions
  */
 export async function keepDecisions(
   journal: SweepJournal | undefined,
-  decisions: readonly (CollectedDecisions<JournalEntry> | undefined)[],
+  entries: readonly JournalEntry[],
   { order, endsAt, last }: Minute,
-): Promise<Kept> {
-  const collected = decisions.filter((one) => one !== undefined);
-  if (journal === undefined || collected.length === 0) return { problems: [] };
-  const all = {
-    entries: collected.flatMap(({ entries }) => entries),
-    leftOut: collected.reduce((sum, { leftOut }) => sum + leftOut, 0),
-  };
+): Promise<readonly Journaled[]> {
+  if (journal === undefined || entries.length === 0) return [];
   const end = new AbortController();
   const stop = (): void => end.abort();
   const timers = [setTimeout(stop, Math.min(Math.max(endsAt - performance.now(), SHORTEST_MS), LONGEST_MS))];
@@ -40,8 +27,7 @@ export async function keepDecisions(
   if (last.aborted) hurry();
   else last.addEventListener('abort', hurry, { once: true });
   try {
-    const journaled = await appendDecisions(journal, order.target.id, all, end.signal);
-    return { problems: journaled?.problem === undefined ? [] : [journaled.problem], journaled };
+    return [await appendDecisions(journal, order.target.id, entries, end.signal)];
   } finally {
     last.removeEventListener('abort', hurry);
     timers.forEach(clearTimeout);

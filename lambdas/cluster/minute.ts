@@ -5,10 +5,11 @@ import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { recoveryOf } from '../fleet/recovery.ts';
-import { type Journaled, joinJournaled, type SweepJournal } from '../journal/sweep-journal.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Journaled, SweepJournal } from '../journal/sweep-journal.ts';
 import { createProcessorBudget, type ProcessorBudget } from '../processor-time.ts';
 import { type ConnectOptions, createConnect } from './connect/connect.ts';
-import { type Kept, keepDecisions } from './keep-decisions.ts';
+import { keepDecisions } from './keep-decisions.ts';
 import { recoveryNotice } from './recovery-notice.ts';
 import { type Minute, runStage, type Stage, type StageEnd, type StageFailure, spentProblem } from './stage.ts';
 import { type ApprovalOptions, type Approved, createApprovalStage } from './stages/approval.ts';
@@ -32,8 +33,8 @@ export interface SweptOrder {
   readonly report?: SweepReport;
   /** Bugs of certmarshal, and refusals of AWS. */
   readonly failures: readonly StageFailure[];
-  /** The result of recording the decisions, if there were any. */
-  readonly journaled?: Journaled;
+  /** The results of recording the decisions. */
+  readonly journaled: readonly Journaled[];
 }
 
 /** Runs one cluster's minute; never concurrently for one cluster. Never rejects. */
@@ -61,7 +62,7 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       const known = { open: found?.open, held: found?.held ?? unread };
       const recovering = recoveryOf(recovery?.entries ?? [], outcome.id, startedAt);
       const before = told(
-        { outcome, report: reportOf(approved), failures: approved.failures },
+        { outcome, report: reportOf(approved), failures: approved.failures, journaled: [] },
         { problems: recovering === undefined ? [] : [recoveryNotice(recovering, outcome.id, known.held)] },
       );
 
@@ -70,15 +71,20 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       const trouble = outcome.readable ? undefined : outcome.problems[0];
       const [audited, kept] = await Promise.all([
         runStage('audit', order.audit, audit, minute, { ...known, trouble }),
-        keepDecisions(journal, [approved.decisions], minute),
+        keepDecisions(journal, decisionsOf(approved), minute),
       ]);
       const mayRoll = approved.failures.length === 0;
       const rolled = await runStage('rollout', order.rollout, mayRoll ? rollout : undefined, minute, known);
-      const keptToo = await keepDecisions(journal, [rolled.decisions], minute);
+      const journaled = [...kept, ...(await keepDecisions(journal, decisionsOf(rolled), minute))];
 
-      const after = [audited, kept, rolled, keptToo].reduce<SweptOrder>(told, before);
+      const problems = journaled.flatMap(({ problem }) => problem ?? []);
+      const after = [audited, rolled, { problems }].reduce<SweptOrder>(told, before);
       const heavy = minute.budget.isHeavy() ? (true as const) : undefined;
-      const whole = { ...after, outcome: { ...after.outcome, heavy, audit: audited.result, rollout: rolled.result } };
+      const whole = {
+        ...after,
+        journaled,
+        outcome: { ...after.outcome, heavy, audit: audited.result, rollout: rolled.result },
+      };
       return told(whole, { problems: untoldSpent(whole, minute) });
     } finally {
       connection.release();
@@ -91,10 +97,14 @@ function reportOf({ result, problems }: StageEnd<Approved>): SweepReport | undef
   return result && { ...result.report, problems, complete: problems.length === 0 };
 }
 
+function decisionsOf({ decisions = [] }: Pick<StageEnd<unknown>, 'decisions'>): readonly JournalEntry[] {
+  return decisions;
+}
+
 /** The list keeps the first problems, so the newest must be added here. */
 function told(
-  { outcome, journaled, ...swept }: SweptOrder,
-  { problems, failures = [], journaled: added }: Kept & Partial<Pick<SweptOrder, 'failures'>>,
+  { outcome, ...swept }: SweptOrder,
+  { problems, failures = [] }: Pick<StageEnd<unknown>, 'problems'> & Partial<Pick<SweptOrder, 'failures'>>,
 ): SweptOrder {
   return {
     ...swept,
@@ -104,7 +114,6 @@ function told(
       problemCount: outcome.problemCount + problems.length,
     },
     failures: [...swept.failures, ...failures],
-    journaled: journaled && added ? joinJournaled(journaled, added) : (journaled ?? added),
   };
 }
 

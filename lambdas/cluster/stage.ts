@@ -1,7 +1,6 @@
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
 import type { SweepOrder } from '../contracts/order.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
-import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
 import type { Connection, OpenTarget } from './connect/connect.ts';
@@ -45,7 +44,7 @@ export interface Done<Result> {
   readonly notices?: readonly Problem[];
   readonly problems: readonly Problem[];
   /** For the journal. */
-  readonly decisions?: CollectedDecisions<JournalEntry> | undefined;
+  readonly decisions?: readonly JournalEntry[] | undefined;
   /** A bug of certmarshal after something was done. */
   readonly bug?: { readonly error: unknown } | undefined;
 }

@@ -38,6 +38,9 @@ export const DEFAULT_MONITORING = {
 };
 
 /** Of a file that says nothing about it. */
+export const DEFAULT_JOURNAL = { objectLock: { mode: 'governance', days: 90 } } as const;
+
+/** Of a file that says nothing about it. */
 export const DEFAULT_ROLLOUTS = { ...DEFAULT_ROLLOUT_LIMITS, clusters: [] };
 
 /** Of a file that says nothing but its version. */
@@ -49,7 +52,7 @@ export const DEFAULT_FLEET: Fleet = {
   hub: { architecture: 'arm64', webhook: false },
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
-  journal: {},
+  journal: DEFAULT_JOURNAL,
   rollouts: DEFAULT_ROLLOUTS,
   recovery: [],
   policies: [DEFAULT_POLICY],

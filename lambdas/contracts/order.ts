@@ -53,6 +53,11 @@ const SweepOrder = z.object({
     z.gte(1, `is not between 1 and ${MAX_DEADLINE_MS}`),
     z.lte(MAX_DEADLINE_MS, `is not between 1 and ${MAX_DEADLINE_MS}`),
   ),
+  /**
+   * When the newest sweep that read the cluster began, in milliseconds since the epoch: decides which refusals are
+   * lines of the journal. @default every refusal is one
+   */
+  lastHeard: z.optional(Instant),
   /** Why to decide without writing: the facts about the cluster contradict each other. */
   holdWrites: z.optional(text(1_000)),
   /**

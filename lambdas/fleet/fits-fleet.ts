@@ -1,10 +1,10 @@
-import { isSameJson } from '../canonical-json.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { ExpiredServer, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
+import { isSameJson } from '../same-json.ts';
 import { isAhead } from '../time.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { eksTarget, lanesFor } from './eks-target.ts';
@@ -115,9 +115,10 @@ export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane
     return isSameJson({ ...given, replacedBefore: undefined }, server);
   };
   const whyNot = (order: SweepOrder, now: number): string | undefined => {
-    const { target, tick, audit, expiredServer, lookForClusters = [], handshakes } = order;
+    const { target, tick, lastHeard, audit, expiredServer, lookForClusters = [], handshakes } = order;
     if (target.lane !== lane) return `it is for lane ${target.lane}, and this is lane ${lane}`;
     if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return 'it is too old, or from the future';
+    if (isAhead(lastHeard, now)) return 'it says that its cluster was heard in the future';
     const misfit = misfitOf(target, allowed(target));
     if (misfit !== undefined) return misfit;
     if (expiredServer !== undefined && !isTolerated(expiredServer, target.id, now))

@@ -112,6 +112,7 @@ export function planOrders(
       target,
       tick,
       deadlineMs: recoveryOf(recovery, target.id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
+      lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
       holdWrites,
       server: serverBehind(cluster, index),
       lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,

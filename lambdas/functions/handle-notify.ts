@@ -4,7 +4,6 @@ import type { UnsentEvents } from '../aws/events.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { Link } from '../aws/presigned-link.ts';
 import type { Publish, TopicMessage } from '../aws/topics.ts';
-import { canonicalJson } from '../canonical-json.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import {
   type BusEvent,
@@ -42,6 +41,7 @@ import {
   publicationOf,
 } from '../notify/publication.ts';
 import { field, text } from '../resources/fields.ts';
+import { canonicalJson } from '../same-json.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';

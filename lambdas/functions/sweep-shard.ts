@@ -117,7 +117,7 @@ export function createSweepShard({
     // A bug; earlier approvals stand.
     for (const { stage, error } of failures)
       if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });
-    if (journaled !== undefined) recordJournal(journaled, telemetry, id);
+    for (const one of journaled) recordJournal(one, telemetry, id);
   }
 }
 

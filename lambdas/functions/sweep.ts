@@ -31,7 +31,6 @@ const sweepShard = createSweepShard({
       state: requiredVariable('STATE_BUCKET'),
       journal: requiredVariable('JOURNAL_BUCKET'),
     },
-    onRebuilt: (rebuilt) => telemetry.logger.warn('journal head rebuilt', { ...rebuilt }),
   }),
   send: async (body, signal) => sendMessage(sqs, outcomes, body, {}, signal),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),

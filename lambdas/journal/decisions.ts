@@ -1,11 +1,10 @@
 import type { Acted } from '../approval/act.ts';
-import type { SweepRow } from '../approval/report.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
-import { requestHash } from '../resources/signing-request.ts';
+import { requestHash, type SigningRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
-import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
+import type { DecisionEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
 export interface SweepContext {
@@ -18,70 +17,50 @@ export interface SweepContext {
   readonly program: string;
 }
 
-/** The entries of one sweep. */
-export interface CollectedDecisions<E extends JournalEntry = DecisionEntry> {
-  readonly entries: readonly E[];
-  /** Requests not approved beyond the limit of a sweep. */
-  readonly leftOut: number;
-}
-
 /** Collects journal entries while a sweep runs, so that nothing else of a decision stays in memory. */
 export interface DecisionCollector {
   take(acted: Acted): void;
-  collected(): CollectedDecisions;
+  collected(): readonly DecisionEntry[];
 }
 
-/**
- * Most entries of requests not approved, for each sweep. A cluster decides how many such requests there are, not how
- * much is written about them.
- */
-export const MAX_LEFT = 500;
+/** Most refusals of a sweep. A cluster decides how many there are, not how much is written about them. */
+export const MAX_REFUSALS = 500;
 
 const MAX_NAMES = 100;
 /** All names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
 const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
-/** Turns the decisions of a sweep into journal entries. Pure. */
-export function createDecisionCollector(context: SweepContext): DecisionCollector {
-  const collector = collectEntries<DecisionEntry>(MAX_LEFT);
+/**
+ * Turns the decisions of a sweep into journal entries: every one that was written or may have been; of the others, which
+ * refuse or hold, the first ones, hostile ones before all. Decisions that were overtaken or not begun are dropped. Pure.
+ *
+ * @param isLine whether the refusal of a CSR is a line of this sweep
+ */
+export function createDecisionCollector(
+  context: SweepContext,
+  isLine: (csr: SigningRequest) => boolean,
+): DecisionCollector {
+  const written: DecisionEntry[] = [];
+  const refused: Record<'hostile' | 'other', DecisionEntry[]> = { hostile: [], other: [] };
+  let refusals = 0;
   return {
     take(acted) {
       const { verdict, hostile } = acted.verdict;
-      const told = { verdict, hostile, outcome: acted.outcome.kind };
-      collector.take(told, (decided) => decisionEntry(acted, decided, context));
-    },
-    collected: () => collector.collected(),
-  };
-}
-
-/**
- * Keeps every entry of a decision that wrote, may have written, would have written or failed to write; of requests not
- * approved the first ones, hostile ones first. Decisions that were overtaken or not begun are dropped. Pure.
- *
- * @param maxLeft most entries of requests not approved
- */
-export function collectEntries<E extends JournalEntry>(maxLeft: number) {
-  const written: E[] = [];
-  const left: Record<'hostile' | 'other', E[]> = { hostile: [], other: [] };
-  let leftCount = 0;
-  return {
-    take(
-      { verdict, hostile, outcome }: Pick<SweepRow, 'verdict' | 'hostile' | 'outcome'>,
-      make: (verdict: DecisionEntry['verdict']) => E,
-    ): void {
-      if (verdict === 'ignore' || outcome === 'overtaken' || outcome === 'unfinished') return;
-      if (verdict !== 'leave') {
-        written.push(make(verdict));
-        return;
+      const { kind } = acted.outcome;
+      if (verdict === 'ignore' || kind === 'overtaken' || kind === 'unfinished') return;
+      if (kind === 'written' || kind === 'unknown') written.push(decisionEntry(acted, verdict, context));
+      else if (isLine(acted.csr)) {
+        refusals += 1;
+        const list = refused[hostile ? 'hostile' : 'other'];
+        if (list.length < MAX_REFUSALS) list.push(decisionEntry(acted, verdict, context));
       }
-      leftCount += 1;
-      const list = left[hostile ? 'hostile' : 'other'];
-      if (list.length < maxLeft) list.push(make(verdict));
     },
-    collected(): CollectedDecisions<E> {
-      const kept = [...left.hostile, ...left.other].slice(0, maxLeft);
-      return { entries: [...written, ...kept], leftOut: leftCount - kept.length };
+    collected() {
+      const first = [...refused.hostile, ...refused.other].slice(0, MAX_REFUSALS);
+      const leftOut = refusals - first.length;
+      const last = leftOut > 0 ? first.pop() : undefined;
+      return [...written, ...first, ...(last === undefined ? [] : [{ ...last, leftOut }])];
     },
   };
 }

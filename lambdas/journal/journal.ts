@@ -2,8 +2,8 @@ import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 
 /**
- * One line of a journal object. Flat and stable: fields are added, never changed, and a field means the same in every
- * kind of line. It contains no secret: no key, no token, and of a request only its hash.
+ * One line of the journal. Flat and stable: fields are added, never changed, and a field means the same in every kind of
+ * line. It contains no secret: no key, no token, and of a CSR only its hash.
  */
 export type JournalEntry = DecisionEntry | RolloutEntry | PersonEntry;
 
@@ -38,6 +38,8 @@ export interface DecisionEntry {
   readonly evidence: readonly JournalEvidence[];
   /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
   readonly requestHash?: string;
+  /** Refusals of this sweep beyond its limit, which have no line; only in the last one that has. */
+  readonly leftOut?: number;
   /** Version of certmarshal. */
   readonly program: string;
 }
@@ -96,19 +98,17 @@ export interface JournalEvidence {
   readonly readAt: string;
 }
 
-/**
- * The record of decisions of the fleet: append-only objects, `journal/<day>/<id of the cluster>/<first seq>.ndjson`,
- * each with the lines of one sweep.
- *
- * Appending is idempotent: a repeated sweep, or the same judgement of the same request, adds nothing. Concurrent sweeps
- * make one chain without a fork.
- */
+/** The record of decisions of the fleet. */
 export interface Journal {
   /**
-   * Appends the new ones of these entries of one cluster. Calls nothing if there are none and none is waiting.
+   * Writes the decisions of one sweep of a cluster.
    *
-   * @returns the number of new entries
-   * @throws AwsError when some could not be written; appending them again is safe
+   * @throws AwsError when they could not be written
    */
-  append(cluster: string, entries: readonly JournalEntry[], signal: AbortSignal): Promise<number>;
+  append(cluster: string, entries: readonly JournalEntry[], signal: AbortSignal): Promise<void>;
+}
+
+/** NDJSON. */
+export function linesOf(entries: readonly JournalEntry[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }

@@ -156,16 +156,15 @@ export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry,
  *
  * @param id of the cluster in the fleet
  */
-export function recordJournal(
-  { lines, unwritten, leftOut, problem }: Journaled,
-  { logger, metrics }: Telemetry,
-  id: string,
-): void {
-  count(metrics, { [METRIC.journalLines]: lines, [METRIC.journalUnwritten]: problem === undefined ? 0 : 1 });
-  if (leftOut > 0) logger.warn('requests left out of the journal', { cluster: id, leftOut });
-  if (problem === undefined) return;
-  logger.error('journal not written', { cluster: id, lines: unwritten.length, problem });
-  for (const line of unwritten.slice(0, LOGGED_LINES)) logger.error('journal line not written', { line });
+export function recordJournal({ entries, problem }: Journaled, { logger, metrics }: Telemetry, id: string): void {
+  const isWritten = problem === undefined;
+  count(metrics, {
+    [METRIC.journalLines]: isWritten ? entries.length : 0,
+    [METRIC.journalUnwritten]: isWritten ? 0 : 1,
+  });
+  if (isWritten) return;
+  logger.error('journal not written', { cluster: id, lines: entries.length, problem });
+  for (const line of entries.slice(0, LOGGED_LINES)) logger.error('journal line not written', { line });
 }
 
 function countSweep(metrics: Metrics, complete: boolean, durationMs: number): void {

@@ -1,15 +1,12 @@
 import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Bucket, ObjectLockRetention } from 'aws-cdk-lib/aws-s3';
+import { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import type { FleetJournal } from '../../lambdas/config/fleet.ts';
-import { HEAD_PREFIX, JOURNAL_PREFIX } from '../../lambdas/journal/keys.ts';
+import { JOURNAL_PREFIX } from '../../lambdas/journal/s3-journal.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { privateBucket } from './private-bucket.ts';
-
-/** How long earlier versions of a head are kept, which show when a chain was cut. */
-const HEAD_HISTORY = Duration.days(35);
 
 export interface JournalBucketProps {
   readonly journal: FleetJournal;
@@ -30,15 +27,10 @@ export class JournalBucket extends Bucket {
     super(scope, id, {
       ...privateBucket(key),
       versioned: true,
-      ...(objectLock === undefined
-        ? {}
-        : { objectLockEnabled: true, objectLockDefaultRetention: retention(objectLock) }),
-      lifecycleRules: [
-        { prefix: HEAD_PREFIX, noncurrentVersionExpiration: HEAD_HISTORY },
-        { abortIncompleteMultipartUploadAfter: Duration.days(1) },
-      ],
+      lifecycleRules: [{ abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     });
     this.#key = key;
+    if (objectLock !== 'off') this.#lock(objectLock);
     this.addToResourcePolicy(
       new PolicyStatement({
         sid: 'OnlyAppend',
@@ -57,29 +49,28 @@ export class JournalBucket extends Bucket {
   }
 
   /**
-   * Lets a role append. It may not delete, nor read or end a retention. The list permission covers the whole bucket:
-   * with a condition on the prefix S3 would deny a missing object instead of reporting it as missing.
+   * CloudFormation replaces a bucket whose property ObjectLockEnabled changes, which CDK sets for a lock; the field of
+   * the same name in its configuration changes the bucket in place. Source: AWS CloudFormation Template Reference,
+   * AWS::S3::Bucket.
    */
-  allow(role: IRole): void {
-    const prefixes = [JOURNAL_PREFIX, HEAD_PREFIX];
-    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
-    role.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: ['s3:GetObject', 's3:PutObject'],
-        resources: prefixes.map((prefix) => this.arnForObjects(`${prefix}*`)),
-      }),
-    );
-    this.#key?.grantEncryptDecrypt(role);
-    const arn = this.stack.resolve(this.bucketArn)['Fn::GetAtt'].join('.');
-    acknowledgeWildcards(
-      role,
-      'One chain for each cluster; which clusters there are is what the discovery finds out.',
-      prefixes.map((prefix) => `Resource::<${arn}>/${prefix}*`),
-    );
+  #lock({ mode, days, atCreation }: Exclude<FleetJournal['objectLock'], 'off'>): void {
+    const bucket = this.node.defaultChild;
+    if (!(bucket instanceof CfnBucket)) throw new Error('a bucket without its resource');
+    bucket.objectLockEnabled = atCreation;
+    bucket.objectLockConfiguration = {
+      objectLockEnabled: 'Enabled',
+      rule: { defaultRetention: { mode: mode.toUpperCase(), days } },
+    };
   }
-}
 
-function retention({ mode, days }: NonNullable<FleetJournal['objectLock']>): ObjectLockRetention {
-  const duration = Duration.days(days);
-  return mode === 'compliance' ? ObjectLockRetention.compliance(duration) : ObjectLockRetention.governance(duration);
+  /** Lets a role append, and nothing else: it may not list, read or delete, nor read or end a retention. */
+  allow(role: IRole): void {
+    const lines = this.arnForObjects(`${JOURNAL_PREFIX}*`);
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: [lines] }));
+    this.#key?.grantEncrypt(role);
+    const arn = this.stack.resolve(this.bucketArn)['Fn::GetAtt'].join('.');
+    acknowledgeWildcards(role, 'Its objects have the names of clusters, which the discovery finds out, and times.', [
+      `Resource::<${arn}>/${JOURNAL_PREFIX}*`,
+    ]);
+  }
 }

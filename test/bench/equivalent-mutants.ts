@@ -224,45 +224,8 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ],
     ],
   ],
-  'lambdas/journal/search.ts': [
-    [
-      'Cutting sooner or later leaves the same: it bounds what is kept in memory.',
-      ['if (lines.length > 2 * limit)', 'if (true)'],
-      ['if (lines.length > 2 * limit)', 'if (false)'],
-      ['lines.length > 2 * limit', 'lines.length >= 2 * limit'],
-      ['2 * limit', '2 / limit'],
-    ],
-  ],
-  'lambdas/journal/verify.ts': [
-    ['A verifier that is told of no line expects none.', ['expected.get(cluster) ?? []', 'expected.get(cluster)']],
-    ['Clusters are keys: no two are the same.', ['a < b', 'a <= b']],
-    [
-      'A sort asks for the sign.',
-      [
-        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
-        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -2 : 1));',
-      ],
-      [
-        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
-        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 2));',
-      ],
-    ],
-  ],
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
-  ],
-  'lambdas/journal/directory-journal.ts': [
-    [
-      'Node.js throws nothing but errors, and one without a code has another one than EEXIST.',
-      ["error instanceof Error && 'code' in error", "error instanceof Error || 'code' in error"],
-    ],
-  ],
-  'lambdas/journal/verify-chain.ts': [
-    [
-      'An object without a line is not looked at for its place.',
-      ['known[0]?.seq ?? 0', 'known[0]?.seq ?? 1'],
-      ['known[0]?.seq ?? 0', 'known[0]?.seq'],
-    ],
   ],
   'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],
   'lambdas/x509/decode-certificate-request.ts': [

@@ -179,6 +179,7 @@ describe('when S3 can only be read', () => {
       'snapshots-unwritten': 3,
       warning: 1,
       'function-errors-report': 3,
+      'function-errors-notify': 8,
       'report-heartbeat': SILENCE,
       'oldest-sweep': SILENCE,
       critical: SILENCE,
@@ -187,7 +188,7 @@ describe('when S3 can only be read', () => {
     });
   });
 
-  // The journal is tried again with each sweep, so that its alarm rings on until the decision is on record.
+  // What is not in the journal is in the log, and not tried again: its alarm ends, which notify cannot remember.
   it('tells each once, although it cannot be remembered that it was told', () => {
     expect(story.told()).toEqual([
       `1 [warning] ${SAYS.journal}`,
@@ -195,6 +196,7 @@ describe('when S3 can only be read', () => {
       `3 [warning] ${SAYS.snapshots}`,
       `5 [critical] ${SAYS.report}`,
       `5 [critical] ${SAYS.unswept}`,
+      '7 as it came: journal-unwritten OK',
       `10 [warning] ${SAYS.discovery}`,
       `14 [warning] ${SAYS.queue('outcomes')}`,
     ]);
@@ -224,8 +226,7 @@ it('says once that the journal cannot be written', async () => {
   end();
   await story.until(() => story.isOver(), 40);
   expect(story.rang()).toEqual({ 'journal-unwritten': 1, warning: 1 });
-  // Nothing is published of what is written again, and CloudWatch takes two older minutes for those that are missing.
-  expect(story.told()).toEqual([`1 [warning] ${SAYS.journal}`, `6 [resolved] ${over(SAYS.journal)}`]);
+  expect(story.told()).toEqual([`1 [warning] ${SAYS.journal}`, `4 [resolved] ${over(SAYS.journal)}`]);
   expect(story.events()).toEqual(['opened JournalUnwritten', 'closed JournalUnwritten']);
   expect(signer.caPem).toContain('CERTIFICATE');
 });

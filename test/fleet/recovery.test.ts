@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { DAY_MS } from '../../lambdas/time.ts';
+import { journalLines } from '../support/journal-lines.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { startStory } from './alarms/story.ts';
 import { lastsLong } from './alarms/story-clusters.ts';
@@ -65,18 +66,10 @@ async function startAsleep({ entry = '', untilMs = 20 * MINUTE, certificateNotAf
     counts: () => hub.index()?.clusters[CLUSTER]?.verdicts?.map(({ csr, node, reason }) => `${csr} ${node} ${reason}`),
     /** Lines of the journal, each once. */
     journal(): readonly string[] {
-      const lines = aws.s3.keys(JOURNAL_BUCKET).flatMap((key) => {
-        const text = aws.s3.read(JOURNAL_BUCKET, key)?.toString() ?? '';
-        return key.startsWith('journal/') ? text.trimEnd().split('\n') : [];
-      });
-      return [
-        ...new Set(
-          lines.map((line) => {
-            const { csr, reason, outcome, policy } = JSON.parse(line);
-            return `${csr} ${reason} ${outcome} ${policy}`;
-          }),
-        ),
-      ].toSorted();
+      const lines = journalLines(aws, JOURNAL_BUCKET).flatMap((line) =>
+        line.kind === 'decision' ? [`${line.csr} ${line.reason} ${line.outcome} ${line.policy}`] : [],
+      );
+      return [...new Set(lines)].toSorted();
     },
     [Symbol.asyncDispose]: async () => parts.disposeAsync(),
   };

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
-import type { Verification } from '../../lambdas/journal/verify.ts';
-import type { Account } from './account.ts';
+import { entriesOf } from '../support/journal-lines.ts';
 import { templateOf } from './assembly.ts';
 import { CLOSED, type Clusters, REAL, SIMULATED } from './clusters.ts';
-import { certmarshal } from './command-line.ts';
 import { ACCOUNT } from './ministack.ts';
 import type { StackResource } from './stack.ts';
 
@@ -64,42 +62,43 @@ export async function expectPage(s3: S3Client, bucket: string): Promise<void> {
 }
 
 /**
- * The journal has each decision of the deployed functions, its chains are unbroken, and the command line finds in it who asked.
+ * The journal has each decision of the deployed functions: each object one sweep of one cluster.
  *
  * @returns how many lines it has
  */
 export async function expectJournal(
-  { environment }: Pick<Account, 'environment'>,
+  s3: S3Client,
   bucket: string,
   { honest, hostile, simulated }: Clusters,
 ): Promise<number> {
-  const journal = (command: string, ...args: readonly string[]) =>
-    certmarshal(environment, 'journal', command, '--bucket', bucket, '--output', 'json', ...args);
-  const { chains, strayCount }: Verification = JSON.parse(await journal('verify'));
-  assert.equal(strayCount, 0, 'objects that do not belong to the journal');
-  for (const { cluster, problemCount } of chains) assert.equal(problemCount, 0, `the chain of ${cluster}`);
-  assert.equal(chains.length, 2 + simulated.length, 'chains: of every cluster in which something was decided');
-  const found = async (...args: readonly string[]): Promise<readonly DecisionEntry[]> =>
-    linesOf(await journal('search', ...args));
-
-  for (const { cluster, name } of honest) {
-    const { spec } = await cluster.request(name);
-    const node = spec.username.replace('system:node:', '');
-    const [line] = (await found('--node', node, '--verdict', 'approve')).filter(({ csr }) => csr === name);
-    assert.equal(line?.outcome, 'written', `the approval of ${name}`);
-    assert.notEqual(line.evidence.length, 0, `the evidence of ${name}`);
+  const lines: DecisionEntry[] = [];
+  for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: bucket }))
+    for (const { Key = '' } of Contents) {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      const entries = entriesOf((await Body?.transformToString()) ?? '').flatMap((entry) =>
+        entry.kind === 'decision' ? [entry] : [],
+      );
+      const [first] = entries;
+      const day = first?.at.slice(0, 10).replaceAll('-', '/');
+      assert.ok(Key.startsWith(`journal/${day}/${first?.cluster}/`), `the name of ${Key}`);
+      assert.equal(new Set(entries.map(({ cluster, at }) => `${cluster} ${at}`)).size, 1, `the sweeps of ${Key}`);
+      lines.push(...entries);
+    }
+  const clusters = new Set(lines.map(({ cluster }) => cluster));
+  assert.equal(clusters.size, 2 + simulated.length, 'every cluster in which something was decided');
+  for (const { name } of honest) {
+    const approvals = lines.filter(({ csr, verdict }) => csr === name && verdict === 'approve');
+    assert.deepEqual(
+      approvals.map(({ outcome }) => outcome),
+      ['written'],
+      `the approval of ${name}`,
+    );
+    assert.notEqual(approvals[0]?.evidence.length, 0, `the evidence of ${name}`);
   }
-  const hostiles = await found('--hostile');
+  const hostiles = lines.filter((line) => line.hostile);
   assert.deepEqual(new Set(hostiles.map(({ csr }) => csr)), new Set([hostile.name]), 'hostile requests');
   for (const { verdict, outcome } of hostiles) assert.deepEqual([verdict, outcome], ['leave', 'none'], hostile.name);
-  return chains.reduce((sum, { lines }) => sum + lines, 0);
-}
-
-function linesOf(text: string): readonly DecisionEntry[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line): DecisionEntry => JSON.parse(line));
+  return lines.length;
 }
 
 /** All clusters but one are well, and what is wrong with that is one finding with its remedy. */

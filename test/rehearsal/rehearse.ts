@@ -138,7 +138,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   expectIndex(index);
   await expectAudits(hub.s3, output('SnapshotBucketName'), index);
   await expectPage(hub.s3, bucket);
-  const journalLines = await expectJournal(hub, output('JournalBucketName'), clusters);
+  const journalLines = await expectJournal(hub.s3, output('JournalBucketName'), clusters);
 
   progress('hints of a cluster, forged and true');
   await expectHints({

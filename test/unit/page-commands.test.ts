@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,7 +53,6 @@ describe('the commands of pages that are blocks to paste', () => {
       for (const name of ['berlin', 'dublin', 'forty', 'management'])
         writeFileSync(join(directory, `${name}.yaml`), kubeconfig);
       cpSync(join(ROOT, 'fleet.yaml'), join(directory, 'fleet.yaml'));
-      mkdirSync(join(directory, 'certmarshal-journal/journal'), { recursive: true });
       await Promise.all([...ours].map(async (line) => results.set(line, await run(line.split(' ')))));
     });
     afterAll(async () => {

@@ -169,6 +169,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'lambda list-event-source-mappings',
     'lambda list-functions',
     'logs tail',
+    's3 sync',
     's3api get-bucket-policy',
     's3api list-object-versions',
     'scheduler list-schedules',
@@ -204,7 +205,7 @@ function verbOf(words: readonly string[]): string {
 }
 
 /** Commands that have commands of their own. */
-const GROUPS: ReadonlySet<string> = new Set(['credentials', 'journal', 'rollout']);
+const GROUPS: ReadonlySet<string> = new Set(['credentials', 'rollout']);
 
 /** Options that `--help` of a command names. */
 const helps = new Map<string, ReadonlySet<string>>();
@@ -550,8 +551,6 @@ describe('runbooks', () => {
     explain: ['--kubeconfig', '--cluster'],
     doctor: ['--fleet'],
     report: ['--bucket', '--output'],
-    'journal verify': ['--bucket'],
-    'journal search': ['--bucket', '--since'],
     'rollout plan': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
     'rollout status': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
   };

@@ -10,7 +10,7 @@ import {
 import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
-import { personEntries } from '../../../lambdas/journal/person-entry.ts';
+import { personEntry } from '../../../lambdas/journal/person-entry.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 import { getSigningRequest } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -20,7 +20,7 @@ import { printable } from '../../../lambdas/printable.ts';
 import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
-import { EXIT, UsageError } from '../../exit-codes.ts';
+import { EXIT } from '../../exit-codes.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
 import { type NamedServer, otherwiseNotice, quote } from '../../target.ts';
@@ -77,7 +77,6 @@ export type PersonTarget = SweepTarget & { readonly id: string; readonly server?
  *
  * @returns the exit status: `done` if the condition is written, and journaled if requested
  * @throws KubernetesError if the request or the user's identity cannot be read
- * @throws UsageError if the journal cannot be written
  */
 export async function personCommand(
   target: PersonTarget,
@@ -134,21 +133,19 @@ export async function personCommand(
   }
 
   show(undefined);
-  const untried = journal && (await keepAtKeyboard(journal, id, []));
-  if (untried !== undefined) throw new UsageError(`Nothing was written: ${untried}`);
   if (journal === undefined) io.stderr.write(recordNotice());
   const outcome = await writeForPerson(subject, condition, { client: workload, signal });
   const context = { cluster: id, startedAt, policyHash: policyHash(policies), program: settings.version };
-  const entries = personEntries({ csr, outcome, verdict, ...decided }, context);
-  const unkept = journal && entries.length > 0 ? await keepAtKeyboard(journal, id, entries) : undefined;
+  const entry = personEntry({ csr, outcome, verdict, ...decided }, context);
+  const unkept = journal && entry && (await keepAtKeyboard(journal, [entry]));
   const written = {
     kind: outcome.kind,
     problem: problemOf(outcome),
     overtaken: outcome.kind === 'overtaken' ? await whatOvertook(workload, subject, signal) : undefined,
   };
-  const journaled = journal !== undefined && entries.length > 0 && unkept === undefined;
+  const journaled = journal !== undefined && entry !== undefined && unkept === undefined;
   if (output === 'json') printJson(io, { ...document, by: decided.by, condition, written, journaled });
-  else print(io, ['', writtenLines(written, asked, { condition, by: decided.by, program: settings.program, journal })]);
+  else print(io, ['', writtenLines(written, asked, { condition, by: decided.by, program: settings.program })]);
   if (unkept !== undefined) io.stderr.write(`Not journaled: ${unkept}\n`);
   return outcome.kind === 'written' && unkept === undefined ? EXIT.done : EXIT.incomplete;
 }

@@ -41,7 +41,7 @@ export const registerPerson =
       .option('--because <words>', 'your reason, 10 to 500 characters; it is written into the condition')
       .option('--yes', 'write; without it the request is shown and nothing is written')
       .option('--uid <uid>', 'only the request that you saw: its metadata.uid')
-      .option('--journal <directory>', 'directory of a journal that keeps the decision; a changed line is found');
+      .option('--journal <file>', 'file to which the decision is appended, one line of JSON');
     if (decision === 'approve')
       command.option('--name <name>', 'a name that is not proven, and that you vouch for; repeatable', repeatable);
     command
@@ -55,7 +55,7 @@ replaced since it was shown. You need these rights:
 
 Examples:
   ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because '${REASON[decision]}'
-  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because '${REASON[decision]}' --journal journal --yes${
+  ${name} ${decision} csr-q77zt --kubeconfig berlin.yaml --because '${REASON[decision]}' --journal journal.ndjson --yes${
     decision === 'deny'
       ? ''
       : `

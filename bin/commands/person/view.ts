@@ -6,7 +6,6 @@ import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { ApprovalCondition } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
-import type { KeyboardJournal } from '../../keyboard-journal.ts';
 import { quote } from '../../target.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { bad, faint, good, strong } from '../../terminal/paint.ts';
@@ -47,7 +46,7 @@ export function refusalLines(
 
 /** A decision must stay traceable to its author. */
 export function recordNotice(): string {
-  return '! Only this output and the condition record it, and Kubernetes removes the request an hour later. --journal DIRECTORY keeps a record.\n';
+  return '! Only this output and the condition record it, and Kubernetes removes the request an hour later. --journal FILE keeps a record.\n';
 }
 
 const DONE = { approve: 'approved', deny: 'denied' } as const;
@@ -61,7 +60,6 @@ interface WrittenBy {
   readonly condition: ApprovalCondition;
   readonly by: string;
   readonly program: string;
-  readonly journal: KeyboardJournal | undefined;
 }
 
 export interface Written {
@@ -75,14 +73,13 @@ export interface Written {
 export function writtenLines(
   { kind, problem, overtaken }: Written,
   { decision, csr }: Asked,
-  { condition, by, program, journal }: WrittenBy,
+  { condition, by, program }: WrittenBy,
 ): Lines {
   const which = strong(printable(csr, 253));
   if (kind === 'written')
     return [
       hang(good('✔ '), `${which}: ${DONE[decision]} by ${by}.`),
       hang('  ', faint(`condition ${condition.type}, reason ${condition.reason}: ${condition.message}`)),
-      journal && nextLine(`${program} journal verify --directory ${quote(journal.directory)}`),
     ];
   const said = problem && problemLines(`${problem.object}: ${problem.message}`, pasteable(problem.remedy, program));
   const not = `${which}: not ${DONE[decision]}`;

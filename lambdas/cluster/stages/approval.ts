@@ -8,7 +8,8 @@ import type { WorkloadCluster } from '../../contracts/outcome.ts';
 import { type Problem, problemOf } from '../../contracts/problem.ts';
 import { recoveryOf } from '../../fleet/recovery.ts';
 import { createDecisionCollector } from '../../journal/decisions.ts';
-import { createPolicyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
+import { refusalLines } from '../../journal/refusal-lines.ts';
+import { policyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../kubernetes/workload-clusters.ts';
 import type { recoverNodes } from '../../recovery/recover-nodes.ts';
@@ -56,7 +57,7 @@ export function createApprovalStage({
   journal,
 }: ApprovalOptions): Stage<SweepOrder, Approved> {
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
-  const hashOf = createPolicyHash();
+  const hashes = { policies: policyHash(policies), observing: policyHash(observing) };
 
   /** Undefined if no client certificate of the cluster is approved now. */
   function recoverNow(id: string, open: OpenTarget, signal: AbortSignal): Recover | undefined {
@@ -65,7 +66,7 @@ export function createApprovalStage({
   }
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
-    const { target, holdWrites, deadlineMs } = order;
+    const { target, holdWrites, deadlineMs, lastHeard } = order;
     for (;;) {
       const opened = await connection.open(signal);
       if ('problem' in opened) {
@@ -77,14 +78,14 @@ export function createApprovalStage({
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
+      const hash = hashes[held === undefined ? 'policies' : 'observing'];
+      const startedAt = clock();
       const decisions =
         journal &&
-        createDecisionCollector({
-          cluster: target.id,
-          startedAt: clock(),
-          policyHash: hashOf(judging),
-          program: journal.program,
-        });
+        createDecisionCollector(
+          { cluster: target.id, startedAt, policyHash: hash, program: journal.program },
+          refusalLines(open, judging, startedAt, lastHeard),
+        );
       const acted = (one: Acted): void => decisions?.take(one);
       const recover = held === undefined ? recoverNow(target.id, open, signal) : undefined;
       const options = { promised: policies, recover };

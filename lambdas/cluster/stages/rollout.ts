@@ -1,6 +1,4 @@
 import type { RolloutSummary } from '../../contracts/rollout-summary.ts';
-import type { CollectedDecisions } from '../../journal/decisions.ts';
-import type { RolloutEntry } from '../../journal/journal.ts';
 import { rolloutEntries } from '../../journal/rollout-entry.ts';
 import type { RolloutPolicy } from '../../rollout/policy.ts';
 import { rolloutPolicyOf } from '../../rollout/policy-of.ts';
@@ -60,13 +58,8 @@ export function createRolloutStage({
       },
     );
     const entries = rolloutEntries(stepped, { cluster: target.id, program });
-    return { result: summaryOf(stepped), problems: stepped.problems, decisions: recorded(entries) };
+    return { result: summaryOf(stepped), problems: stepped.problems, decisions: entries };
   };
-}
-
-/** Most steps write nothing. */
-function recorded(entries: readonly RolloutEntry[]): CollectedDecisions<RolloutEntry> | undefined {
-  return entries.length === 0 ? undefined : { entries, leftOut: 0 };
 }
 
 function nothingToRoll(now: number): RolloutSummary {

@@ -25,8 +25,6 @@ interface S3Input {
   readonly ifNoneMatch: string | undefined;
   readonly contentType: string;
   readonly body: Buffer;
-  /** Of ListObjectsV2. */
-  readonly query: URLSearchParams;
 }
 
 interface StoredObject {
@@ -40,7 +38,7 @@ interface Bucket extends Place {
 }
 
 /**
- * GetObject, PutObject with its conditions, and ListObjectsV2 with prefix, delimiter and pages. Versions, encryption and checksums are not simulated.
+ * GetObject, and PutObject with its conditions. Versions, encryption and checksums are not simulated.
  *
  * Source: Amazon S3 user guide, "How to prevent object overwrites with conditional writes".
  */
@@ -78,29 +76,6 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
     return { status: 200, headers: { etag: store(bucket, key, body, contentType) }, body: '' };
   };
 
-  const listObjects = ({ objects }: Bucket, { query }: S3Input, caller: Caller): AwsAnswer => {
-    if (!caller.may('s3:ListBucket')) throw commonFault('s3', 'denied');
-    const { prefix, delimiter, after } = listQuery(query);
-    const size = Math.min(1_000, Number(query.get('max-keys') ?? 1_000));
-    const entries = keysOf(objects).flatMap((key) => {
-      if (!key.startsWith(prefix)) return [];
-      const end = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
-      return [end === -1 ? key : key.slice(0, end + delimiter.length)];
-    });
-    const left = [...new Set(entries)].filter((entry) => Buffer.compare(Buffer.from(entry), Buffer.from(after)) > 0);
-    const page = left.slice(0, size);
-    const last = page.at(-1);
-    const isTruncated = left.length > page.length && last !== undefined;
-    const name = (key: string) => (query.get('encoding-type') === 'url' ? encodeURIComponent(key) : key);
-    const [folders, keys] = [true, false].map((folder) => page.filter((entry) => objects.has(entry) !== folder));
-    return xmlAnswer('ListBucketResult', {
-      IsTruncated: isTruncated,
-      ...(isTruncated ? { NextContinuationToken: Buffer.from(last).toString('base64') } : {}),
-      Contents: keys?.map((key) => ({ Key: name(key), Size: objects.get(key)?.body.length ?? 0 })),
-      CommonPrefixes: folders?.map((folder) => ({ Prefix: name(folder) })),
-    });
-  };
-
   return {
     createBucket: (place, name) => void buckets.set(name, { ...place, objects: new Map() }),
     read: (bucket, key) => bucketOf(bucket).objects.get(key)?.body,
@@ -116,7 +91,6 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
       if (bucket.account !== caller.account) throw commonFault('s3', 'denied');
       if (bucket.region !== caller.region)
         throw new AwsFault(301, 'PermanentRedirect', `The bucket is in this region: ${bucket.region}`);
-      if (action === 'ListBucket') return listObjects(bucket, input, caller);
       return action === 'GetObject' ? getObject(bucket, input, caller) : putObject(bucket, input);
     },
   };
@@ -129,9 +103,8 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
   const virtualBucket = bucketOfHost(url.hostname);
   const [bucket = '', ...rest] = virtualBucket === undefined ? path.split('/') : [virtualBucket, path];
   const key = rest.join('/');
-  const isList = method === 'GET' && key === '' && url.searchParams.get('list-type') === '2';
-  const action = isList ? 'ListBucket' : ACTIONS[method];
-  if (action === undefined || (key === '' && !isList) || headers['content-encoding']?.includes('aws-chunked'))
+  const action = ACTIONS[method];
+  if (action === undefined || key === '' || headers['content-encoding']?.includes('aws-chunked'))
     throw new AwsFault(501, 'NotImplemented', `Not simulated: ${method} of this kind`);
   const input = {
     bucket,
@@ -140,18 +113,8 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
     ifNoneMatch: headers['if-none-match'],
     contentType: headers['content-type'] ?? 'binary/octet-stream',
     body,
-    query: url.searchParams,
   };
   return { action, input };
-}
-
-function listQuery(query: URLSearchParams) {
-  const token = query.get('continuation-token');
-  return {
-    prefix: query.get('prefix') ?? '',
-    delimiter: query.get('delimiter') ?? '',
-    after: token === null ? '' : Buffer.from(token, 'base64').toString('utf8'),
-  };
 }
 
 /** In the order of their bytes. */

@@ -27,7 +27,6 @@ import { createWebhookHandler, type WebhookAnswer } from '../../../lambdas/funct
 import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
-import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
 import { recoverNodes } from '../../../lambdas/recovery/recover-nodes.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
@@ -165,7 +164,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         recovery: { entries: fleet.recovery, recoverNodes },
         journal: {
           program: '0.0.0',
-          journal: withRetryBuffer(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),
+          journal: createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET, random: randomUUID }),
         },
       }),
     ),

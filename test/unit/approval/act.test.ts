@@ -92,7 +92,8 @@ async function carryOut(
       return method === 'GET' ? get() : put();
     },
   };
-  const collector = createDecisionCollector({ cluster: 'berlin', startedAt: STARTED, policyHash: '', program: '' });
+  const context = { cluster: 'berlin', startedAt: STARTED, policyHash: '', program: '' };
+  const collector = createDecisionCollector(context, () => true);
   const bugs: unknown[] = [];
   const acted = await act(decisions.length === 0 ? [decision()] : decisions, {
     client: client as KubernetesClient,
@@ -103,7 +104,7 @@ async function carryOut(
     onActed: (entry) => collector.take(entry),
     onBug: (bug) => void bugs.push(bug),
   });
-  const journal = collector.collected().entries.map(({ outcome }) => outcome);
+  const journal = collector.collected().map(({ outcome }) => outcome);
   return { acted, outcomes: acted.map(({ outcome }) => outcome.kind), journal, calls, bugs };
 }
 

@@ -61,6 +61,7 @@ describe('a sweep with --recover', () => {
     const io = recordedIo({ now: NOW });
     const target = {
       ...cluster.target({ cluster: { name: 'berlin', provider } }),
+      id: 'berlin',
       server: { context: 'admin', address: '127.0.0.1:6443' },
       close() {},
     };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type SweepOptions, sweepCommand } from '../../../bin/commands/sweep.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { ANY_AGE, type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { MINUTE_MS } from '../../../lambdas/time.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
-import { never } from '../journal/values.ts';
+import { entriesOf } from '../../support/journal-lines.ts';
 import { outcomeOf, recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
@@ -19,7 +20,14 @@ const CLUSTER = {
 };
 
 const OBSERVING: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'watch', mode: 'observe' };
+const LONG: ApprovalPolicy = { ...DEFAULT_POLICY, age: { ...DEFAULT_POLICY.age, 'eks-anywhere': ANY_AGE } };
 const DENYING: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'strict', onHostile: 'deny' };
+
+/** A journal that keeps its lines here. */
+function journalOf() {
+  const lines: string[] = [];
+  return { file: 'kept', lines, append: async (text: string) => void lines.push(text) };
+}
 
 /** Sweeps a cluster of two machines; `written` are the names of the requests that a condition was sent for. */
 async function sweep(
@@ -43,8 +51,16 @@ async function sweep(
     },
     close() {},
   };
-  const io = recordedIo({ now: NOW, ...(columns === undefined ? {} : { columns }) });
+  const recorded = recordedIo({ now: NOW, ...(columns === undefined ? {} : { columns }) });
+  let now = NOW;
+  const end = new AbortController();
+  const sleep = async (ms: number): Promise<void> => {
+    now += ms;
+    if (now > NOW + 65 * MINUTE_MS) end.abort();
+  };
+  const io = { ...recorded, clock: () => now, sleep };
   const target = {
+    id: 'bench',
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload: client,
     management: client,
@@ -55,7 +71,7 @@ async function sweep(
   const options: SweepOptions = { output: 'table', program: 'certmarshal', repeat: '', repeatNames: '', ...given };
   const outcome = await outcomeOf(
     io,
-    sweepCommand(async () => target, policies, options, never, io),
+    sweepCommand(async () => target, policies, options, end.signal, io),
   );
   return { ...outcome, written: written.length };
 }
@@ -120,5 +136,24 @@ describe('a sweep', () => {
       expect(await sweep([HOSTILE], { yes })).toMatchObject({ status: 0 });
     }
     expect(await sweep([PROVEN], { yes: true, failOn: 'hostile' })).toMatchObject({ status: 0 });
+  });
+
+  it('appends what it wrote to the journal, and refusals at first and each hour', async () => {
+    const journal = journalOf();
+    await sweep([PROVEN, HOSTILE], { yes: true, journal, every: '1m' }, [LONG]);
+    const entries = entriesOf(journal.lines.join(''));
+    expect(entries.filter(({ outcome }) => outcome === 'written').length).toBeGreaterThan(60);
+    const refusals = entries.filter(({ outcome }) => outcome === 'none').map(({ cluster, at }) => `${cluster} ${at}`);
+    expect(refusals).toEqual(['bench 2026-01-01T00:01:00.000Z', 'bench 2026-01-01T01:00:00.000Z']);
+  });
+
+  it('says what is not journaled, and fails', async () => {
+    const append = async () => Promise.reject(Object.assign(new Error('ENOSPC'), { errno: -28 }));
+    const { status, stderr } = await sweep([PROVEN], { yes: true, journal: { file: 'kept', append } });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^Not journaled: the journal kept could not be written: no space left on device.*\n\{"version":1/,
+    );
+    expect((await sweep([], { yes: true, journal: { file: 'kept', append } })).status).toBe(0);
   });
 });

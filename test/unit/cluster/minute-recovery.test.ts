@@ -57,7 +57,7 @@ async function sweeper(handler: Handler, { entries = [ENTRY], recoverNodes, opti
         );
       },
     },
-    journal: { program: '1.2.3', journal: { append: async (_, entries) => kept.push(...entries) } },
+    journal: { program: '1.2.3', journal: { append: async (_, entries) => void kept.push(...entries) } },
     ...options,
   });
   return { recovered, kept, sweepOne };

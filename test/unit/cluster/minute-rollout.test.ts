@@ -108,18 +108,18 @@ const ENTRY: RolloutEntry = {
 };
 
 describe('the journal of a step', () => {
-  const decisions = { entries: [ENTRY], leftOut: 0 };
+  const decisions = [ENTRY];
 
   it('gets what was written, beside the decisions of the sweep', async () => {
     const kept: JournalEntry[] = [];
-    const append: Journal['append'] = async (_, entries) => kept.push(...entries) && entries.length;
+    const append: Journal['append'] = async (_, entries) => void kept.push(...entries);
     const { sweepOne } = await sweeper(works, {
       journal: { journal: { append }, program: '1.2.3' },
       rollout: async () => ({ result: SUMMARY, problems: [], decisions }),
     });
     const { journaled, outcome } = await sweepOne(orderOf(), never);
     expect(kept).toEqual([ENTRY]);
-    expect(journaled).toEqual({ lines: 1, unwritten: [], leftOut: 0 });
+    expect(journaled).toEqual([{ entries: [ENTRY] }]);
     expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [] });
   });
 
@@ -127,12 +127,12 @@ describe('the journal of a step', () => {
     const { sweepOne } = await sweeper(works, {
       journal: {
         program: '1.2.3',
-        journal: { append: async (_, entries) => (entries.length > 0 ? Promise.reject(new Error('no')) : 0) },
+        journal: { append: async () => Promise.reject(new Error('no')) },
       },
       rollout: async () => ({ result: SUMMARY, problems: [], decisions }),
     });
     const { journaled, outcome } = await sweepOne(orderOf(), never);
-    expect(journaled?.unwritten).toHaveLength(1);
+    expect(journaled).toMatchObject([{ entries: [ENTRY], problem: { kind: 'journal' } }]);
     expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [{ kind: 'journal' }] });
   });
 });

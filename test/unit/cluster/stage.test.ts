@@ -10,6 +10,7 @@ import {
 } from '../../../lambdas/cluster/stage.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 import { PARIS, TROUBLE } from '../fleet/values.ts';
+import { entry } from '../journal/values.ts';
 import { contextOf } from './stage-context.ts';
 
 const open = {} as NonNullable<Known['open']>;
@@ -114,7 +115,7 @@ describe('runStage', () => {
 
   it('tells notices first, then a bug, then the rest, and keeps what was decided before the bug', async () => {
     const [notice, problem] = ['notice', 'problem'].map((object) => ({ ...TROUBLE, object }));
-    const decisions = { entries: [], leftOut: 1 };
+    const decisions = [entry(1)];
     const stage: Stage<true, string> = async () => ({
       result: 'done',
       notices: notice && [notice],

@@ -3,7 +3,7 @@ import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { AlarmsSection } from '../../../lambdas/config/sections/monitoring.ts';
 import { ALARMS } from '../../../lambdas/tables/alarms.ts';
-import { accepts, problemsOf, refuses } from './parsing.ts';
+import { accepts, fleet, problemsOf, refuses } from './parsing.ts';
 
 const INSTANT = 'write a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
 const COUNT = 'write a whole number, 1 or more';
@@ -249,7 +249,26 @@ describe('journal in fleet.yaml', () => {
       '2:50: journal.objectLock.days: 36500 days is probably a mistake, and cannot be undone; write a whole number of days, 1 to 3650',
     ],
     ['version: 1\njournal: { bucket: x }', '2:12: journal.bucket: unknown key; known here: objectLock'],
+    [
+      'version: 1\njournal: { objectLock: of }',
+      '2:24: journal.objectLock: "of" is not known here; did you mean "off"?',
+    ],
+    ['version: 1\njournal: { objectLock: false }', '2:24: journal.objectLock: write off, not false'],
+    [
+      'version: 1\njournal: { objectLock: { mode: governance, days: 1, atCreation: false } }',
+      '2:65: journal.objectLock.atCreation: write true, not false',
+    ],
   ])('refuses %s', (section, problem) => {
     expect(problemsOf(section)).toEqual([problem]);
+  });
+
+  it.each<[string, unknown]>([
+    ['', { mode: 'governance', days: 90 }],
+    ['journal:', { mode: 'governance', days: 90 }],
+    ['journal: { objectLock: off }', 'off'],
+    ['journal: { objectLock: "off" }', 'off'],
+    ['journal: { objectLock: { mode: compliance, days: 7 } }', { mode: 'compliance', days: 7 }],
+  ])('of %j locks the bucket as it says', (section, objectLock) => {
+    expect(fleet(`version: 1\n${section}\n`).journal).toEqual({ objectLock });
   });
 });

@@ -50,6 +50,7 @@ describe('decodeOrder', () => {
     [message({ deadlineMs: undefined }), 'deadlineMs is not a whole number'],
     [message({ deadlineMs: 0 }), 'deadlineMs is not between 1 and 900000'],
     [message({ deadlineMs: 900_001 }), 'deadlineMs is not between 1 and 900000'],
+    [message({ lastHeard: '0' }), 'lastHeard is not a time in milliseconds since the epoch'],
     [message({ holdWrites: true }), 'holdWrites is not text of at most 1000 characters'],
     [message({ holdWrites: 'a'.repeat(1_001) }), 'holdWrites is not text of at most 1000 characters'],
     [message({ lookForClusters: true }), 'lookForClusters is not a list of at most 50 entries'],

@@ -88,6 +88,7 @@ export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
     target: anyTarget,
     tick: fc.nat({ max: 253_402_300_799_999 }),
     deadlineMs: fc.integer({ min: 1, max: 900_000 }),
+    lastHeard: fc.nat({ max: 253_402_300_799_999 }),
     holdWrites: fc.string({ maxLength: 1_000 }),
     lookForClusters: fc.array(namespace, { maxLength: 5 }),
     handshakes: fc.constant(true as const),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { isSameJson } from '../../../lambdas/canonical-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
@@ -10,6 +9,7 @@ import {
   fitRegistry,
 } from '../../../lambdas/fleet/fits-fleet.ts';
 import { listedClusters } from '../../../lambdas/fleet/listed-clusters.ts';
+import { isSameJson } from '../../../lambdas/same-json.ts';
 import {
   BERLIN,
   DUBLIN,
@@ -271,6 +271,7 @@ describe('a forged order', () => {
       orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }),
       'too old, or from the future',
     ],
+    ['hides refusals from the journal', orderOf(LISTED, { lastHeard: NOW + 60 * MINUTE }), 'heard in the future'],
   ])('that %s is refused, with the object and a remedy', (_, order, why) => {
     expect(refusalOf(order)).toContain(why);
     expect(createOrderRefusal(FLEET, HUB, order.target.lane)(order, NOW)).toMatchObject({

@@ -35,19 +35,20 @@ describe('planTick', () => {
       registered(DUBLIN.id, { target: DUBLIN }),
       registered('rome', { problem: TROUBLE }),
     );
-    const seen = index(indexed(BERLIN.id, { server: 'a:443' }), indexed(DUBLIN.id, { server: 'b:443' }));
+    const readableAt = new Date(NOW - 9 * MINUTE).toISOString();
+    const seen = index(indexed(BERLIN.id, { server: 'a:443', readableAt }), indexed(DUBLIN.id, { server: 'b:443' }));
     expect(planned(known, seen, NOW)).toEqual({
       assigned: expect.any(Map) as unknown,
       orders: [
         {
           shard: expect.any(String) as unknown,
           lane: 'onprem',
-          order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, server: 'a:443' },
+          order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, lastHeard: NOW - 9 * MINUTE, server: 'a:443' },
         },
         {
           shard: expect.any(String) as unknown,
           lane: 'default',
-          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 },
+          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000, lastHeard: Date.parse(at()) },
         },
       ],
       problems: [TROUBLE],

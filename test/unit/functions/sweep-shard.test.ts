@@ -70,11 +70,13 @@ const well: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id }),
   report: reportOf({ cluster: id }),
   failures: [],
+  journaled: [],
 });
 
 const failing: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
   failures: [{ stage: 'approval', error: new Error('a bug') }],
+  journaled: [],
 });
 
 describe('createSweepShard', () => {
@@ -136,6 +138,7 @@ describe('createSweepShard', () => {
     const sweepOne: SweepCluster = async ({ target: { id } }) => ({
       outcome: swept({ id, startedAt: at(), audit: auditSummary({ auditedAt: audits[id as 'a' | 'b'] }) }),
       failures: [],
+      journaled: [],
     });
     await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
     expect(sums()).toMatchObject({ Audits: 1 });
@@ -154,6 +157,7 @@ describe('createSweepShard', () => {
     const sweepOne: SweepCluster = async ({ target: { id } }) => ({
       outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
       failures: [],
+      journaled: [],
     });
     await run({ sweepOne }, encodeOrders([order('a')]));
     expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });

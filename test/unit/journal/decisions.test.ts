@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Acted } from '../../../lambdas/approval/act.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
-import { createDecisionCollector, MAX_LEFT } from '../../../lambdas/journal/decisions.ts';
+import { createDecisionCollector, MAX_REFUSALS } from '../../../lambdas/journal/decisions.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 
 const STARTED = Date.UTC(2026, 10, 21, 10);
@@ -43,8 +43,10 @@ function acted(
   };
 }
 
-function collect(...all: readonly Acted[]) {
-  const collector = createDecisionCollector(CONTEXT);
+const collect = (...all: readonly Acted[]) => collectWhere(() => true, ...all);
+
+function collectWhere(isLine: Parameters<typeof createDecisionCollector>[1], ...all: readonly Acted[]) {
+  const collector = createDecisionCollector(CONTEXT, isLine);
   for (const one of all) collector.take(one);
   return collector.collected();
 }
@@ -65,7 +67,7 @@ describe('the entries of a sweep', () => {
       proof('10.0.1.3', { kind: 'ip', provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-a' } }),
       proof('10.0.1.8', { proven: false, ownedBy: { node: 'worker-8', object: 'EC2 instance i-0abc' } }),
     ];
-    expect(collect(acted({ names })).entries).toEqual([
+    expect(collect(acted({ names }))).toEqual([
       {
         version: 1,
         kind: 'decision',
@@ -111,17 +113,33 @@ describe('the entries of a sweep', () => {
     ['unfinished', acted({}, { outcome: { kind: 'unfinished' } }), []],
     ['ignored', acted({ verdict: 'ignore', reason: 'Orphaned' }, NONE), []],
   ])('of what was %s', (_, one, outcomes) => {
-    expect(collect(one).entries.map(({ outcome }) => outcome)).toEqual(outcomes);
+    expect(collect(one).map(({ outcome }) => outcome)).toEqual(outcomes);
   });
 
-  it('are those of all approvals, and of the first requests that were left, hostile ones first', () => {
-    const left = Array.from({ length: MAX_LEFT + 50 }, (_, index) => acted(LEFT, { ...NONE, name: `left-${index}` }));
+  it('of what was written are always there; of what was not, only where it is a line', () => {
+    const outcomes = [
+      acted(),
+      acted({}, { outcome: { kind: 'unknown' } }),
+      acted({}, { outcome: { kind: 'observed' } }),
+      acted({}, { outcome: { kind: 'failed', error } }),
+      acted({ ...LEFT, hostile: true }, NONE),
+    ];
+    expect(collectWhere(() => false, ...outcomes).map(({ outcome }) => outcome)).toEqual(['written', 'unknown']);
+  });
+
+  it('are those of all approvals, and of the first refusals, hostile ones first; the last says how many are left out', () => {
+    const left = Array.from({ length: MAX_REFUSALS + 50 }, (_, index) =>
+      acted(LEFT, { ...NONE, name: `left-${index}` }),
+    );
     const approved = Array.from({ length: 700 }, (_, index) => acted({}, { name: `approved-${index}` }));
     const hostile = acted({ ...LEFT, hostile: true }, { ...NONE, name: 'hostile' });
-    const { entries, leftOut } = collect(...left, ...approved, hostile);
-    expect(entries).toHaveLength(700 + MAX_LEFT);
+    const entries = collect(...left, ...approved, hostile);
+    expect(entries).toHaveLength(700 + MAX_REFUSALS);
     expect(entries[700]?.csr).toBe('hostile');
-    expect(leftOut).toBe(51);
+    expect(entries.flatMap(({ csr, leftOut = 0 }) => (leftOut === 0 ? [] : [[csr, leftOut]]))).toEqual([
+      [`left-${MAX_REFUSALS - 2}`, 51],
+    ]);
+    expect(collect(...left.slice(0, MAX_REFUSALS)).at(-1)).not.toHaveProperty('leftOut');
   });
 
   it('are bounded and harmless whatever a cluster sends', () => {
@@ -135,7 +153,7 @@ describe('the entries of a sweep', () => {
     const [entry] = collect({
       ...one,
       csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) },
-    }).entries;
+    });
     const text = JSON.stringify(entry);
     expect(text.length).toBeLessThan(30_000);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -5,7 +5,7 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet, type FleetJournal } from '../../../lambdas/config/fleet.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
@@ -13,6 +13,10 @@ import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from '
 
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);
 const full = Template.fromStack(stacksOf(EVERYTHING).hub);
+
+const lockOf = (Mode: string, Days: number) => ({
+  ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention: { Mode, Days } } },
+});
 
 describe('the hub stack', () => {
   it('starts dispatch every minute, and never a second time', () => {
@@ -95,12 +99,12 @@ describe('the hub stack', () => {
     plain.hasOutput('SnapshotBucketName', {});
   });
 
-  it('lets sweeps read and replace snapshots, append to the journal, and nothing else of any bucket', () => {
+  it('lets sweeps read and replace snapshots, put lines into the journal, and nothing else of any bucket', () => {
     const allowed = Object.entries(allowedTo(plain, 'SweepRole')).filter(([action]) => action.startsWith('s3:'));
     expect(Object.fromEntries(allowed)).toEqual({
-      's3:GetObject': ['<AuditHistory>/snapshots/*', '<Journal>/heads/*', '<Journal>/journal/*'],
-      's3:PutObject': ['<AuditHistory>/snapshots/*', '<Journal>/heads/*', '<Journal>/journal/*'],
-      's3:ListBucket': ['<AuditHistory>', '<Journal>'],
+      's3:GetObject': ['<AuditHistory>/snapshots/*'],
+      's3:PutObject': ['<AuditHistory>/snapshots/*', '<Journal>/journal/*'],
+      's3:ListBucket': ['<AuditHistory>'],
     });
   });
 
@@ -483,16 +487,42 @@ describe('the hub stack', () => {
     });
   });
 
-  it('puts the journal under the lock that fleet.yaml asks for, and under none without', () => {
-    const locked = fleetOf({ journal: { objectLock: { mode: 'compliance', days: 30 } } });
-    Template.fromStack(stacksOf(locked, {}).hub).hasResourceProperties('AWS::S3::Bucket', {
-      ObjectLockEnabled: true,
-      ObjectLockConfiguration: { Rule: { DefaultRetention: { Mode: 'COMPLIANCE', Days: 30 } } },
-    });
-    expect(resource(plain, 'AWS::S3::Bucket', 'Journal').properties).not.toHaveProperty(
-      'ObjectLockEnabled',
-      expect.anything(),
+  // Source of what replaces a bucket: AWS CloudFormation Template Reference, AWS::S3::Bucket.
+  it.each<[string, FleetJournal['objectLock'], object]>([
+    ['for 90 days without a setting', DEFAULT_FLEET.journal.objectLock, lockOf('GOVERNANCE', 90)],
+    ['as fleet.yaml says', { mode: 'compliance', days: 30 }, lockOf('COMPLIANCE', 30)],
+    ['not at all', 'off', {}],
+    [
+      'in a bucket that version 0.1 made with it',
+      { mode: 'governance', days: 365, atCreation: true },
+      { ...lockOf('GOVERNANCE', 365), ObjectLockEnabled: true },
+    ],
+  ])('locks the journal %s, in the bucket that there is', (_, objectLock, lock) => {
+    const { id, properties } = resource(
+      Template.fromStack(stacksOf(fleetOf({ journal: { objectLock } }), {}).hub),
+      'AWS::S3::Bucket',
+      'Journal',
     );
+    expect(id).toBe('JournalAE8C44B2');
+    expect(properties).toEqual({
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+      LifecycleConfiguration: {
+        Rules: [{ AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' }],
+      },
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      VersioningConfiguration: { Status: 'Enabled' },
+      ...lock,
+    });
+  });
+
+  it('tells the sweep where the journal is', () => {
     expect(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties).toMatchObject({
       Environment: { Variables: { JOURNAL_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'Journal').id } } },
     });

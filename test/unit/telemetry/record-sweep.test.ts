@@ -192,20 +192,16 @@ describe('recordJournal', () => {
   }
 
   it('counts the lines', () => {
-    expect(record({ lines: 3, unwritten: [], leftOut: 0 })).toEqual({
+    expect(record({ entries: [entry(1), entry(2), entry(3)] })).toEqual({
       metrics: { JournalLines: [3] },
       logged: [],
     });
   });
 
-  it('says how many requests were left out', () => {
-    expect(record({ lines: 3, unwritten: [], leftOut: 7 }).logged).toMatchObject([{ level: 'WARN', leftOut: 7 }]);
-  });
-
   it('logs each line whole that was not written, two hundred of them', () => {
     const problem = { kind: 'journal', object: 'journal of cluster berlin', message: 'no', remedy: 'Let it.' };
-    const unwritten = Array.from({ length: 300 }, (_, index) => entry(index));
-    const { metrics, logged } = record({ lines: 0, unwritten, leftOut: 0, problem });
+    const entries = Array.from({ length: 300 }, (_, index) => entry(index));
+    const { metrics, logged } = record({ entries, problem });
     expect(metrics).toEqual({ JournalUnwritten: [1] });
     expect(logged[0]).toMatchObject({ level: 'ERROR', cluster: 'berlin', lines: 300, problem });
     expect(logged).toHaveLength(201);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, isSameJson } from '../../lambdas/canonical-json.ts';
+import { canonicalJson, isSameJson } from '../../lambdas/same-json.ts';
 
 describe('two values', () => {
   it.each([
