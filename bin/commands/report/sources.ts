@@ -179,15 +179,11 @@ function registeredOf(
  * are readable. Pure.
  */
 export function auditedOf(snapshot: Snapshot): IndexedCluster {
-  const { cluster: id, provider, auditedAt: at, partial, observations } = snapshot;
-  const audit = summaryOf(snapshot, { durationMs: 0, partial });
-  const readable = audit.sources.read.includes('signing-requests');
+  const { cluster: id, provider, auditedAt: at, observations } = snapshot;
+  const audit = summaryOf(snapshot, { durationMs: 0 });
+  const list = observations.find(({ kind, source }) => kind === 'read' && source === 'signing-requests');
+  const readable = list !== undefined;
   const complete = readable && audit.sources.unread.length === 0;
-  const readableAt = observations
-    .filter(({ kind, source }) => kind === 'read' && source === 'signing-requests')
-    .map(({ observedAt }) => observedAt)
-    .toSorted()
-    .at(-1);
   return {
     id,
     name: id,
@@ -196,7 +192,7 @@ export function auditedOf(snapshot: Snapshot): IndexedCluster {
     readable,
     complete,
     sweptAt: at,
-    readableAt,
+    readableAt: list?.observedAt,
     completeAt: complete ? at : undefined,
     findings: [],
     findingCount: 0,
