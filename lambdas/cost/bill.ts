@@ -179,9 +179,9 @@ function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
     ),
     // Index and registry once a tick, and the state of notify.
     line('S3', 'index, registry and page: written', 's3Put', 2 * ticks + pages + notices),
-    // dispatch also reads the recovery windows. The rollouts of a cluster read and write the ledger some hundred times
-    // a year: less than a cent for a hundred clusters.
-    line('S3', 'index, registry and page: read', 's3Get', ticks * 5 + notices * 3),
+    // The rollouts of a cluster read and write the ledger some hundred times a year: less than a cent for a hundred
+    // clusters.
+    line('S3', 'index, registry and page: read', 's3Get', ticks * 4 + notices * 3),
     line(
       'S3',
       'index, registry and page: kept',
