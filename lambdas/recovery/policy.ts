@@ -24,7 +24,7 @@ import { printable } from '../printable.ts';
 import { isOver, type Recovery } from './recovery.ts';
 
 /**
- * More requests of one node in the list that carry our approval allow no further one. kube-controller-manager removes
+ * So many requests of one node in the list that carry our approval allow no further one. kube-controller-manager removes
  * them an hour after the approval, at the earliest.
  */
 const MAX_APPROVALS = 2;

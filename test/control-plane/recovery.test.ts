@@ -136,15 +136,26 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
     const until = new Date(Date.now() + 20 * MINUTE).toISOString();
     const cluster = ['--kubeconfig', controlPlane.kubeconfig('certmarshal'), '--cluster', CLUSTER];
     const { status, stdout, stderr } = await runCli([
-      ...['sweep', ...cluster, '--provider', 'eks-anywhere', '--tolerate-expired', 'authority'],
-      ...['--recover', ...nodes, '--until', until, '--output', 'json', ...more],
+      'sweep',
+      ...cluster,
+      '--provider',
+      'eks-anywhere',
+      '--tolerate-expired',
+      'authority',
+      '--recover',
+      ...nodes,
+      '--until',
+      until,
+      '--output',
+      'json',
+      ...more,
     ]);
     return { status, stderr, rows: stdout === '' ? {} : told(JSON.parse(stdout)) };
   }
 
   const told = ({ rows }: SweepReport) =>
     Object.fromEntries(rows.map(({ csr, reason, outcome }) => [csr, `${reason} ${outcome}`]));
-  const approvedIn = async (client: KubernetesClient): Promise<unknown[]> => {
+  const approvedIn = async (client: KubernetesClient): Promise<readonly string[]> => {
     const { items } = await client.request({ method: 'GET', path: CSRS, signal });
     const all: readonly Csr[] = Array.isArray(items) ? items : [];
     return all

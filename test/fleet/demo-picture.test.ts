@@ -65,10 +65,9 @@ describe('npm run demo -- --keep', () => {
       );
       expect(
         run(
-          [
-            ...['sweep', '--context', 'oslo', '--tolerate-expired', 'authority'],
-            ...['--recover', 'control-plane-1', '--until', new Date(Date.now() + 600_000).toISOString()],
-          ],
+          `sweep --context oslo --tolerate-expired authority --recover control-plane-1 --until ${new Date(Date.now() + 600_000).toISOString()}`.split(
+            ' ',
+          ),
           kubeconfig,
         ).stderr,
       ).toContain('Client certificates of kubelets would be approved until');

@@ -33,7 +33,11 @@ describe('--recover', () => {
     ['an end that is over', { recover: ['cp-1'], until: at(0) }, EXAMPLE],
     ['more than an hour', { recover: ['cp-1'], until: at(60 * MINUTE + 1) }, EXAMPLE],
     ['a time without a zone', { recover: ['cp-1'], until: '2026-03-02T12:30:00' }, EXAMPLE],
-    ['ten nodes', { recover: [...'abcdefghij'], until: at(1) }, '--recover takes at most 9 names of Nodes; got 10'],
+    [
+      'ten nodes',
+      { recover: 'a b c d e f g h i j'.split(' '), until: at(1) },
+      '--recover takes at most 9 names of Nodes; got 10',
+    ],
     ['a name that is none', { recover: ['A_b'], until: at(1) }, '--recover "A_b" is not a name that a Node can have'],
     ['any node', { recover: ['*'], until: at(1) }, '--recover "*" is not a name'],
     [

@@ -6,7 +6,7 @@ import type { RecoveryEntry } from '../../../lambdas/config/fleet.ts';
 import { decodeOrders, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import type { Recovery } from '../../../lambdas/recovery/recovery.ts';
-import { auditSummary, onlyOrder, PARIS, TROUBLE } from '../fleet/values.ts';
+import { auditSummary, PARIS, TROUBLE } from '../fleet/values.ts';
 import { answer, type Handler } from '../kubernetes/tls-server.ts';
 import { asked, judge } from '../recovery/fixtures.ts';
 import { minuteOver } from './minute-over-tls.ts';
@@ -57,7 +57,7 @@ async function sweeper(handler: Handler, { entries = [ENTRY], recoverNodes, opti
         );
       },
     },
-    journal: { program: '1.2.3', journal: { append: async (_, entries) => void kept.push(...entries) } },
+    journal: { program: '1.2.3', journal: { append: async (_, lines) => void kept.push(...lines) } },
     ...options,
   });
   return { recovered, kept, sweepOne };
@@ -128,11 +128,12 @@ describe('client certificates in the minute of a cluster', () => {
     const order = JSON.parse(encodeOrders([orderOf()]));
     const [first] = order.orders;
     const forged = JSON.stringify({ ...order, orders: [{ ...first, [key]: said }] });
-    const read = onlyOrder(forged);
     const { recovered, sweepOne } = await sweeper(works, { entries: [] });
-    const { outcome } = await sweepOne(read.ok ? read.value : expect.unreachable(), never);
+    const decoded = decodeOrders(forged);
+    const [read] = decoded.ok ? decoded.value : [];
+    expect(read?.ok).toBe(true);
+    const { outcome } = await sweepOne(read?.ok === true ? read.value : orderOf({ holdWrites: 'not read' }), never);
     expect([recovered, outcome.problems]).toEqual([[], []]);
-    expect(decodeOrders(forged)).toMatchObject({ ok: true });
   });
 
   it('are judged by the clock of the sweep, whatever the tick of the order says', async () => {

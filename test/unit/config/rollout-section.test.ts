@@ -262,11 +262,11 @@ recovery:
 
   it('names nodes, with or without a pin, and the groups of kubeadm if it says nothing', () => {
     const only = (text: string) => fleet(recovered(text)).recovery[0];
-    const entry = { cluster: 'm/eksa-system/c', until: '2026-12-05T20:00:00Z', nodes: ['cp-1', 'cp-2'] };
+    const said = { cluster: 'm/eksa-system/c', until: '2026-12-05T20:00:00Z', nodes: ['cp-1', 'cp-2'] };
     const bootstrapGroups = ['system:bootstrappers:kubeadm:default-node-token'];
-    expect(only(NODES)).toEqual({ ...entry, bootstrapGroups });
-    expect(only(`pin: authority, ${NODES}`)).toEqual({ ...entry, bootstrapGroups, server: { pin: 'authority' } });
-    expect(only(`${NODES}, bootstrapGroups: []`)).toEqual({ ...entry, bootstrapGroups: [] });
+    expect(only(NODES)).toEqual({ ...said, bootstrapGroups });
+    expect(only(`pin: authority, ${NODES}`)).toEqual({ ...said, bootstrapGroups, server: { pin: 'authority' } });
+    expect(only(`${NODES}, bootstrapGroups: []`)).toEqual({ ...said, bootstrapGroups: [] });
     expect(only(`${NODES}, bootstrapGroups: ['system:bootstrappers:x']`)).toMatchObject({
       bootstrapGroups: ['system:bootstrappers:x'],
     });

@@ -281,16 +281,15 @@ describe('two an hour', () => {
   });
 
   it.each([
-    [0, 1],
-    [1, 1],
-    [2, 0],
-  ])('in one sweep of five requests, with %i before: %i', async (before, written) => {
+    [0, ['csr-5']],
+    [1, ['csr-5']],
+    [2, []],
+  ])('in one sweep of five requests, with %i before: %j', async (before, written) => {
     const cluster = fakeCluster();
     for (let number = 0; number < before; number += 1) cluster.addCsr(approvedCsr(`before-${number}`));
     for (const name of ['csr-1', 'csr-2', 'csr-3', 'csr-4', 'csr-5']) cluster.addCsr(clientCsr({ name }));
     await recover(cluster.target());
-    expect(cluster.approved().length - before).toBe(written);
-    if (written > 0) expect(cluster.approved()).toContain('csr-5');
+    expect(cluster.approved().filter((name) => name.startsWith('csr-'))).toEqual(written);
   });
 
   it.each([
