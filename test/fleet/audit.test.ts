@@ -151,7 +151,7 @@ describe('audits of a fleet', () => {
     hub.bodies.flatMap((body) => {
       const decoded = decodeOrders(body);
       return (decoded.ok ? decoded.value : []).flatMap((read) =>
-        read.ok && read.value.audit !== undefined ? [read.value] : [],
+        read.ok && read.value.audit !== undefined && !read.value.audit.stored ? [read.value] : [],
       );
     });
 

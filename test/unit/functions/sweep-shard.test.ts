@@ -142,7 +142,7 @@ describe('createSweepShard', () => {
     });
     await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
     expect(sums()).toMatchObject({ Audits: 1 });
-    expect(outcomes.map(({ audit }) => audit?.auditedAt).toSorted()).toEqual([at(-DAY), at()]);
+    expect(new Set(outcomes.map(({ audit }) => audit?.auditedAt))).toEqual(new Set([at(-DAY), at()]));
   });
 
   it('counts what was done before a sweep failed, and the sweep once', async () => {
