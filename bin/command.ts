@@ -31,14 +31,10 @@ export function repeatableList(value: string, before: string | undefined): strin
   return before === undefined ? value : `${before},${value}`;
 }
 
-/** The option that chooses between a table and other formats. */
-export function withOutput(
-  command: Command,
-  description = 'table for people, json for programs',
-  others: readonly string[] = ['json'],
-): Command {
+/** The option that chooses between a table and JSON. */
+export function withOutput(command: Command, description = 'table for people, json for programs'): Command {
   return command.addOption(
-    new Option('-o, --output <format>', description).choices(['table', ...others]).default('table'),
+    new Option('-o, --output <format>', description).choices(['table', 'json']).default('table'),
   );
 }
 

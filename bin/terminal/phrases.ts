@@ -51,12 +51,3 @@ export function nextLine(command: string, note = ''): Lines {
       ? line + note
       : [line, hang(' '.repeat(8), note.replace(/^[,;] /, ''))];
 }
-
-/** A spreadsheet runs a cell that begins like this as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-/** A CSV cell that no spreadsheet runs as a formula. Source: RFC 4180. */
-export function csvCell(value: string, isQuoted: (harmless: string) => boolean): string {
-  const harmless = FORMULA.test(value) ? `'${value}` : value;
-  return isQuoted(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
