@@ -70,99 +70,6 @@ describe('the hub stack', () => {
     });
   });
 
-  it('keeps the snapshots of audits in a bucket of their own, with the versions of five weeks', () => {
-    full.hasResource('AWS::S3::Bucket', {
-      DeletionPolicy: 'Retain',
-      Properties: {
-        VersioningConfiguration: { Status: 'Enabled' },
-        PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
-        BucketEncryption: {
-          ServerSideEncryptionConfiguration: [
-            { ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: KEY } },
-          ],
-        },
-        LifecycleConfiguration: {
-          Rules: [
-            {
-              Status: 'Enabled',
-              NoncurrentVersionExpiration: { NoncurrentDays: 35 },
-              ExpiredObjectDeleteMarker: true,
-              AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
-            },
-          ],
-        },
-      },
-    });
-    expect(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties).toMatchObject({
-      Environment: { Variables: { SNAPSHOT_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'AuditHistory').id } } },
-    });
-    plain.hasOutput('SnapshotBucketName', {});
-  });
-
-  it('lets sweeps read and replace snapshots, put lines into the journal, and nothing else of any bucket', () => {
-    const allowed = Object.entries(allowedTo(plain, 'SweepRole')).filter(([action]) => action.startsWith('s3:'));
-    expect(Object.fromEntries(allowed)).toEqual({
-      's3:GetObject': ['<AuditHistory>/snapshots/*'],
-      's3:PutObject': ['<AuditHistory>/snapshots/*', '<Journal>/journal/*'],
-      's3:ListBucket': ['<AuditHistory>'],
-    });
-  });
-
-  it('lets nobody write over a line of the journal', () => {
-    const { id } = resource(plain, 'AWS::S3::Bucket', 'Journal');
-    plain.hasResourceProperties('AWS::S3::BucketPolicy', {
-      Bucket: { Ref: id },
-      PolicyDocument: {
-        Statement: Match.arrayWith([
-          {
-            Sid: 'OnlyAppend',
-            Effect: 'Deny',
-            Principal: { AWS: '*' },
-            Action: 's3:PutObject',
-            Resource: { 'Fn::Join': ['', [{ 'Fn::GetAtt': [id, 'Arn'] }, '/journal/*']] },
-            Condition: { Null: { 's3:if-none-match': 'true' } },
-          },
-        ]),
-      },
-    });
-  });
-
-  it('lets each object of the state be written by one role, and orders, outcomes and starts be sent by their senders alone', () => {
-    const { id } = resource(full, 'AWS::S3::Bucket', 'State');
-    const refusedTo = (roles: readonly string[], action: string) => {
-      const arns = roles.map((role) => ({ 'Fn::GetAtt': [resource(full, 'AWS::IAM::Role', role).id, 'Arn'] }));
-      const Condition = { ArnNotEquals: { 'aws:PrincipalArn': arns } };
-      return Match.objectLike({ Effect: 'Deny', Principal: { AWS: '*' }, Action: action, Condition });
-    };
-    full.hasResourceProperties('AWS::S3::BucketPolicy', {
-      Bucket: { Ref: id },
-      PolicyDocument: {
-        Statement: Match.arrayWith(
-          ['OutcomesReportRole', 'NotifyNotifyRole', 'DispatchRole'].map((role) => refusedTo([role], 's3:PutObject')),
-        ),
-      },
-    });
-    const lanes = Object.values(full.findResources('AWS::SQS::Queue', { Properties: { FifoQueue: true } }));
-    full.resourcePropertiesCountIs(
-      'AWS::SQS::QueuePolicy',
-      {
-        PolicyDocument: {
-          Statement: Match.arrayWith([refusedTo(['DispatchRole', 'HintsHintRole'], 'sqs:SendMessage')]),
-        },
-      },
-      lanes.length,
-    );
-    for (const [queue, senders] of [
-      ['OutcomesQueue', ['DispatchRole', 'SweepRole']],
-      ['OutcomesStarts', ['DispatchRole']],
-    ] as const)
-      full.hasResourceProperties('AWS::SQS::QueuePolicy', {
-        Queues: [{ Ref: resource(full, 'AWS::SQS::Queue', queue).id }],
-        PolicyDocument: { Statement: Match.arrayWith([refusedTo(senders, 'sqs:SendMessage')]) },
-      });
-    expect(JSON.stringify(full.toJSON())).not.toContain('recovery.json');
-  });
-
   it('refuses what does not come over TLS', () => {
     for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy', 'AWS::S3::BucketPolicy'])
       plain.allResourcesProperties(type, {
@@ -211,14 +118,6 @@ describe('the hub stack', () => {
       );
       expect(visibility).toBeGreaterThan(timeout);
       expect(visibility).toBeLessThanOrEqual(120);
-    });
-
-    it('take one shard with each invocation', () => {
-      plain.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-        BatchSize: 1,
-        FunctionResponseTypes: Match.absent(),
-        ScalingConfig: { MaximumConcurrency: 50 },
-      });
     });
 
     it('are in a VPC by its ids, with the reserved concurrency', () => {
@@ -449,21 +348,6 @@ describe('the hub stack', () => {
       });
     });
 
-    it('knows where the state is, and whom to tell', () => {
-      expect(resource(plain, 'AWS::Lambda::Function', 'Notify').properties).toMatchObject({
-        Environment: {
-          Variables: {
-            STATE_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'State').id },
-            CRITICAL_TOPIC_ARN: topic('Critical'),
-            WARNING_TOPIC_ARN: topic('Warning'),
-            PAGER_TOPIC_ARN: topic('Incidents'),
-            CHAT_TOPIC_ARN: topic('Chat'),
-            REPORT_LINKS: 'true',
-          },
-        },
-      });
-    });
-
     it('makes a digest once a day, by the clock that fleet.yaml names', () => {
       const monitoring = { ...DEFAULT_MONITORING, digest: { at: '08:05', timeZone: 'Europe/Berlin' } };
       const template = Template.fromStack(stacksOf(fleetOf({ monitoring }), {}).hub);
@@ -472,18 +356,6 @@ describe('the hub stack', () => {
         ScheduleExpressionTimezone: 'Europe/Berlin',
         Target: { Input: '{"digest":true}' },
       });
-    });
-
-    it.each([
-      'CriticalTopicArn',
-      'WarningTopicArn',
-      'PagerTopicArn',
-      'ChatTopicArn',
-      'FallbackTopicArn',
-      'DashboardName',
-      'JournalBucketName',
-    ])('has the output %s beside it', (output) => {
-      plain.hasOutput(output, {});
     });
   });
 
@@ -522,22 +394,7 @@ describe('the hub stack', () => {
     });
   });
 
-  it('tells the sweep where the journal is', () => {
-    expect(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties).toMatchObject({
-      Environment: { Variables: { JOURNAL_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'Journal').id } } },
-    });
-  });
-
   describe('permissions', () => {
-    it('let a sweep read exactly the secrets of the fleet, and assume exactly the roles of its spokes', () => {
-      const allowed = allowedTo(full, 'SweepRole');
-      expect(allowed['secretsmanager:GetSecretValue']).toEqual([SECRET, OTHER_SECRET].toSorted());
-      const role = 'arn:aws:iam::111122223333:role/certmarshal-spoke';
-      expect(allowed['sts:AssumeRole']).toEqual([role]);
-      expect(allowed['sts:TagSession']).toEqual([role]);
-      expect(allowedTo(plain, 'SweepRole')).not.toHaveProperty('sts:AssumeRole', expect.anything());
-    });
-
     it('of a sweep do not let its own code touch the network', () => {
       const allowed = allowedTo(full, 'SweepRole');
       expect(allowed['DENY ec2:CreateNetworkInterface']).toEqual(allowed['ec2:CreateNetworkInterface']);
@@ -550,26 +407,6 @@ describe('the hub stack', () => {
       const elsewhere = fleetOf({ discovery: [discovery({ accounts: ['111122223333'] })] });
       const allowed = allowedTo(Template.fromStack(stacksOf(elsewhere).hub), 'SweepRole');
       expect(Object.keys(allowed).filter((action) => /^(?:eks|ec2):/.test(action))).toEqual([]);
-    });
-
-    it('let the webhook read its key and send to the queue of hints, and nothing else', () => {
-      const {
-        'logs:CreateLogStream': _stream,
-        'logs:PutLogEvents': _events,
-        ...allowed
-      } = allowedTo(full, 'HintsWebhookWebhookRole');
-      expect(Object.keys(allowed).toSorted()).toEqual([
-        'kms:Decrypt',
-        'kms:Encrypt',
-        'kms:GenerateDataKey*',
-        'kms:ReEncrypt*',
-        'secretsmanager:GetSecretValue',
-        'sqs:GetQueueAttributes',
-        'sqs:GetQueueUrl',
-        'sqs:SendMessage',
-      ]);
-      expect(allowed['secretsmanager:GetSecretValue']).toHaveLength(1);
-      expect(allowed['sqs:SendMessage']).toHaveLength(1);
     });
 
     it('have a wildcard where an action knows no resource, and nowhere else', () => {

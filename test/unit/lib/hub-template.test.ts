@@ -123,10 +123,7 @@ describe('the template of the hub', () => {
       "<DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
       <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
-      <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json
       <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <DispatchRole> Allow s3:GetObject on <State>/recovery.json
-      <DispatchRole> Allow s3:GetObject on <State>/registry.json
       <DispatchRole> Allow s3:GetObject on <State>/registry.json.gz
       <DispatchRole> Allow s3:ListBucket on <State>
       <DispatchRole> Allow s3:PutObject on <State>/registry.json.gz
@@ -139,9 +136,7 @@ describe('the template of the hub', () => {
       <NotifyNotifyRole> Allow events:PutEvents on arn:aws:events:eu-central-1:999900001111:event-bus/default if {StringEquals:{events:source:certmarshal}}
       <NotifyNotifyRole> Allow kms:Decrypt kms:GenerateDataKey* on <TopicsKey>
       <NotifyNotifyRole> Allow logs:CreateLogStream logs:PutLogEvents on <NotifyNotifyLogs>
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json
       <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json
       <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json.gz
       <NotifyNotifyRole> Allow s3:GetObject on <State>/report.html
       <NotifyNotifyRole> Allow s3:GetObject on <State>/told.json
@@ -154,9 +149,7 @@ describe('the template of the hub', () => {
       <NotifyNotifyRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
       <OutcomesQueuePolicy> Deny sqs:SendMessage on <OutcomesQueue> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<SweepRole>]}}
       <OutcomesReportRole> Allow logs:CreateLogStream logs:PutLogEvents on <OutcomesReportLogs>
-      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json
       <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json
       <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json.gz
       <OutcomesReportRole> Allow s3:GetObject on <State>/report.html
       <OutcomesReportRole> Allow s3:ListBucket on <State>
@@ -172,9 +165,7 @@ describe('the template of the hub', () => {
       <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>
       <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>:*
       <SchedulerRoleForTarget46ebde> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
-      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
-      <StatePolicy> Deny s3:PutObject on <State>/registry.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/registry.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/told.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<NotifyNotifyRole>]}}
@@ -183,10 +174,8 @@ describe('the template of the hub', () => {
       <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
       <SweepRole> Allow s3:GetObject s3:PutObject on <AuditHistory>/snapshots/*
-      <SweepRole> Allow s3:GetObject s3:PutObject on <Journal>/heads/*
-      <SweepRole> Allow s3:GetObject s3:PutObject on <Journal>/journal/*
       <SweepRole> Allow s3:ListBucket on <AuditHistory>
-      <SweepRole> Allow s3:ListBucket on <Journal>
+      <SweepRole> Allow s3:PutObject on <Journal>/journal/*
       <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LanedefaultShards>
       <SweepRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
       <SweepRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
@@ -205,9 +194,7 @@ describe('the template of the hub', () => {
       <DispatchRole> Allow sts:AssumeRole sts:TagSession on arn:aws:iam::111122223333:role/certmarshal-spoke
       <HintsHintRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <HintsHintRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsHintLogs>
-      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json
       <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <HintsHintRole> Allow s3:GetObject on <State>/registry.json
       <HintsHintRole> Allow s3:GetObject on <State>/registry.json.gz
       <HintsHintRole> Allow s3:ListBucket on <State>
       <HintsHintRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <HintsWaiting>
@@ -228,8 +215,9 @@ describe('the template of the hub', () => {
       <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
       <SweepRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LaneonpremSweepLogs>
-      <SweepRole> Allow s3:GetObject s3:PutObject on <State>/rollouts.json
+      <SweepRole> Allow s3:GetObject on <State>/rollouts.json
       <SweepRole> Allow s3:ListBucket on <State>
+      <SweepRole> Allow s3:PutObject on <State>/rollouts.json
       <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd
       <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/mgmt-Ef34Gh
       <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LaneonpremShards>
@@ -242,7 +230,7 @@ describe('the template of the hub', () => {
     expect(settingsOf(ships).join('\n')).toMatchInlineSnapshot(`
       "State {DeletionPolicy:Retain}
       AuditHistory {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},ExpiredObjectDeleteMarker:true,NoncurrentVersionExpiration:{NoncurrentDays:35},Status:Enabled}]},DeletionPolicy:Retain}
-      Journal {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{NoncurrentVersionExpiration:{NoncurrentDays:35},Prefix:heads/,Status:Enabled},{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},Status:Enabled}]},DeletionPolicy:Retain}
+      Journal {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},Status:Enabled}]},ObjectLockConfiguration:{ObjectLockEnabled:Enabled,Rule:{DefaultRetention:{Days:90,Mode:GOVERNANCE}}},DeletionPolicy:Retain}
       OutcomesQueue {VisibilityTimeout:35,MessageRetentionPeriod:900,DeletionPolicy:Delete}
       OutcomesStarts {VisibilityTimeout:50,MessageRetentionPeriod:900,DeletionPolicy:Delete}
       OutcomesReportLogs {RetentionInDays:365,DeletionPolicy:Retain}
