@@ -122,10 +122,14 @@ export async function sweepCommand(
       stderr.write(`Not journaled: ${unkept}\n`);
       status = EXIT.incomplete;
     };
-    // What was written before a bug is on record, too.
-    const report = await sweepOnce(target, work, signal, io)
-      .finally(keep)
-      .finally(() => target.close());
+    let report: SweepReport;
+    try {
+      report = await sweepOnce(target, work, signal, io);
+    } finally {
+      target.close();
+      // What was written before a bug is on record, too.
+      await keep();
+    }
     if (report.readable) lastHeard = startedAt;
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
