@@ -9,7 +9,7 @@ export interface KeyboardJournal {
   /** As given on the command line. */
   readonly file: string;
   /** @throws an error of the file system */
-  append(lines: string): Promise<void>;
+  readonly append: (lines: string) => Promise<void>;
 }
 
 /**

@@ -125,15 +125,23 @@ export async function sweepCommand(
     const startedAt = clock();
     const decisions = decisionsOf(target, policies, startedAt, lastHeard);
     const work = { policies, decisions, dryRun: options.yes !== true, recovery: options.recovery };
-    const report = await sweepOnce(target, work, signal, io).finally(() => target.close());
+    const keep = async (): Promise<void> => {
+      const unkept = options.journal && (await keepAtKeyboard(options.journal, decisions.collected()));
+      if (unkept === undefined) return;
+      stderr.write(`Not journaled: ${unkept}\n`);
+      status = EXIT.incomplete;
+    };
+    let report: SweepReport;
+    try {
+      report = await sweepOnce(target, work, signal, io);
+    } finally {
+      target.close();
+      // What was written before a bug is on record, too.
+      await keep();
+    }
     if (report.readable) lastHeard = startedAt;
     if (options.output === 'json') printJson(io, report);
     else print(io, sweepLines({ ...options, report, server, policies: policies.filter((one) => isFor(one, cluster)) }));
-    const unkept = options.journal && (await keepAtKeyboard(options.journal, decisions.collected()));
-    if (unkept !== undefined) {
-      stderr.write(`Not journaled: ${unkept}\n`);
-      status = EXIT.incomplete;
-    }
     if (signal.aborted && !report.complete) stderr.write('Interrupted: what was not read by then is not judged.\n');
     if (needsYes(report)) {
       stderr.write('Nothing was written. To approve: add --yes\n');

@@ -23,6 +23,7 @@ export interface DeployedOptions {
 
 const clock = Date.now;
 const program = packageJson.version;
+const random = (): string => randomBytes(8).toString('hex');
 
 /**
  * The minute of a cluster in the sweep function. Most sweeps need little code, and a cold start must not delay
@@ -84,7 +85,6 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
       journal: {
         append: lazy(async () => {
           const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
-          const random = (): string => randomBytes(8).toString('hex');
           const journal = createS3Journal({ client, bucket: buckets.journal, random });
           return async (...entries) => journal.append(...entries);
         }),

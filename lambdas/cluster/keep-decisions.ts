@@ -4,9 +4,7 @@ import type { Minute } from './stage.ts';
 
 /** Time to record decisions after the minute is over. Milliseconds. */
 const SHORTEST_MS = 3_000;
-/**
- * A failing journal must not delay other clusters of the batch: the log has its lines. Milliseconds.
- */
+/** A failing journal must not delay other clusters of the batch: the log has its lines. Milliseconds. */
 const LONGEST_MS = 10_000;
 
 /**
