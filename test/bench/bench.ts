@@ -16,11 +16,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
     return (say) => benchFleet(say);
   },
   scale: async () => (await import('./scale.ts')).benchScale,
-  isolation: async () => (await import('./isolation.ts')).benchIsolation,
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
-  leak: async () => (await import('./leak.ts')).benchLeak,
   audit: async () => (await import('./audit.ts')).benchAudit,
-  kubeconfig: async () => (await import('./kubeconfig.ts')).benchKubeconfig,
   page: async () => (await import('./page.ts')).benchPage,
   cost: async () => (await import('./cost/cost.ts')).benchCost,
   mutants: async () => (await import('./mutants.ts')).benchMutants,
@@ -35,11 +32,8 @@ memory     memory of one sweep of 10,000 requests and 10,000 Machines
 bundle     size and load time of the sweep function's bundle
 fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick and by hint
 scale      10,000 clusters in 20 accounts and Regions, each function with what it has in Lambda (about 10 min)
-isolation  200 clusters of which 20 % hang, drip, lie or fail; one beside a cluster that wants to hold the thread
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
-leak       memory over 500 consecutive sweeps
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
-kubeconfig the kubeconfigs of a secret that take longest to be refused
 page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
 cost       what a month costs in AWS, counted from what a minute does; calculated, not measured
 mutants    small changes of the deciding code that make a unit test fail; [room …] [how many] [--seed number] (about 10 min)

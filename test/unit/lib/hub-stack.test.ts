@@ -6,7 +6,6 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
 import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet, type FleetJournal } from '../../../lambdas/config/fleet.ts';
-import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
 import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from './stacks.ts';
@@ -120,20 +119,6 @@ describe('the hub stack', () => {
       expect(visibility).toBeLessThanOrEqual(120);
     });
 
-    it('are in a VPC by its ids, with the reserved concurrency', () => {
-      expect(resource(full, 'AWS::Lambda::Function', 'LaneonpremSweep').properties).toMatchObject({
-        VpcConfig: {
-          SubnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'],
-          SecurityGroupIds: ['sg-0a1b2c3d4e5f60718'],
-        },
-        ReservedConcurrentExecutions: 20,
-      });
-      const outside = resource(full, 'AWS::Lambda::Function', 'LanedefaultSweep').properties;
-      expect(outside).not.toHaveProperty('VpcConfig', expect.anything());
-      expect(outside).toMatchObject({ ReservedConcurrentExecutions: 20 });
-      full.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 20 } });
-    });
-
     it('share one role, whose name other accounts know', () => {
       const { id, properties } = resource(full, 'AWS::IAM::Role', 'SweepRole');
       expect(properties['RoleName']).toBe('CertMarshal-sweep-eu-central-1');
@@ -150,28 +135,6 @@ describe('the hub stack', () => {
   describe('report', () => {
     const queue = (name: string) => resource(plain, 'AWS::SQS::Queue', name);
     const report = resource(plain, 'AWS::Lambda::Function', 'OutcomesReport');
-
-    it('is started by dispatch alone, by two writers at most, and receives the outcomes itself', () => {
-      const sources = Object.values(plain.findResources('AWS::Lambda::EventSourceMapping')).filter(
-        ({ Properties }) => Properties.FunctionName.Ref === report.id,
-      );
-      expect(sources).toMatchObject([
-        {
-          Properties: {
-            EventSourceArn: { 'Fn::GetAtt': [queue('OutcomesStarts').id, 'Arn'] },
-            BatchSize: 10,
-            ScalingConfig: { MaximumConcurrency: 2 },
-          },
-        },
-      ]);
-      expect(sources[0]?.['Properties']).not.toHaveProperty('MaximumBatchingWindowInSeconds', expect.anything());
-      expect(report.properties).toMatchObject({
-        Environment: { Variables: { OUTCOMES_QUEUE_URL: { Ref: queue('OutcomesQueue').id } } },
-      });
-      expect(resource(plain, 'AWS::Lambda::Function', 'Dispatch').properties).toMatchObject({
-        Environment: { Variables: { STARTS_QUEUE_URL: { Ref: queue('OutcomesStarts').id } } },
-      });
-    });
 
     it('that was killed is made good: what it held is there again when its start comes back, and before the next tick', () => {
       const [outcomes, starts] = ['OutcomesQueue', 'OutcomesStarts'].map((name) =>
@@ -198,13 +161,6 @@ describe('the hub stack', () => {
   });
 
   describe('takes hints of clusters', () => {
-    it('only where that is wanted', () => {
-      plain.resourceCountIs('AWS::Lambda::Url', 0);
-      plain.resourceCountIs('AWS::SecretsManager::Secret', 0);
-      const webhook = Template.fromStack(stacksOf(fleetOf({ hub: { ...DEFAULT_FLEET.hub, webhook: true } })).hub);
-      webhook.resourceCountIs('AWS::Lambda::Url', 1);
-    });
-
     it('at one URL without authentication of AWS, whose function anyone may call by it alone', () => {
       full.resourceCountIs('AWS::Lambda::Url', 1);
       const { id } = resource(full, 'AWS::Lambda::Function', 'HintsWebhook');
@@ -267,34 +223,6 @@ describe('the hub stack', () => {
   });
 
   describe('alarms', () => {
-    it.each([
-      ['DispatchHeartbeat', 'dispatch', METRIC.dispatched, 'SampleCount', 1, 'LessThanThreshold'],
-      ['ReportHeartbeat', 'report', METRIC.outcomesFolded, 'SampleCount', 1, 'LessThanThreshold'],
-      ['OldestSweep', 'report', METRIC.oldestSweep, 'Maximum', 300, 'GreaterThanOrEqualToThreshold'],
-    ])(
-      '%s rings when three of five minutes are missing or wrong',
-      (id, service, metric, statistic, threshold, comparison) => {
-        const { properties } = resource(plain, 'AWS::CloudWatch::Alarm', id);
-        const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsAlarms').id };
-        expect(properties).toMatchObject({
-          Namespace: 'certmarshal',
-          MetricName: metric,
-          // Powertools publishes under this dimension only.
-          Dimensions: [{ Name: 'service', Value: service }],
-          Statistic: statistic,
-          Threshold: threshold,
-          ComparisonOperator: comparison,
-          Period: 60,
-          EvaluationPeriods: 5,
-          DatapointsToAlarm: 3,
-          TreatMissingData: 'breaching',
-          AlarmActions: [topic],
-          OKActions: [topic],
-        });
-        expect(JSON.stringify(properties['AlarmDescription'])).toContain('First: aws logs tail');
-      },
-    );
-
     it('may be published, which the policies of the topics and the key must both say', () => {
       const publishers = Object.entries(plain.findResources('AWS::SNS::TopicPolicy'))
         .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
