@@ -10,7 +10,7 @@ import { entryOf } from '../tables/keys.ts';
  * @param now milliseconds since the epoch
  */
 export function foundBefore(registry: Registry, index: FleetIndex | undefined, now: number): Registry {
-  if (!isJustRebuilt(registry, now)) return registry;
+  if (!isJustRebuilt(registry.rebuiltAt, now)) return registry;
   const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [
     id,
     { ...cluster, foundAt: firstOf(cluster, entryOf(index?.clusters, id)) },

@@ -19,7 +19,7 @@ export interface SweepAge {
  * @param now milliseconds since the epoch
  */
 export function sweepAges(registry: Registry, index: FleetIndex | undefined, now: number): readonly SweepAge[] {
-  const isNew = isJustRebuilt(index, now);
+  const isNew = isJustRebuilt(index?.rebuiltAt, now);
   return Object.values(registry.clusters).flatMap(({ id, foundAt, target }) => {
     const { triedAt } = entryOf(index?.clusters, id) ?? {};
     if (target === undefined || (triedAt === undefined && isNew)) return [];

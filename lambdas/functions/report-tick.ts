@@ -70,25 +70,17 @@ export interface PageOptions {
  */
 export type ReportTick = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
-interface Drop {
-  readonly messageId: string;
-  readonly problem: string;
-}
-
 export function createReportTick(options: ReportOptions): ReportTick {
   const { outcomes: queue, state, clock, random, wait, logger, metrics, monitoring, page } = options;
   const byClass = signalsByClass(monitoring.alarms);
   return async ({ Records: records }, signal) => {
-    const starts = records.map(({ messageId, body }) => ({ messageId, start: decodeReportStart(body) }));
+    const starts = records.map(({ messageId: id, body }) => ({ id, body, start: decodeReportStart(body) }));
     const tick = tickAt(Math.max(...starts.map(({ start }) => (start.ok ? start.value.tick : 0))), clock());
     metrics.setTimestamp(tick);
     const { messages, error } = await drainQueue({ receive: queue.receive, clock, most: MOST }, signal);
     if (error !== undefined && messages.length === 0) throw error;
     if (error !== undefined) logger.warn('outcomes left', { problem: awsProblem('outcomes', error) });
-    const outcomes = read(
-      messages,
-      starts.flatMap(({ messageId, start }) => (start.ok ? [] : [{ messageId, problem: start.problem }])),
-    );
+    const outcomes = read([...starts.filter(({ start }) => !start.ok), ...messages]);
     const { index, before } = await fold(outcomes, tick, signal);
     if (before === undefined || before < tick) {
       // Missing data fires the alarm, also where every sender fails.
@@ -100,9 +92,9 @@ export function createReportTick(options: ReportOptions): ReportTick {
     await remove(messages, signal);
   };
 
-  function read(messages: readonly ReceivedMessage[], unreadable: readonly Drop[]): readonly Outcome[] {
+  function read(messages: readonly Pick<ReceivedMessage, 'id' | 'body'>[]): readonly Outcome[] {
     const outcomes: Outcome[] = [];
-    const dropped = [...unreadable];
+    const dropped: { readonly messageId: string; readonly problem: string }[] = [];
     for (const { id, body } of messages)
       for (const one of decodeOutcomes(body))
         if (one.ok) outcomes.push(one.value);

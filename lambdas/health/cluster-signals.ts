@@ -10,6 +10,7 @@ import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
 import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
+import { isJustRebuilt } from './rebuilt.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
 /** Grace period of a new cluster or a late sweep. Seconds. */
@@ -42,7 +43,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
  * state was good. A cluster that lost its target cannot be swept, and only this signal says so.
  */
 function readSignal(known: KnownCluster, now: number): Signal | undefined {
-  const { registered, indexed, rebuilt } = known;
+  const { registered, indexed, rebuiltAt } = known;
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
   const finding = indexed?.findings.find(({ kind }) => !isOfRecovery(kind));
@@ -51,7 +52,7 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
   const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
-    if (rebuilt.index || value <= FIRST_SECONDS) return undefined;
+    if (isJustRebuilt(rebuiltAt.index, now) || value <= FIRST_SECONDS) return undefined;
     return {
       id: 'NeverReadFor',
       value,
@@ -62,7 +63,7 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
   }
   if (indexed?.readable && target !== undefined) return undefined;
   // EKS says that it is being deleted, or could not be asked yet.
-  if (target === undefined && (problem?.kind === 'passing' || rebuilt.registry)) return undefined;
+  if (target === undefined && (problem?.kind === 'passing' || isJustRebuilt(rebuiltAt.registry, now))) return undefined;
   return {
     id: 'UnreadableFor',
     // It is unreadable now, however recent the last good read.
@@ -74,8 +75,8 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
 }
 
 /** An audit read the cluster, and the index lost when it was read last: it counts as read until then. */
-function readBefore({ registered: { foundAt }, indexed, indexRebuiltAt }: KnownCluster): string | undefined {
-  return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(indexRebuiltAt, foundAt) : undefined;
+function readBefore({ registered: { foundAt }, indexed, rebuiltAt }: KnownCluster): string | undefined {
+  return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(rebuiltAt.index, foundAt) : undefined;
 }
 
 /** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */
@@ -93,7 +94,7 @@ const WORST_KINDS: readonly string[] = ['held', 'forbidden'];
  * mode `observe` does not write are not findings.
  */
 function incomplete(
-  { registered: { id, foundAt, target }, indexed, rebuilt }: KnownCluster,
+  { registered: { id, foundAt, target }, indexed, rebuiltAt }: KnownCluster,
   now: number,
 ): Signal | undefined {
   if (indexed === undefined || !indexed.readable || indexed.complete || target === undefined) return undefined;
@@ -105,7 +106,7 @@ function incomplete(
   // The first successful sweep writes nothing yet, however long ago the cluster was found.
   const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
   const completeAt = sinceFound(indexed.completeAt, foundAt);
-  if (completeAt === undefined && rebuilt.index) return undefined;
+  if (completeAt === undefined && isJustRebuilt(rebuiltAt.index, now)) return undefined;
   const since = completeAt ?? never;
   const value = secondsSince(since, now);
   if (value <= FIRST_SECONDS) return undefined;
@@ -134,11 +135,11 @@ function later(a: string, b: string): string {
 }
 
 function sweepAge(
-  { registered: { id, target, foundAt }, indexed, rebuilt }: KnownCluster,
+  { registered: { id, target, foundAt }, indexed, rebuiltAt }: KnownCluster,
   now: number,
 ): Signal | undefined {
   const triedAt = sinceFound(indexed?.triedAt, foundAt);
-  if (triedAt === undefined && rebuilt.index) return undefined;
+  if (triedAt === undefined && isJustRebuilt(rebuiltAt.index, now)) return undefined;
   const since = triedAt ?? foundAt;
   const value = secondsSince(since, now);
   if (target === undefined || value <= FIRST_SECONDS) return undefined;
@@ -153,13 +154,14 @@ function sweepAge(
 
 /** A single audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} covers it. */
 function auditAge(known: KnownCluster, now: number): Signal | undefined {
-  const { registered, indexed, auditEveryMinutes, rebuilt } = known;
+  const { registered, indexed, auditEveryMinutes, rebuiltAt } = known;
   const { target, foundAt } = registered;
   const auditedAt = sinceFound(indexed?.audit?.auditedAt, foundAt);
   const since = auditedAt ?? foundAt;
   const value = secondsSince(since, now);
   // A stored snapshot, all that is known then, may be older than the last audit.
-  if (target === undefined || rebuilt.index || value <= 2 * auditEveryMinutes * 60) return undefined;
+  if (isJustRebuilt(rebuiltAt.index, now) || target === undefined || value <= 2 * auditEveryMinutes * 60)
+    return undefined;
   return {
     id: 'AuditAge',
     value,

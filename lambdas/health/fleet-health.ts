@@ -93,15 +93,9 @@ export function fleetHealth(
 ): FleetHealth {
   const open = openWindows(monitoring.maintenance, now);
   const known = new Map(Object.entries(index?.clusters ?? {}));
-  const rebuilt = { registry: isJustRebuilt(registry, now), index: isJustRebuilt(index, now) };
+  const rebuiltAt = { registry: registry.rebuiltAt, index: index?.rebuiltAt };
   const clusters = Object.values(registry.clusters)
-    .map((registered) =>
-      healthOf(
-        { registered, indexed: known.get(registered.id), open, rebuilt, indexRebuiltAt: index?.rebuiltAt },
-        monitoring,
-        now,
-      ),
-    )
+    .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open, rebuiltAt }, monitoring, now))
     .toSorted(byUrgency(now));
   const ledgers = clusters.flatMap(({ id, goneSince }) => {
     const ledger = goneSince === undefined ? known.get(id)?.slo : undefined;
@@ -115,8 +109,8 @@ export function fleetHealth(
     slo: sloState(ledgers, monitoring.objective, now),
     waits: waitDistribution(ledgers, now),
     problems: index?.dispatch?.problems ?? [],
-    rebuiltAt: [rebuilt.registry && registry.rebuiltAt, rebuilt.index && index?.rebuiltAt]
-      .filter((at) => typeof at === 'string')
+    rebuiltAt: Object.values(rebuiltAt)
+      .filter((at) => isJustRebuilt(at, now))
       .toSorted()
       .at(-1),
   };
@@ -126,12 +120,10 @@ interface Known {
   readonly registered: RegisteredCluster;
   readonly indexed: IndexedCluster | undefined;
   readonly open: readonly OpenWindow[];
-  readonly rebuilt: KnownCluster['rebuilt'];
-  readonly indexRebuiltAt: string | undefined;
+  readonly rebuiltAt: KnownCluster['rebuiltAt'];
 }
 
-function healthOf({ open, ...of }: Known, monitoring: Monitoring, now: number): ClusterHealth {
-  const { registered, indexed } = of;
+function healthOf({ registered, indexed, open, rebuiltAt }: Known, monitoring: Monitoring, now: number): ClusterHealth {
   const { id, source, target, problem, missingSince, untagged, foundAt, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
   const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
@@ -148,7 +140,7 @@ function healthOf({ open, ...of }: Known, monitoring: Monitoring, now: number): 
       );
     return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
   };
-  const signals = clusterSignals({ ...of, slo, auditEveryMinutes }, now)
+  const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes, rebuiltAt }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
   const [isRead, isComplete, isAudited] = [indexed?.readableAt, indexed?.completeAt, indexed?.audit?.auditedAt].map(

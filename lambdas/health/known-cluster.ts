@@ -16,10 +16,8 @@ export interface KnownCluster {
   readonly indexed?: IndexedCluster | undefined;
   readonly slo: SloState;
   readonly auditEveryMinutes: number;
-  /** State that was just rebuilt: what it lacks may still be so. */
-  readonly rebuilt: { readonly registry: boolean; readonly index: boolean };
-  /** When the index was rebuilt, however long ago. */
-  readonly indexRebuiltAt?: string | undefined;
+  /** When state was rebuilt. What it lacks then may still be so. */
+  readonly rebuiltAt: { readonly registry: string | undefined; readonly index: string | undefined };
 }
 
 type Words = Pick<KnownCluster, 'registered' | 'indexed'>;
