@@ -113,12 +113,11 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line('S3, snapshots: kept', 's3Storage', (snapshotsKept * MEASURED.snapshotBytes) / 1e9),
     // Index and registry once a tick, and the state of notify.
     line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),
-    // dispatch also reads the recovery windows. The rollouts of a cluster read and write the ledger some hundred times
+    // The rollouts of a cluster read and write the ledger some hundred times
     // a year: less than a cent for a hundred clusters.
-    line('S3, state: read', 's3Get', ticks * 5 + notices * 3),
+    line('S3, state: read', 's3Get', ticks * 4 + notices * 3),
     line('S3, state: kept', 's3Storage', (clusters * MEASURED.indexBytesPerCluster * 2 + MEASURED.pageBytes) / 1e9),
-    line('S3, journal: written', 's3Put', journalSweeps * MEASURED.journalPuts),
-    line('S3, journal: read', 's3Get', journalSweeps * MEASURED.journalGets),
+    line('S3, journal: written', 's3Put', journalSweeps),
   ];
 
   const gigabytes = (lines: number, bytes: number) => (lines * (bytes + MEASURED.logEventOverhead)) / 1e9;

@@ -47,8 +47,6 @@ export const MEASURED = {
   pageBytes: 1_000_000,
   // Assumed. 40 nodes that ask once a month, a few of them in the same sweep, and one refused request a day.
   journalSweeps: 60,
-  journalPuts: 2,
-  journalGets: 1,
 
   // Source: Amazon CloudWatch Logs API Reference, PutLogEvents.
   logEventOverhead: 26,
