@@ -209,14 +209,15 @@ const directory = startedIn(process.env);
 if (directory !== undefined) process.chdir(directory);
 try {
   const [first, second, ...others] = process.argv.slice(2);
-  if (first !== undefined && !Object.hasOwn(COMMANDS, first) && Object.hasOwn(REMOVED_COMMANDS, first))
-    throw new UsageError(`certmarshal ${first} is gone: ${REMOVED_COMMANDS[first]}`);
-  const given = process.argv.slice(2).join(' ');
-  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(given));
-  if (removed !== undefined) throw new UsageError(removed[1]);
   // The help of no command: as that command, it is refused by its name.
   const isUnknown = first === 'help' && second !== undefined && !Object.hasOwn(COMMANDS, second);
   const asked = isUnknown ? [second, ...others] : process.argv.slice(2);
+  const [name = ''] = asked;
+  if (!Object.hasOwn(COMMANDS, name) && Object.hasOwn(REMOVED_COMMANDS, name))
+    throw new UsageError(`certmarshal ${name} is gone: ${REMOVED_COMMANDS[name]}`);
+  const given = asked.join(' ');
+  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(given));
+  if (removed !== undefined) throw new UsageError(removed[1]);
   await (await build(asked)).parseAsync(asked, { from: 'user' });
 } catch (error) {
   if (error instanceof CommanderError) {

@@ -319,7 +319,9 @@ function oddEnd(entry: RecoveryEntry, now: number): string {
     return `${until} is more than ${longest / DAY_MS} days from now: the entry is not used before ${new Date(end - longest).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`;
   const allowed = [
     ...(server === undefined ? [] : [`an expired certificate of the API server of ${cluster} is tolerated`]),
-    ...(nodes === undefined ? [] : [`client certificates of ${nodes.join(', ')} in ${cluster} may be approved`]),
+    ...(nodes === undefined
+      ? []
+      : [`client certificates of ${nodes.join(', ')} in ${cluster} may be approved, also where policies observe`]),
   ];
   return `until ${until} ${allowed.join(', and ')}`;
 }

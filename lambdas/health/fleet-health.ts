@@ -47,6 +47,8 @@ export interface FleetHealth {
   readonly problems: readonly Finding[];
   /** RFC 3339: when the registry or the index was rebuilt, if just now. */
   readonly rebuiltAt?: string | undefined;
+  /** RFC 3339: when the registry was rebuilt, while a source was not read since: clusters of it may be missing. */
+  readonly undiscoveredSince?: string | undefined;
 }
 
 export interface ClusterHealth {
@@ -113,7 +115,15 @@ export function fleetHealth(
       .filter((at) => isJustRebuilt(at, now))
       .toSorted()
       .at(-1),
+    undiscoveredSince: undiscoveredSince(registry),
   };
+}
+
+function undiscoveredSince({ rebuiltAt, sources }: Registry): string | undefined {
+  if (rebuiltAt === undefined) return undefined;
+  return Object.values(sources).some(({ readAt }) => readAt === undefined || readAt < rebuiltAt)
+    ? rebuiltAt
+    : undefined;
 }
 
 interface Known {

@@ -1,36 +1,53 @@
 import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
 import { AwsError } from '../aws/errors.ts';
-import { type Journal, linesOf } from './journal.ts';
+import { type Journal, type JournalEntry, linesOf } from './journal.ts';
 
 /** Prefix of all objects; permissions name it. */
 export const JOURNAL_PREFIX = 'journal/';
 
-/** Far more than a sweep has to say. Bytes. */
-const LARGEST = 32 * 1024 * 1024;
+/** Of one object: thousands of ordinary lines. Bytes. */
+const LARGEST = 4 * 1024 * 1024;
 
 export interface S3JournalOptions extends BucketOptions {
   /** Text for the end of a key, different each time. */
   readonly random: () => string;
 }
 
-/** The journal in a bucket: each append is one new object. */
+/** The journal in a bucket: each append is one new object, or several where its lines are too large for one. */
 export function createS3Journal({ random, ...bucket }: S3JournalOptions): Journal {
   const objects = createByteObjects({ ...bucket, largest: LARGEST, contentType: 'application/x-ndjson' });
   return {
     async append(cluster, entries, signal) {
       const [first] = entries;
       if (first === undefined) return;
-      const lines = Buffer.from(linesOf(entries));
-      const put = async () => objects.write(journalKey(cluster, first.at, random()), lines, undefined, signal);
-      try {
-        await put();
-      } catch (error) {
-        if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
-        // The answer to the first attempt of the SDK was lost. A line that is there twice is better than none.
-        await put();
+      for (const lines of parts(entries)) {
+        const put = async () => objects.write(journalKey(cluster, first.at, random()), lines, undefined, signal);
+        try {
+          await put();
+        } catch (error) {
+          if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+          // The answer to the first attempt of the SDK was lost. A line that is there twice is better than none.
+          await put();
+        }
       }
     },
   };
+}
+
+/** NDJSON, in parts of at most {@link LARGEST} bytes. */
+function* parts(entries: readonly JournalEntry[]): Generator<Buffer> {
+  let lines: Buffer[] = [];
+  let size = 0;
+  for (const entry of entries) {
+    const line = Buffer.from(linesOf([entry]));
+    if (size + line.length > LARGEST) {
+      yield Buffer.concat(lines);
+      [lines, size] = [[], 0];
+    }
+    lines.push(line);
+    size += line.length;
+  }
+  yield Buffer.concat(lines);
 }
 
 /**

@@ -292,6 +292,8 @@ function planEnds(
     if (key === NOBODY) return ringing.length === 0;
     const place = readTroubleKey(key);
     const cluster = known.get(place.cluster);
+    if (cluster === undefined && health.undiscoveredSince !== undefined && openedAt < health.undiscoveredSince)
+      return false;
     if (cluster !== undefined && cluster.state !== 'gone' && hasMore(keys, cluster.id)) return false;
     if (keys.has(key) || (cluster !== undefined && !isKnown(cluster, alarm))) return false;
     return isAmong(rings, place) || !isAmong(worsened, place);

@@ -9,8 +9,6 @@ import { count, type Telemetry } from './telemetry.ts';
 
 /** Most logged findings of an audit; the snapshot has all. */
 const LOGGED_FINDINGS = 5;
-/** Most logged journal lines of a sweep: more would be a storm, and the log has its decisions anyway. */
-const LOGGED_LINES = 200;
 /** Most logged requests and problems: a hostile cluster decides how many there are, not how much is logged. */
 const LOGGED_EXAMPLES = 10;
 
@@ -164,7 +162,7 @@ export function recordJournal({ entries, problem }: Journaled, { logger, metrics
   });
   if (isWritten) return;
   logger.error('journal not written', { cluster: id, lines: entries.length, problem });
-  for (const line of entries.slice(0, LOGGED_LINES)) logger.error('journal line not written', { line });
+  for (const line of entries) logger.error('journal line not written', { line });
 }
 
 function countSweep(metrics: Metrics, complete: boolean, durationMs: number): void {

@@ -89,9 +89,10 @@ export function createApprovalStage({
       const acted = (one: Acted): void => decisions?.take(one);
       const recover = held === undefined ? recoverNow(target.id, open, signal) : undefined;
       const options = { promised: policies, recover };
-      const { report, bug } = await approve(open, judging, clock, signal, { acted }, options).then(whole, untilBug);
-      const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
-      const { problems: unlisted, ...clusters } = looked;
+      const done = await approve(open, judging, clock, signal, { acted }, options).then(whole, untilBug);
+      const { report } = done;
+      const looked = done.bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
+      const { problems: unlisted, bug = done.bug, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
@@ -141,20 +142,22 @@ function overdue({ object }: Problem, deadlineMs: number): Problem {
   };
 }
 
+type Looked = Pick<Approved, 'workloadClusters' | 'workloadClustersCut'> & Pick<Done<Approved>, 'problems' | 'bug'>;
+
 async function lookForClusters(
   { lookForClusters: namespaces }: SweepOrder,
   { readable }: SweepReport,
   { workload }: OpenTarget,
   signal: AbortSignal,
-): Promise<Pick<Approved, 'workloadClusters' | 'workloadClustersCut'> & { readonly problems: readonly Problem[] }> {
+): Promise<Looked> {
   // A cluster whose requests could not be listed has its own problem.
   if (namespaces === undefined || !readable) return { problems: [] };
   try {
     const { clusters, cut, problems } = await listWorkloadClusters(workload, namespaces, signal);
     return { problems, workloadClusters: clusters, workloadClustersCut: cut ? true : undefined };
   } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    return { problems: [problemOf(error)] };
+    // What was approved before is on record all the same.
+    return error instanceof KubernetesError ? { problems: [problemOf(error)] } : { problems: [], bug: { error } };
   }
 }
 

@@ -37,6 +37,12 @@ describe('the command line', () => {
   it.each([
     [['cost', '--clusters', '10'], 'certmarshal cost is gone: docs/cost.md has what certmarshal costs a month.'],
     [['assess'], 'certmarshal assess is gone: certmarshal audit --output json prints the findings of a cluster.'],
+    [
+      ['help', 'journal', 'verify'],
+      'certmarshal journal is gone: read the journal with jq or Athena: docs/journal.md.',
+    ],
+    [['recovery', 'open'], 'certmarshal recovery is gone: use certmarshal sweep --yes --recover NODE '],
+    [['sweep', '--observe'], '--observe is gone: certmarshal sweep writes nothing without --yes.'],
     [['audit', '--kubeconfig', 'k', '--snapshots', 'd'], '--snapshots is gone: the hub remembers '],
     [['report', '--snapshots=d'], '--snapshots is gone: the hub remembers '],
     [['audit', '--output', 'csv'], '--output csv is gone: certmarshal audit --output json | jq '],

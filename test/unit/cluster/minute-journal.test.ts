@@ -54,6 +54,15 @@ const order = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 });
 
 describe('the journal of a sweep', () => {
+  it('has what was approved before certmarshal failed in what follows', async () => {
+    const lines: string[] = [];
+    const sweepOne = await sweeperWith(async (_, entries) => void lines.push(...entries.map(({ kind }) => kind)));
+    // No list: it throws where it is read.
+    const swept = await sweepOne(order({ lookForClusters: 5 as never }), never);
+    expect(swept).toMatchObject({ failures: [{ stage: 'approval' }], report: { counts: { approved: 2 } } });
+    expect(lines).toHaveLength(3);
+  });
+
   it('gets what was approved and what was left, with the names and their proof', async () => {
     const kept: { cluster: string; entries: readonly JournalEntry[] }[] = [];
     const sweepOne = await sweeperWith(async (cluster, entries) => void kept.push({ cluster, entries }));

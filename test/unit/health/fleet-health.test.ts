@@ -99,6 +99,10 @@ describe('a cluster after the loss of state', () => {
     const state = [registry(registered('paris', { ...WELL, ...found })), index(...known)] as const;
     const health = fleetHealth({ ...state[0], rebuiltAt }, { ...state[1], rebuiltAt }, MONITORING, NOW);
     expect(health.rebuiltAt).toBe(minutes < 20 ? rebuiltAt : undefined);
+    expect(health.undiscoveredSince).toBe(undefined);
+    const unread = { ...state[0].sources, gone: { triedAt: at() } };
+    const lacking = fleetHealth({ ...state[0], rebuiltAt, sources: unread }, state[1], MONITORING, NOW);
+    expect(lacking.undiscoveredSince).toBe(rebuiltAt);
     return valuesOf(health.clusters[0] ?? expect.unreachable());
   };
   const heard = (changed: Partial<IndexedCluster>) =>

@@ -39,6 +39,15 @@ describe('the journal in S3', () => {
     expect(journal.read(keyOf('a'))).toBe(`${JSON.stringify(entry(1))}\n${JSON.stringify(entry(2))}\n`);
   });
 
+  it('puts more lines than one object takes into several, each line once and whole', async () => {
+    await using journal = await journalWith('a', 'b', 'c');
+    const lines = Array.from({ length: 5 }, (_, number) => entry(number, { message: 'x'.repeat(1_500_000) }));
+    await journal.append(...lines);
+    const texts = journal.keys().map((key) => journal.read(key) ?? '');
+    expect(texts.map((text) => text.length < 4 * 1024 * 1024 && text.endsWith('}\n'))).toEqual([true, true, true]);
+    expect(texts.join('')).toBe(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  });
+
   it('puts no object without lines', async () => {
     await using journal = await journalWith('a');
     await journal.append();

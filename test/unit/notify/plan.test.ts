@@ -21,6 +21,14 @@ describe('an alarm about clusters', () => {
     for (const { messages } of [rebuilt(), rebuilt(at(-61 * MINUTE))]) expect(messages).toHaveLength(1);
   });
 
+  it('is not over for a cluster that a source may still have, which was not read since the registry was rebuilt', () => {
+    const told = away(open('CertificateCritical', 'oslo'));
+    const since = (undiscoveredSince?: string) =>
+      recovered({ told, health: { ...fleet(), undiscoveredSince } }).messages;
+    expect(since(at())).toEqual([]);
+    for (const messages of [since(), since(at(-61 * MINUTE))]) expect(messages).toHaveLength(1);
+  });
+
   it('names the cluster, and is the whole story in its first line', () => {
     const { messages, change } = alarmed({
       health: largeFleet(berlin),

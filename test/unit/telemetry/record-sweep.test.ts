@@ -198,13 +198,12 @@ describe('recordJournal', () => {
     });
   });
 
-  it('logs each line whole that was not written, two hundred of them', () => {
+  it('logs each line whole that was not written', () => {
     const problem = { kind: 'journal', object: 'journal of cluster berlin', message: 'no', remedy: 'Let it.' };
     const entries = Array.from({ length: 300 }, (_, index) => entry(index));
     const { metrics, logged } = record({ entries, problem });
     expect(metrics).toEqual({ JournalUnwritten: [1] });
     expect(logged[0]).toMatchObject({ level: 'ERROR', cluster: 'berlin', lines: 300, problem });
-    expect(logged).toHaveLength(201);
-    expect(logged[1]?.['line']).toEqual(entry(0));
+    expect(logged.slice(1).map(({ line }) => line)).toEqual(entries);
   });
 });
