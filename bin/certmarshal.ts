@@ -215,8 +215,8 @@ try {
   const [name = ''] = asked;
   if (!Object.hasOwn(COMMANDS, name) && Object.hasOwn(REMOVED_COMMANDS, name))
     throw new UsageError(`certmarshal ${name} is gone: ${REMOVED_COMMANDS[name]}`);
-  const given = asked.join(' ');
-  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(given));
+  const line = asked.join(' ');
+  const [removed] = REMOVED_OPTIONS.filter(([pattern]) => pattern.test(line));
   if (removed !== undefined) throw new UsageError(removed[1]);
   await (await build(asked)).parseAsync(asked, { from: 'user' });
 } catch (error) {

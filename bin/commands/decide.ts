@@ -75,9 +75,9 @@ function answerTo(line: string, number: number, policies: readonly ApprovalPolic
   } catch (error) {
     return { id: null, line: number, error: `line ${number} is not JSON: ${printable(String(error))}` };
   }
-  const given = field(record, 'id') ?? null;
+  const value = field(record, 'id') ?? null;
   // An object may be too deep to be written.
-  const id = typeof given === 'object' ? null : given;
+  const id = typeof value === 'object' ? null : value;
   const answer = decideRecord(record, policies, clock);
   return typeof answer === 'string' ? { id, line: number, error: `line ${number}: ${answer}` } : { id, ...answer };
 }
