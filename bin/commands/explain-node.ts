@@ -139,7 +139,7 @@ async function explainNode(
     observeNodes(target, nodes, policies, signal),
     issuedRequests(target, node, signal),
   ]);
-  const handshake = await shake(target, query, addressesOf(own, evidence), signal);
+  const answer = await shake(target, query, addressesOf(own, evidence), signal);
 
   const grounds: IssuedGrounds = {
     cluster,
@@ -149,20 +149,20 @@ async function explainNode(
     now,
   };
   const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
-  if (handshake.ok) {
-    const { certificate, host, keyProven } = handshake;
+  if (answer.ok) {
+    const { certificate, host, keyProven } = answer;
     const { fingerprint } = certificate;
     return {
       node,
       seen: { in: 'handshake', where: placeOf(host, port), keyProven, certificate },
       request: requests.issued.find((request) => request.certificate.fingerprint === fingerprint),
-      judged: judgeIn(target, handshake, () => judgeShown(certificate, { node, address: host, keyProven }, grounds)),
+      judged: judgeIn(target, answer, () => judgeShown(certificate, { node, address: host, keyProven }, grounds)),
       names: issuedNames({ ...certificate, node: nodeOfCertificate(certificate) ?? node }, grounds),
       problems,
     };
   }
   const [newest] = requests.issued;
-  if (newest === undefined) return { node, names: [], problems: [handshake.problem, ...problems] };
+  if (newest === undefined) return { node, names: [], problems: [answer.problem, ...problems] };
   const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes);
   return {
     node,
@@ -170,7 +170,7 @@ async function explainNode(
     request: newest,
     judged: judgeIssued(claim, grounds),
     names: issuedNames(claim, grounds),
-    problems: [handshake.problem, ...problems],
+    problems: [answer.problem, ...problems],
   };
 }
 
