@@ -88,9 +88,9 @@ Exit status:
         requireOneCluster(options);
         const repeated = { repeat: repeatOptions(options), repeatNames: repeatNames(options) };
         const journal = options.journal === undefined ? undefined : await openKeyboardJournal(options.journal);
-        const given = { ...options, journal, recovery, program: name, ...repeated };
+        const opened = { ...options, journal, recovery, program: name, ...repeated };
         const signal = options.yes === true ? interruption() : interruption('nothing is written');
-        return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, signal, PROCESS);
+        return sweepCommand(() => openTarget(options, fleet), fleet.policies, opened, signal, PROCESS);
       }),
     );
 };

@@ -38,9 +38,9 @@ export function expiredServerOf(
 ): ExpiredServer | undefined {
   const server = inForce(entries, id, now)?.server;
   // The certificates of machines expire on different days, and any machine may answer: the first expiry counts.
-  const seen = audit?.ends.find(({ what }) => what === 'kube-apiserver')?.notAfter;
-  if (server?.pin !== 'authority' || seen === undefined) return server;
-  return { ...server, replacedBefore: Date.parse(seen) };
+  const firstExpiry = audit?.ends.find(({ what }) => what === 'kube-apiserver')?.notAfter;
+  if (server?.pin !== 'authority' || firstExpiry === undefined) return server;
+  return { ...server, replacedBefore: Date.parse(firstExpiry) };
 }
 
 /** The nodes of a cluster whose client certificates may be approved now; undefined if there are none. Pure. */

@@ -122,7 +122,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const update = (results: readonly SourceResult[], now: number): Registry =>
       foundBefore(updateRegistry(stored.value, results, now, asked), index.value, now);
-    const known = update(free, startedAt);
+    const updated = update(free, startedAt);
     const sendAll = async (registry: Registry): Promise<Sent> => {
       const plan = planTick(registry, index.value, tick, tickOptions);
       problems.push(...plan.problems);
@@ -133,15 +133,15 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       return update([...free, ...found], clock());
     };
 
-    let registry = known;
+    let registry = updated;
     let sent: Sent;
-    if (stored.unknown) sent = await sendAll(known);
+    if (stored.unknown) sent = await sendAll(updated);
     else if (stored.value === undefined) {
       // The first discovery: without a registry there are no orders to send first.
       registry = await look();
       sent = await sendAll(registry);
     } else {
-      sent = await sendAll(known);
+      sent = await sendAll(updated);
       registry = await look();
     }
     // Writing a registry that was not read would forget every cluster.

@@ -123,11 +123,11 @@ export function createHintHandler(options: HintOptions): HandleHint {
  * takes several times as long as downloading it. The registry changes every few minutes, the index every minute.
  */
 function ofEachVersion<T>(make: (value: unknown) => T | undefined): (stored: JsonObject | undefined) => T | undefined {
-  let last: { readonly etag: string | undefined; readonly made: T | undefined } | undefined;
+  let last: { readonly etag: string; readonly made: T | undefined } | undefined;
   return (stored) => {
     if (stored === undefined) return undefined;
     const { etag, value } = stored;
-    if (last === undefined || etag === undefined || last.etag !== etag) last = { etag, made: make(value) };
+    if (last?.etag !== etag) last = { etag, made: make(value) };
     return last.made;
   };
 }

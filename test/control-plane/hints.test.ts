@@ -136,13 +136,14 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
   it('are no more than one in three seconds from 300 requests at once, and each request is created', async () => {
     await nextInterval();
     const [before, called, startedAt] = [hints.length, functionUrl.calls.length, Date.now()];
+    const openedBefore = await failedOpen();
     const asked = await Promise.all(Array.from({ length: 300 }, async () => ask()));
     const intervals = Math.floor(Date.now() / 3_000) - Math.floor(startedAt / 3_000) + 1;
     expect(asked).toHaveLength(300);
-    // The API server waits a second for the webhook; on a busy machine it creates some requests without it.
+    // On a busy machine a call may not arrive within its second: then the API server creates the request without it, and counts that.
     const calls = functionUrl.calls.length - called;
-    expect(calls).toBeGreaterThan(100);
     expect(calls).toBeLessThanOrEqual(300);
+    expect(calls + (await failedOpen()) - openedBefore).toBeGreaterThanOrEqual(300);
     expect(hints.length - before).toBeGreaterThan(0);
     expect(hints.length - before).toBeLessThanOrEqual(intervals);
   });
