@@ -30,7 +30,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 
   // Sources that disagree.
   StaleAnnotation: {},
-  ExpiryUnknown: {},
+  ExpiryUnknown: { critical: 'CertificatesCritical' },
   ClockSkew: {},
 
   // EKS certificate authorities.

@@ -194,7 +194,7 @@ function assessed(world: World, failures: Failures, previous: Assessment | undef
 
 /** Time goes on: what was one code becomes a stronger one of the same object. */
 const STRONGER: Partial<Record<FindingCode, readonly FindingCode[]>> = {
-  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue'],
+  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue', 'ExpiryUnknown'],
   KubeletRenewalOverdue: ['CertificateExpired'],
   SourceUnread: ['SourceLost'],
   Unreachable: ['SourceLost'],
@@ -209,9 +209,11 @@ function weakened(before: Assessment, after: Assessment): readonly ExpiryFinding
     if (ENDS_BY_TIME.includes(code)) return false;
     return ![code, ...(STRONGER[code] ?? [])].some((stronger) => {
       const next = known.get(`${stronger} ${object}`);
+      // A guess that has passed while the API server answers is refuted.
+      const isRefuted = stronger === 'ExpiryUnknown' && stronger !== code;
       return (
         next !== undefined &&
-        SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity) &&
+        (isRefuted || SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity)) &&
         (due === undefined || next.due === undefined || next.due <= due)
       );
     });

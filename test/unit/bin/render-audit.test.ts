@@ -131,7 +131,8 @@ describe('the table of an audit', () => {
   });
 
   it.each([
-    [{ first: { ...FIRST, basis: 'inference' as const } }, /; expiry inferred from the age of a machine$/],
+    [{ first: { ...FIRST, basis: 'inference' as const } }, /; expiry inferred, not seen$/],
+    [{ first: { ...FIRST, unknown: true as const } }, /life unknown +unknown /],
     [{ first: { ...FIRST, lastSeen: '2026-11-21T07:00:00.000Z' } }, /; last seen 3 h ago$/],
     [{ count: 3, ended: 2 }, /; 2 of 3 have expired$/],
     [{ first: { ...FIRST, notAfter: '2026-11-18T10:00:00.000Z' } }, / █+ {2}3 d ago /],
