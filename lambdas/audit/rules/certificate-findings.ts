@@ -2,6 +2,7 @@ import type { Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { EXPIRY_ANNOTATION } from '../../resources/machine.ts';
 import { eachInSteps, type Steps } from '../../steps.ts';
+import type { SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import { span, timeOf } from '../../words.ts';
 import { classOf, dissenters, type KnownCertificate, renewalOf } from '../certificates.ts';
@@ -19,28 +20,24 @@ export function* certificateFindings(
 ): Steps<readonly Draft[]> {
   const nodes = nodeNames(observations);
   const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
-  const answeredAt = lastAnswer(observations);
+  const lastAnswer = lastAnswerOf(observations);
   const drafts: Draft[] = [];
   yield* eachInSteps(certificates, (certificate) => {
-    const { what, best, member, lives, notAfter, spare, estimate, renewed, unproven } = certificate;
+    const { what, best, member, unproven } = certificate;
     const node = member !== undefined && nodes.has(member) ? { node: member } : {};
     const authorityKnown = CERTIFICATE_CLASSES[what].layer !== 'etcd' || knowsEtcdAuthority;
     const name = nameOf(what, best, member);
+    const shown = unproven ?? best;
     const judged = {
-      observation: best,
-      shown: unproven ?? best,
-      what,
-      name,
-      lives,
-      notAfter,
-      spare,
+      ...certificate,
       ...node,
+      observation: best,
+      shown,
+      name,
       authorityKnown,
+      lastAnswer,
       thresholds,
       now,
-      estimate,
-      renewed,
-      ...(answeredAt === undefined ? {} : { answeredAt }),
     };
     for (const judgement of judgeByRules(judged))
       drafts.push({
@@ -53,11 +50,21 @@ export function* certificateFindings(
   return [...drafts, ...unreadableEnds(observations)];
 }
 
-/** When the API server of the cluster last answered, in milliseconds since the epoch; undefined if never. */
-function lastAnswer(observations: readonly Observation[]): number | undefined {
-  return observations
-    .filter(({ source, kind }) => source === 'nodes' && (kind === 'read' || kind === 'member'))
-    .reduce<number | undefined>((last, { observedAt }) => Math.max(last ?? 0, timeOf(observedAt) ?? 0), undefined);
+/** Every audit reads these from the API server of the cluster. */
+const OF_API_SERVER: ReadonlySet<SourceId> = new Set(['nodes', 'signing-requests', 'trust-configmaps']);
+
+/**
+ * When the API server of the cluster last listed its Nodes, if it answers nothing now; 0 if never. Milliseconds since
+ * the epoch.
+ */
+function lastAnswerOf(observations: readonly Observation[]): number | undefined {
+  const answers = observations.filter(({ source }) => OF_API_SERVER.has(source));
+  const isSilent = answers.some((one) => one.kind === 'unread' && one.where === undefined);
+  if (!isSilent || answers.some(({ kind }) => kind === 'read')) return undefined;
+  return answers.reduce(
+    (last, { kind, observedAt }) => (kind === 'member' ? Math.max(last, timeOf(observedAt) ?? 0) : last),
+    0,
+  );
 }
 
 /** The fields of every finding about a certificate. */

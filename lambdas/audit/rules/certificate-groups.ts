@@ -89,8 +89,8 @@ function groupOf(
   provider: Provider,
   now: number,
 ): CertificateGroup {
-  const known = same.filter((certificate) => !isUnknown(certificate, now));
-  const first = (known.length > 0 ? known : same).reduce((earliest, next) =>
+  const dated = same.filter((certificate) => !isUnknown(certificate, now));
+  const first = (dated.length > 0 ? dated : same).reduce((earliest, next) =>
     next.notAfter < earliest.notAfter || (next.notAfter === earliest.notAfter && next.object < earliest.object)
       ? next
       : earliest,
@@ -111,7 +111,7 @@ function groupOf(
       where: best.where,
       member,
       basis: best.basis,
-      ...(known.length > 0 ? {} : { unknown: true }),
+      ...(dated.length > 0 ? {} : { unknown: true }),
       lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     },
     severity,

@@ -28,8 +28,11 @@ export interface JudgedCertificate {
   /** As in `KnownCertificate`. */
   readonly estimate?: KnownCertificate['estimate'];
   readonly renewed?: CertificateObservation | undefined;
-  /** When the API server of the cluster last answered a read, if ever. Milliseconds since the epoch. */
-  readonly answeredAt?: number;
+  /**
+   * The last answer of the API server of the cluster, if it does not answer now; 0 if there was none. Milliseconds since
+   * the epoch.
+   */
+  readonly lastAnswer?: number | undefined;
   /** Whether the CAs of its layer are known, so that an unknown issuer is a finding. */
   readonly authorityKnown: boolean;
   readonly thresholds: Thresholds;
@@ -87,12 +90,12 @@ const CERTIFICATE_RULES = [
   {
     id: 'ExpiryUnknown',
     judge: (judged) => {
-      const { name, notAfter, now, renewed, answeredAt = 0 } = judged;
+      const { name, notAfter, now, renewed, lastAnswer = now } = judged;
       if (!isGuess(judged)) return undefined;
       const ago = hasEnded(judged) ? `, ${span(now - notAfter)} ago` : '';
       const guess = `it is unknown when ${name} expires: by ${estimateOf(judged)} on ${date(notAfter)}${ago}`;
-      if (hasEnded(judged) && answeredAt < Math.max(notAfter, now - SILENT_MS)) {
-        const answer = answeredAt === 0 ? 'has not answered' : `last answered ${span(now - answeredAt)} ago`;
+      if (hasEnded(judged) && lastAnswer < Math.max(notAfter, now - SILENT_MS)) {
+        const answer = lastAnswer === 0 ? 'does not answer' : `last answered ${span(now - lastAnswer)} ago`;
         return { severity: 'critical', message: `${guess}, and the API server ${answer}; look at it on its machine` };
       }
       const why =

@@ -2,7 +2,7 @@ import { notRead } from '../../approval/evidence/believed.ts';
 import { collectOwners } from '../../approval/evidence/collect-owners.ts';
 import { ownerFromMachine } from '../../approval/evidence/machine.ts';
 import type { ClusterContext } from '../../approval/request.ts';
-import type { MemberObservation, Observation } from '../../contracts/observation.ts';
+import type { MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
@@ -144,11 +144,10 @@ function noMachine(object: unknown, told: Observing): Observation {
 }
 
 /** What a recorded expiry is about. Cluster API writes that of the control plane; on an etcd Machine, people do. */
-const RECORDED = { 'control-plane': ['kube-apiserver'], etcd: ['etcd-server', 'etcd-peer'] } as const;
-
-function recordedClasses({ role }: Pick<MemberObservation, 'role'>): readonly CertificateClass[] {
-  return role === 'control-plane' || role === 'etcd' ? RECORDED[role] : [];
-}
+const RECORDED: Readonly<Partial<Record<MemberRole, readonly CertificateClass[]>>> = {
+  'control-plane': ['kube-apiserver'],
+  etcd: ['etcd-server', 'etcd-peer'],
+};
 
 /**
  * The one that takes precedence first. The status copies the annotation, so if both agree, only the status is listed.
@@ -163,7 +162,8 @@ function expiriesOf({ expiryAnnotation, certificatesExpiryDate }: Machine, where
 }
 
 function expiryObservations({ member, expiries }: Member, provider: Provider, told: Observing): readonly Observation[] {
-  const recorded = expiries.flatMap((expiry) => recordedClasses(member).map((what) => ({ ...expiry, what })));
+  const classes = RECORDED[member.role] ?? [];
+  const recorded = expiries.flatMap((expiry) => classes.map((what) => ({ ...expiry, what })));
   return recorded.map(({ what, where, at }) => {
     const sighting = { ...told, what, where, member: memberName(member) };
     if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
@@ -194,23 +194,21 @@ function inferredCertificates(
   { stackedEtcd, kubeadmDays, unknownLife, provider, now, told }: Inference,
 ): readonly Observation[] {
   const { role } = member;
-  const end = byAge(createdAt, role === 'control-plane' ? kubeadmDays : DEFAULT_VALIDITY_DAYS);
+  const isOfKubeadm = role === 'control-plane';
+  const end = byAge(createdAt, isOfKubeadm ? kubeadmDays : DEFAULT_VALIDITY_DAYS);
   // A later expiry than that of a certificate issued now is not believed.
   const latest = end.notAfter - createdAt + now + AGREE_MS;
   const isRecorded = expiries.some(({ at = Number.POSITIVE_INFINITY }) => at <= latest);
   const classes = [
-    ...(isRecorded ? [] : recordedClasses(member)),
-    ...(role === 'control-plane' ? OF_CONTROL_PLANE : []),
-    ...(role === 'control-plane' && stackedEtcd ? OF_STACKED_ETCD : []),
+    ...(isRecorded ? [] : (RECORDED[role] ?? [])),
+    ...(isOfKubeadm ? (['control-plane-clients'] as const) : []),
+    ...(isOfKubeadm && stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
   ];
   const sighting = { ...told, where: member.name, member: memberName(member) };
-  if (unknownLife !== undefined && role === 'control-plane')
+  if (unknownLife !== undefined && isOfKubeadm)
     return classes.slice(0, 1).map((what) => unreadBecause({ ...sighting, what }, unknownLife));
   return classes.map((what) => toldCertificate({ ...sighting, what }, end, provider));
 }
-
-const OF_CONTROL_PLANE = ['control-plane-clients'] as const;
-const OF_STACKED_ETCD = ['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const;
 
 /**
  * The client certificate for external etcd is renewed at the end of an etcd rollout, so not before its oldest machine

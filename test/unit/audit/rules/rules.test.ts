@@ -189,6 +189,14 @@ describe('judgeCertificate', () => {
     ],
     ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
+    ['a year, dated back to a CA of nine years', { notBefore: days(-3285), notAfter: days(300) }, []],
+    ['a year, dated back, with 74 days left', { notBefore: days(-3285), notAfter: days(74) }, []],
+    ['99 years, dated back', { notBefore: days(-3285), notAfter: days(36_000) }, ['info VeryLongLived']],
+    [
+      'ten years of an endpoint, with one left',
+      { what: 'endpoint', notBefore: days(-3285), notAfter: days(365) },
+      ['info VeryLongLived'],
+    ],
     [
       'authority of ten years',
       { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true },
