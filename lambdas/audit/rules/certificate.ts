@@ -94,15 +94,14 @@ const CERTIFICATE_RULES = [
       if (!isGuess(judged)) return undefined;
       const ago = hasEnded(judged) ? `, ${span(now - notAfter)} ago` : '';
       const guess = `it is unknown when ${name} expires: by ${estimateOf(judged)} on ${date(notAfter)}${ago}`;
-      if (hasEnded(judged) && lastAnswer < Math.max(notAfter, now - SILENT_MS)) {
-        const answer = lastAnswer === 0 ? 'does not answer' : `last answered ${span(now - lastAnswer)} ago`;
-        return { severity: 'critical', message: `${guess}, and the API server ${answer}; look at it on its machine` };
-      }
-      const why =
-        renewed === undefined
-          ? 'the API server has answered since'
-          : `${saysOf(renewed)}: its machine was renewed in place, perhaps without it`;
-      return warning(`${guess}, but ${why}; look at it on its machine`);
+      if (renewed !== undefined)
+        return warning(
+          `${guess}, but ${saysOf(renewed)}: its machine was renewed in place, perhaps without it; look at it on its machine`,
+        );
+      if (lastAnswer >= Math.max(notAfter, now - SILENT_MS))
+        return warning(`${guess}, but the API server has answered since; look at it on its machine`);
+      const answer = lastAnswer === 0 ? 'does not answer' : `last answered ${span(now - lastAnswer)} ago`;
+      return { severity: 'critical', message: `${guess}, and the API server ${answer}; look at it on its machine` };
     },
   },
   {

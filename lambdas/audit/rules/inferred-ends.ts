@@ -77,8 +77,9 @@ function estimate(
   const life = notBefore === undefined ? USUAL_LIFE_MS : notAfter - notBefore;
   const births = [notBefore, ...machine.map(({ createdAt }) => timeOf(createdAt))].filter((at) => at !== undefined);
   const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;
-  // A Machine can wait for hardware; its Node does not.
-  const latest = births.length === 0 ? notAfter : Math.max(...births) + life;
+  // A Machine can wait for hardware, and a move makes it anew; its Node tells when kubeadm ran.
+  const registered = timeOf(machine.find(({ source }) => source === 'nodes')?.createdAt);
+  const latest = registered === undefined ? byAge : registered + life;
   const renewed = proven
     .toSorted(byEnd)
     .findLast(({ best: { notAfter: end } }) => (timeOf(end) ?? 0) > latest + AGREE_MS);
