@@ -44,6 +44,8 @@ export interface KnownCertificate {
   readonly estimate?: 'age' | 'run' | 'latest' | undefined;
   /** What shows that the machine of an inferred end was renewed in place; whether this certificate was is unknown. */
   readonly renewed?: CertificateObservation | undefined;
+  /** Its end is a refuted guess: it has passed, or its machine was renewed in place. */
+  readonly unknown?: boolean;
 }
 
 /** Groups observations by certificate. Skips those whose expiry is not a time. */
@@ -62,6 +64,7 @@ export function* knownCertificates(
     yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, validInBundle, now)),
     observations,
     nodes,
+    now,
   );
   const identities = yield* groupInSteps(certificates, identityOf);
   return yield* flatMapInSteps(identities.values(), mergedByMember);

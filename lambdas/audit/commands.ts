@@ -191,9 +191,6 @@ export function isOfExpiredServer(message: string): boolean {
   return isExpiredEndpoint(problem);
 }
 
-/** In the object of an unknown expiry that no source shows: it has no place. */
-const OF_MEMBERS = 'of members';
-
 /** Kubernetes, external etcd, and both on Bottlerocket. */
 const ON_MACHINE =
   "sudo find /etc/kubernetes/pki /etc/etcd/pki /var/lib/kubeadm/pki /var/lib/etcd/pki -name '*.crt' -exec openssl x509 -noout -subject -enddate -in {} ';'";
@@ -282,8 +279,9 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   // Not yet issued.
   ExpiryUnknown: (context) => {
     if (isPending(context.message ?? '')) return clusterCommand('sweep', { ...context, name: nameOf(context) });
-    const { what, where = OF_MEMBERS } = context;
-    if (where === OF_MEMBERS || what === undefined || !isDatedBack(what)) return audit(context);
+    const { what, where = 'of members' } = context;
+    // Of members no place is known.
+    if (where === 'of members' || what === undefined || !isDatedBack(what)) return audit(context);
     return what === 'apiserver-etcd-client' ? look(context) : ON_MACHINE;
   },
   ClockSkew: () => 'date -u; timedatectl timesync-status',

@@ -7,7 +7,6 @@ import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../ta
 import { type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { compare, isoOf } from '../../words.ts';
 import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
-import { isUnknown } from './inferred-ends.ts';
 import { isOfServer, isProven } from './proof.ts';
 
 /**
@@ -89,7 +88,7 @@ function groupOf(
   provider: Provider,
   now: number,
 ): CertificateGroup {
-  const dated = same.filter((certificate) => !isUnknown(certificate, now));
+  const dated = same.filter(({ unknown }) => !unknown);
   const first = (dated.length > 0 ? dated : same).reduce((earliest, next) =>
     next.notAfter < earliest.notAfter || (next.notAfter === earliest.notAfter && next.object < earliest.object)
       ? next
@@ -103,7 +102,7 @@ function groupOf(
     title,
     layer,
     count: different.length,
-    ended: different.filter((certificate) => certificate.notAfter <= now && !isUnknown(certificate, now)).length,
+    ended: different.filter(({ notAfter: end, unknown }) => end <= now && !unknown).length,
     first: {
       object,
       notBefore: best.notBefore,

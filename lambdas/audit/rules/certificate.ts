@@ -5,7 +5,6 @@ import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { date, isoOf, span, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
-import { isUnknown } from './inferred-ends.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
@@ -28,10 +27,8 @@ export interface JudgedCertificate {
   /** As in `KnownCertificate`. */
   readonly estimate?: KnownCertificate['estimate'];
   readonly renewed?: CertificateObservation | undefined;
-  /**
-   * The last answer of the API server of the cluster, if it does not answer now; 0 if there was none. Milliseconds since
-   * the epoch.
-   */
+  readonly unknown?: boolean;
+  /** Of the API server, if it does not answer now; 0 if there was none. Milliseconds since the epoch. */
   readonly lastAnswer?: number | undefined;
   /** Whether the CAs of its layer are known, so that an unknown issuer is a finding. */
   readonly authorityKnown: boolean;
@@ -79,7 +76,7 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpired',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      if (!hasEnded(judged) || isGuess(judged)) return undefined;
+      if (!hasEnded(judged) || judged.unknown) return undefined;
       return {
         severity: isMild(judged) ? 'warning' : 'critical',
         message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
@@ -90,10 +87,10 @@ const CERTIFICATE_RULES = [
   {
     id: 'ExpiryUnknown',
     judge: (judged) => {
-      const { name, notAfter, now, renewed, lastAnswer = now } = judged;
-      if (!isGuess(judged)) return undefined;
+      const { name, notAfter, now, estimate = 'age', renewed, lastAnswer = now } = judged;
+      if (!judged.unknown) return undefined;
       const ago = hasEnded(judged) ? `, ${span(now - notAfter)} ago` : '';
-      const guess = `it is unknown when ${name} expires: by ${estimateOf(judged)} on ${date(notAfter)}${ago}`;
+      const guess = `it is unknown when ${name} expires: by ${ESTIMATES[estimate]} on ${date(notAfter)}${ago}`;
       if (renewed !== undefined)
         return warning(
           `${guess}, but ${saysOf(renewed)}: its machine was renewed in place, perhaps without it; look at it on its machine`,
@@ -121,7 +118,7 @@ const CERTIFICATE_RULES = [
     judge: (judged) => {
       const { name, notAfter, now } = judged;
       const severity = severityOf(judged);
-      if (severity === undefined || hasEnded(judged) || isOverdue(judged) || isGuess(judged)) return undefined;
+      if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
       return {
         severity,
         message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
@@ -258,11 +255,6 @@ function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
   return notAfter <= now;
 }
 
-/** A refuted guess is no date. */
-function isGuess({ observation: best, renewed, notAfter, now }: JudgedCertificate): boolean {
-  return isUnknown({ best, renewed, notAfter }, now);
-}
-
 function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
   const { overdueAfter } = CERTIFICATE_CLASSES[what];
   return (
@@ -280,25 +272,17 @@ function lengthBasis({ lives, what }: JudgedCertificate): string {
 
 /** `the annotation (machines, Machine eksa-system/cp-1) says 2027-09-28`. */
 export function saysOf({ source, basis, where, notAfter }: CertificateObservation): string {
-  const who = {
-    certificate: 'a certificate',
-    status: 'the status',
-    annotation: 'the annotation',
-    inference: 'the age',
-  };
-  return `${who[basis]} (${source}, ${printable(where)}) says ${date(timeOf(notAfter) ?? 0)}`;
+  return `${SAYS[basis]} (${source}, ${printable(where)}) says ${date(timeOf(notAfter) ?? 0)}`;
 }
 
-function estimateOf({ estimate = 'age' }: JudgedCertificate): string {
-  return {
-    age: 'the age of its machine',
-    run: 'another certificate of its machine',
-    latest: 'the age of its Machine',
-  }[estimate];
-}
+const SAYS = { certificate: 'a certificate', status: 'the status', annotation: 'the annotation', inference: 'the age' };
+const ESTIMATES = {
+  age: 'the age of its machine',
+  run: 'another certificate of its machine',
+  latest: 'the age of its Machine',
+};
 
-function basisOf(judged: JudgedCertificate): string {
-  const { basis } = judged.observation;
+function basisOf({ observation: { basis }, estimate = 'age' }: JudgedCertificate): string {
   switch (basis) {
     case 'certificate':
       return '';
@@ -307,8 +291,8 @@ function basisOf(judged: JudgedCertificate): string {
     case 'annotation':
       return ', according to an annotation';
     case 'inference':
-      return judged.estimate === 'latest'
+      return estimate === 'latest'
         ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
-        : `, estimated from ${estimateOf(judged)}: the certificate itself was not seen`;
+        : `, estimated from ${ESTIMATES[estimate]}: the certificate itself was not seen`;
   }
 }

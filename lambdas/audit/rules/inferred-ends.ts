@@ -18,11 +18,13 @@ export const AGREE_MS = 2 * DAY_MS;
  * Source: kubeadm, `renewCertsByComponent`: an upgrade of the API server renews its certificates, and not those of etcd.
  *
  * @param nodes the Node of each member, by its names
+ * @param now milliseconds since the epoch
  */
 export function withinEvidence(
   certificates: readonly KnownCertificate[],
   observations: readonly Observation[],
   nodes: ReadonlyMap<string, string>,
+  now: number,
 ): readonly KnownCertificate[] {
   if (!certificates.some(isGuess)) return certificates;
   const members = observations
@@ -43,18 +45,12 @@ export function withinEvidence(
     .toSorted(byEnd);
   // The client certificate of external etcd is that of one of its machines.
   return estimated.map((certificate) => {
-    if (certificate.what !== 'apiserver-etcd-client' || !isGuess(certificate)) return certificate;
-    if (first === undefined) return { ...certificate, estimate: 'latest' };
-    return { ...ending(certificate, first.notAfter, first.estimate ?? 'run'), renewed: first.renewed };
+    if (!isGuess(certificate)) return certificate;
+    const model = certificate.what === 'apiserver-etcd-client' ? first : certificate;
+    const { notAfter, renewed, estimate: from = 'run' } = model ?? { ...certificate, estimate: 'latest' };
+    const unknown = renewed !== undefined || notAfter <= now;
+    return { ...ending(certificate, notAfter, from), renewed, unknown };
   });
-}
-
-/** Whether the end of a certificate is a guess that is refuted: it has passed, or its machine was renewed in place. */
-export function isUnknown(
-  { best, renewed, notAfter }: Pick<KnownCertificate, 'best' | 'renewed' | 'notAfter'>,
-  now: number,
-): boolean {
-  return best.basis === 'inference' && (renewed !== undefined || notAfter <= now);
 }
 
 /**
@@ -75,7 +71,7 @@ function estimate(
   if (shown.length > 0) return ending(certificate, earliest(shown), 'run');
   const notBefore = timeOf(best.notBefore);
   const life = notBefore === undefined ? USUAL_LIFE_MS : notAfter - notBefore;
-  const births = [notBefore, ...machine.map(({ createdAt }) => timeOf(createdAt))].filter((at) => at !== undefined);
+  const births = machine.flatMap(({ createdAt }) => timeOf(createdAt) ?? []);
   const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;
   // A Machine can wait for hardware, and a move makes it anew; its Node tells when kubeadm ran.
   const registered = timeOf(machine.find(({ source }) => source === 'nodes')?.createdAt);
@@ -85,8 +81,8 @@ function estimate(
     .findLast(({ best: { notAfter: end } }) => (timeOf(end) ?? 0) > latest + AGREE_MS);
   if (renewed !== undefined) return { ...ending(certificate, byAge, 'age'), renewed: renewed.best };
   const end = Math.min(byAge, earliest(run));
-  const isBounded = run.length > 0 || machine.some(({ source }) => source === 'nodes');
-  return ending(certificate, end, end < byAge ? 'run' : isBounded ? 'age' : 'latest');
+  if (end < byAge) return ending(certificate, end, 'run');
+  return ending(certificate, end, run.length > 0 || registered !== undefined ? 'age' : 'latest');
 }
 
 function ending(certificate: KnownCertificate, end: number, from: KnownCertificate['estimate']): KnownCertificate {

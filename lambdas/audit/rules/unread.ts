@@ -8,7 +8,6 @@ import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
-import { isUnknown } from './inferred-ends.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
 
 /** A shorter failure is a disturbance; after this, the state of the cluster is unknown. Milliseconds. */
@@ -184,10 +183,8 @@ function storyOf(
 /** Whether a certificate known only from these expires soon, or has expired. */
 function bites({ certificates, thresholds, now }: Unknown, only: (said: CertificateObservation) => boolean): boolean {
   return certificates.some(
-    (certificate) =>
-      certificate.said.every(only) &&
-      !isUnknown(certificate, now) &&
-      certificate.lives.some((life) => expirySeverity(life, certificate.what, thresholds, now) !== undefined),
+    ({ said, lives, what, unknown }) =>
+      !unknown && said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
   );
 }
 

@@ -555,7 +555,7 @@ describe('an inferred end', () => {
           const sights = ends.filter(
             ({ what: other, basis }) => basis === 'certificate' && layerOf(other) === layerOf(what),
           );
-          const isRenewed = ends.some(({ end }) => end > Math.max(...births) + life + 2);
+          const isRenewed = ends.some(({ end }) => end > (node ?? machine) + life + 2);
           const byAge = Math.min(...births) + life;
           const all = sights.length > 0 ? sights : isRenewed ? [] : ends;
           const bound = Math.min(...(sights.length > 0 ? [] : [byAge]), ...all.map(({ end }) => end));

@@ -246,6 +246,13 @@ describe('machines that were renewed in place', () => {
     expect(outline(assessed([...machines, ...ANSWERS, foreign]))).toContain('warning ExpiryUnknown etcd-peer etcd-1');
   });
 
+  it('are not judged by the age of a Machine that a move made anew', () => {
+    const moved = [machine('cp-1', 'control-plane', 'cp-1'), inferred('etcd-server', 'cp-1'), node('cp-1')];
+    expect(outline(assessed([...moved, shown('kube-apiserver', 'cp-1', 300)]))).toEqual([
+      'warning ExpiryUnknown etcd-server cp-1',
+    ]);
+  });
+
   it('do not include a machine whose Machine waited for hardware', () => {
     const waited = [machine('cp-1', 'control-plane', 'cp-1'), inferred('etcd-server', 'cp-1'), node('cp-1', at(-40))];
     const late = told('annotation', 'kube-apiserver', 'cp-1', 325);
