@@ -303,14 +303,16 @@ describe('a month of 200 nodes', () => {
     'in which no one renews has a finding on each class that is about to expire, at every time: seed %d',
     (seed) => {
       let pressing = 0;
+      const silent = new Set<string>();
       month(seed, false, ({ findings }, left, at) => {
         const warned = new Set(findings.flatMap(({ severity, what }) => (severity === 'info' ? [] : what)));
         for (const [what, time] of left)
           if (time < 2 * PRESSING) {
             pressing += 1;
-            expect(warned, at).toContain(what);
+            if (!warned.has(what)) silent.add(`${at} ${what}`);
           }
       });
+      expect([...silent]).toEqual([]);
       expect(pressing).toBeGreaterThan(300);
     },
   );

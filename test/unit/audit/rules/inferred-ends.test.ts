@@ -233,7 +233,7 @@ describe('machines that were renewed in place', () => {
   it('are believed where a person annotated the etcd Machine', () => {
     const annotated = EXTERNAL.map((one) =>
       one.kind === 'certificate' && one.member?.startsWith('etcd')
-        ? ({ ...one, basis: 'annotation', notBefore: undefined, notAfter: at(330) } as Observation)
+        ? ({ ...one, basis: 'annotation', notBefore: undefined, notAfter: at(330) } as const)
         : one,
     );
     const seen = shown('kube-apiserver', 'cp-1', 330);
