@@ -9,7 +9,7 @@ import {
 } from '../tables/certificate-classes.ts';
 import { compare, timeOf } from '../words.ts';
 import { namesOf } from './keep-observations.ts';
-import { AGREE_MS, withinEvidence } from './rules/inferred-ends.ts';
+import { AGREE_MS, inferredLife, withinEvidence } from './rules/inferred-ends.ts';
 import { isProven } from './rules/proof.ts';
 import type { Life } from './rules/thresholds.ts';
 
@@ -135,7 +135,7 @@ function believed(
   const unproven = said.filter((observation) => !isProven(observation)).toSorted(byEnd);
   const latest = latestEnd(said, now);
   const proven = said.filter(
-    (observation) => isProven(observation) && !(isTold(observation) && endOf(observation) > latest),
+    (observation) => isProven(observation) && !(isRecorded(observation) && endOf(observation) > latest),
   );
   const counting = proven.length > 0 ? proven : unproven;
   const rank = counting.map(rankOf).reduce(lesser);
@@ -300,17 +300,14 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
   };
 }
 
-/** Told by another object than the certificate. */
-function isTold({ basis }: CertificateObservation): boolean {
+/** By another object than the certificate. */
+function isRecorded({ basis }: CertificateObservation): boolean {
   return basis === 'status' || basis === 'annotation';
 }
 
 /** No issuer has given a later end yet, according to the life that is inferred. Milliseconds since the epoch. */
 function latestEnd(said: readonly CertificateObservation[], now: number): number {
-  const lives = said.flatMap(({ basis, notBefore, notAfter }) => {
-    const [from, to] = [timeOf(notBefore), timeOf(notAfter)];
-    return basis === 'inference' && from !== undefined && to !== undefined ? [to - from] : [];
-  });
+  const lives = said.flatMap((one) => (one.basis === 'inference' ? (inferredLife(one) ?? []) : []));
   return lives.length === 0 ? Number.POSITIVE_INFINITY : now + Math.max(...lives) + AGREE_MS;
 }
 
@@ -318,13 +315,13 @@ function endOf({ notAfter }: CertificateObservation): number {
   return timeOf(notAfter) ?? 0;
 }
 
-/** What tells another expiry than the best one; inferences and requests never disagree. */
+/** Records of another expiry than the best one; inferences and requests never disagree. */
 export function dissenters({ best, said }: KnownCertificate): readonly CertificateObservation[] {
   if (rankOf(best) === ISSUED) return [];
   return said
     .filter(
       (other) =>
-        isTold(other) &&
+        isRecorded(other) &&
         Math.abs(endOf(other) - endOf(best)) > AGREE_MS + (other.precisionMs ?? 0) + (best.precisionMs ?? 0),
     )
     .toSorted(byPlace);

@@ -1,4 +1,4 @@
-import type { Observation } from '../../contracts/observation.ts';
+import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, isoOf, timeOf } from '../../words.ts';
@@ -45,11 +45,21 @@ export function withinEvidence(
     .toSorted(byEnd);
   // The client certificate of external etcd is that of one of its machines.
   return estimated.map((certificate) => {
+    const { best, what } = certificate;
     if (!isGuess(certificate)) return certificate;
-    const model = certificate.what === 'apiserver-etcd-client' ? first : certificate;
+    const model = what === 'apiserver-etcd-client' ? first : certificate;
     const { notAfter, renewed, estimate: from = 'run' } = model ?? { ...certificate, estimate: 'latest' };
-    const unknown = renewed !== undefined || notAfter <= now;
-    return { ...ending(certificate, notAfter, from), renewed, unknown };
+    const life = inferredLife(best);
+    const notBefore = life === undefined ? undefined : Math.min(now, notAfter - life);
+    return {
+      ...certificate,
+      best: { ...best, ...(notBefore === undefined ? {} : { notBefore: isoOf(notBefore) }), notAfter: isoOf(notAfter) },
+      lives: [{ notBefore, notAfter }],
+      notAfter,
+      estimate: from,
+      renewed,
+      unknown: renewed !== undefined || notAfter <= now,
+    };
   });
 }
 
@@ -68,9 +78,8 @@ function estimate(
   const shown = proven.filter(
     (one) => one.best.basis === 'certificate' && CERTIFICATE_CLASSES[one.what].layer === layer,
   );
-  if (shown.length > 0) return ending(certificate, earliest(shown), 'run');
-  const notBefore = timeOf(best.notBefore);
-  const life = notBefore === undefined ? USUAL_LIFE_MS : notAfter - notBefore;
+  if (shown.length > 0) return { ...certificate, notAfter: earliest(shown), estimate: 'run' };
+  const life = inferredLife(best) ?? USUAL_LIFE_MS;
   const births = machine.flatMap(({ createdAt }) => timeOf(createdAt) ?? []);
   const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;
   // A Machine can wait for hardware, and a move makes it anew; its Node tells when kubeadm ran.
@@ -79,23 +88,16 @@ function estimate(
   const renewed = proven
     .toSorted(byEnd)
     .findLast(({ best: { notAfter: end } }) => (timeOf(end) ?? 0) > latest + AGREE_MS);
-  if (renewed !== undefined) return { ...ending(certificate, byAge, 'age'), renewed: renewed.best };
+  if (renewed !== undefined) return { ...certificate, notAfter: byAge, estimate: 'age', renewed: renewed.best };
   const end = Math.min(byAge, earliest(run));
-  if (end < byAge) return ending(certificate, end, 'run');
-  return ending(certificate, end, run.length > 0 || registered !== undefined ? 'age' : 'latest');
+  const byMachine = run.length > 0 || registered !== undefined ? 'age' : 'latest';
+  return { ...certificate, notAfter: end, estimate: end < byAge ? 'run' : byMachine };
 }
 
-function ending(certificate: KnownCertificate, end: number, from: KnownCertificate['estimate']): KnownCertificate {
-  const { best, notAfter } = certificate;
-  const notBefore = timeOf(best.notBefore);
-  const begun = notBefore === undefined ? undefined : end - (notAfter - notBefore);
-  return {
-    ...certificate,
-    best: { ...best, ...(begun === undefined ? {} : { notBefore: isoOf(begun) }), notAfter: isoOf(end) },
-    lives: [{ notBefore: begun, notAfter: end }],
-    notAfter: end,
-    estimate: from,
-  };
+/** Of a certificate by age; undefined without its start. Milliseconds. */
+export function inferredLife({ notBefore, notAfter }: CertificateObservation): number | undefined {
+  const [from, to] = [timeOf(notBefore), timeOf(notAfter)];
+  return from === undefined || to === undefined ? undefined : to - from;
 }
 
 function byEnd(a: KnownCertificate, b: KnownCertificate): number {

@@ -59,7 +59,7 @@ interface Cluster {
   readonly route: readonly number[];
   readonly scanned: boolean;
   /** Whether people renew in time. */
-  readonly kept: boolean;
+  readonly renews: boolean;
   /** The end of the client certificate in the Secret. */
   etcdClient: number;
   /** Until when each source fails, and everything in a power cut. */
@@ -98,7 +98,7 @@ function renew(machine: Machine, classes: readonly CertificateClass[], at: numbe
   machine.annotatedFrom = at + DAY;
 }
 
-function clusterOf(index: number, roll: () => number, kept: boolean): Cluster {
+function clusterOf(index: number, roll: () => number, renews: boolean): Cluster {
   const external = index % 2 === 0;
   const route = [[6443, 2379, 2380, 10_250], [6443], [6443, 10_250], [6443, 2379, 10_250], []][index % 5] ?? [];
   const age = () => Math.floor(40 + roll() * 295);
@@ -115,11 +115,11 @@ function clusterOf(index: number, roll: () => number, kept: boolean): Cluster {
     external,
     route,
     scanned: index % 3 === 0,
-    kept,
+    renews,
     etcdClient: oldest + YEAR,
     failing: new Map(),
   };
-  if (!kept) return cluster;
+  if (!renews) return cluster;
   // A third are older than any certificate: renewed in place a while ago, and in some only the API server, later, alone.
   for (const machine of index % 3 === 1 ? machines.filter(({ role }) => role !== 'worker') : []) {
     machine.createdAt -= YEAR;
@@ -136,16 +136,16 @@ function clusterOf(index: number, roll: () => number, kept: boolean): Cluster {
 
 /** What happens to a cluster between two audits. */
 function live(cluster: Cluster, now: number, roll: () => number): void {
-  const { machines, kept, failing } = cluster;
+  const { machines, renews, failing } = cluster;
   for (const machine of machines) {
     const due = Math.min(...[...machine.ends].flatMap(([what, end]) => (what === 'kubelet-serving' ? [] : end)));
-    if (kept && due - now < RENEWED_AT * DAY) renew(machine, [...OF_API_SERVER, ...OF_ETCD], now);
+    if (renews && due - now < RENEWED_AT * DAY) renew(machine, [...OF_API_SERVER, ...OF_ETCD], now);
     if (machine.annotatedFrom !== undefined && machine.annotatedFrom <= now) {
       const end = machine.ends.get(machine.role === 'etcd' ? 'etcd-server' : 'kube-apiserver');
       machine.annotation = machine.role === 'worker' ? undefined : end;
     }
     // Replaced by a new one under another name.
-    if (kept && roll() < 0.0006) {
+    if (renews && roll() < 0.0006) {
       const next = machineOf(`${machine.name}x`, machine.role, (START - now) / DAY, [...machine.ends.keys()]);
       Object.assign(machine, next);
     }
@@ -153,12 +153,12 @@ function live(cluster: Cluster, now: number, roll: () => number): void {
       machine.ends.set('kubelet-serving', now + YEAR);
   }
   const etcd = machines.filter(({ role }) => role === 'etcd');
-  if (kept && cluster.external && cluster.etcdClient - now < RENEWED_AT * DAY) {
+  if (renews && cluster.external && cluster.etcdClient - now < RENEWED_AT * DAY) {
     for (const machine of etcd) renew(machine, OF_ETCD, now);
     cluster.etcdClient = now + YEAR;
   }
   // clusterctl move.
-  if (kept && roll() < 0.0015) for (const machine of machines) machine.createdAt = now;
+  if (renews && roll() < 0.0015) for (const machine of machines) machine.createdAt = now;
   const isCut = roll() < 0.01;
   const cutUntil = now + (1 + roll() * 19) * HOUR;
   for (const source of SOURCES) {
@@ -264,11 +264,11 @@ function leftOf({ machines, external, etcdClient }: Cluster, now: number): Reado
 /** Audits a month; what an audit found, with the true time left. */
 function month(
   seed: number,
-  kept: boolean,
+  renews: boolean,
   look: (audit: Assessment, left: ReadonlyMap<CertificateClass, number>, at: string) => void,
 ): number {
   const roll = dice(seed);
-  const clusters = Array.from({ length: 10 }, (_, index) => clusterOf(index, roll, kept));
+  const clusters = Array.from({ length: 10 }, (_, index) => clusterOf(index, roll, renews));
   const last = new Map<string, Assessment>();
   let audits = 0;
   for (let now = START; now < START + 31 * DAY; now += AUDIT_EVERY)

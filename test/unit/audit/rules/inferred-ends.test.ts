@@ -191,6 +191,9 @@ describe('machines that were renewed in place', () => {
       ...['etcd-1', 'etcd-2', 'etcd-3'].map((name) => shown('etcd-server', name, 330)),
     ];
     expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...seen]))).toEqual([]);
+    // Also where it lives longer than kubeadm lets it: what is lifted does not begin in the future.
+    const longer = seen.map((one) => ({ ...one, notAfter: at(380) }) as Observation);
+    expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...longer]))).toEqual([]);
     // Without one of them.
     expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...seen.slice(0, 3)]))).toEqual([
       'warning ExpiryUnknown apiserver-etcd-client Secret eksa-system/berlin-apiserver-etcd-client tls.crt',
