@@ -7,10 +7,9 @@ import {
   renewedBy,
   renewedOnceExpired,
 } from '../tables/certificate-classes.ts';
-import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
 import { namesOf } from './keep-observations.ts';
-import { withinEvidence } from './rules/inferred-ends.ts';
+import { AGREE_MS, inferredLife, withinEvidence } from './rules/inferred-ends.ts';
 import { isProven } from './rules/proof.ts';
 import type { Life } from './rules/thresholds.ts';
 
@@ -39,10 +38,14 @@ export interface KnownCertificate {
   /** It is in a bundle that has another valid one. */
   readonly spare: boolean;
   /**
-   * Its end follows only from the age of a Machine, and is an upper bound: a Machine that was moved or restored is
-   * younger than its machine.
+   * What an inferred end follows from: the age of its machine, another certificate of it, or only the age of a Machine,
+   * which is younger than the machine after a move or restore.
    */
-  readonly atMost?: true;
+  readonly estimate?: 'age' | 'run' | 'latest' | undefined;
+  /** What shows that the machine of an inferred end was renewed in place; whether this certificate was is unknown. */
+  readonly renewed?: CertificateObservation | undefined;
+  /** Its end is a refuted guess: it has passed, or its machine was renewed in place. */
+  readonly unknown?: boolean;
 }
 
 /** Groups observations by certificate. Skips those whose expiry is not a time. */
@@ -61,6 +64,7 @@ export function* knownCertificates(
     yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, validInBundle, now)),
     observations,
     nodes,
+    now,
   );
   const identities = yield* groupInSteps(certificates, identityOf);
   return yield* flatMapInSteps(identities.values(), mergedByMember);
@@ -129,7 +133,10 @@ function believed(
   now: number,
 ): KnownCertificate {
   const unproven = said.filter((observation) => !isProven(observation)).toSorted(byEnd);
-  const proven = said.filter(isProven);
+  const latest = latestEnd(said, now);
+  const proven = said.filter(
+    (observation) => isProven(observation) && !(isRecorded(observation) && endOf(observation) > latest),
+  );
   const counting = proven.length > 0 ? proven : unproven;
   const rank = counting.map(rankOf).reduce(lesser);
   const ranked = counting
@@ -179,7 +186,7 @@ function lifeOf(observation: CertificateObservation, best: CertificateObservatio
 }
 
 function byEnd(a: CertificateObservation, b: CertificateObservation): number {
-  return (timeOf(a.notAfter) ?? 0) - (timeOf(b.notAfter) ?? 0) || byPlace(a, b);
+  return endOf(a) - endOf(b) || byPlace(a, b);
 }
 
 function byNewest(a: CertificateObservation, b: CertificateObservation): number {
@@ -293,18 +300,29 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
   };
 }
 
-/** Sources that disagree with the best by more than this do not mean the same certificate. */
-const AGREE_MS = 2 * DAY_MS;
+/** By another object than the certificate. */
+function isRecorded({ basis }: CertificateObservation): boolean {
+  return basis === 'status' || basis === 'annotation';
+}
 
-/** Observations with another expiry than the best one; inferences and requests never disagree. */
+/** No issuer has given a later end yet, according to the life that is inferred. Milliseconds since the epoch. */
+function latestEnd(said: readonly CertificateObservation[], now: number): number {
+  const lives = said.flatMap((one) => (one.basis === 'inference' ? (inferredLife(one) ?? []) : []));
+  return lives.length === 0 ? Number.POSITIVE_INFINITY : now + Math.max(...lives) + AGREE_MS;
+}
+
+function endOf({ notAfter }: CertificateObservation): number {
+  return timeOf(notAfter) ?? 0;
+}
+
+/** Records of another expiry than the best one; inferences and requests never disagree. */
 export function dissenters({ best, said }: KnownCertificate): readonly CertificateObservation[] {
-  const end = timeOf(best.notAfter) ?? 0;
-  if (best.basis === 'inference' || rankOf(best) === ISSUED) return [];
+  if (rankOf(best) === ISSUED) return [];
   return said
     .filter(
       (other) =>
-        (other.basis === 'status' || other.basis === 'annotation') &&
-        Math.abs((timeOf(other.notAfter) ?? 0) - end) > AGREE_MS + (other.precisionMs ?? 0) + (best.precisionMs ?? 0),
+        isRecorded(other) &&
+        Math.abs(endOf(other) - endOf(best)) > AGREE_MS + (other.precisionMs ?? 0) + (best.precisionMs ?? 0),
     )
     .toSorted(byPlace);
 }

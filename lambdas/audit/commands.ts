@@ -6,6 +6,7 @@ import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
 import {
   type CertificateClass,
+  isDatedBack,
   isOfControlPlane,
   isRolled,
   renewedOnceExpired,
@@ -190,6 +191,10 @@ export function isOfExpiredServer(message: string): boolean {
   return isExpiredEndpoint(problem);
 }
 
+/** Kubernetes, external etcd, and both on Bottlerocket. */
+const ON_MACHINE =
+  "sudo find /etc/kubernetes/pki /etc/etcd/pki /var/lib/kubeadm/pki /var/lib/etcd/pki -name '*.crt' -exec openssl x509 -noout -subject -enddate -in {} ';'";
+
 /** Whether each node of an unknown expiry has a pending request. */
 function isPending(message: string): boolean {
   return /^\d+ nodes? (?:has|have) a pending request; /.test(message);
@@ -265,13 +270,20 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   KubeletNameMismatch: look,
   NameMismatch: look,
   CertificateUnreadable: place,
-  StaleAnnotation: () =>
-    managed(
-      `get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
-    ),
+  StaleAnnotation: (context) =>
+    context.what === 'etcd-server' || context.what === 'etcd-peer'
+      ? look(context)
+      : managed(
+          `get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
+        ),
   // Not yet issued.
-  ExpiryUnknown: (context) =>
-    isPending(context.message ?? '') ? clusterCommand('sweep', { ...context, name: nameOf(context) }) : audit(context),
+  ExpiryUnknown: (context) => {
+    if (isPending(context.message ?? '')) return clusterCommand('sweep', { ...context, name: nameOf(context) });
+    const { what, where = 'of members' } = context;
+    // Of members no place is known.
+    if (where === 'of members' || what === undefined || !isDatedBack(what)) return audit(context);
+    return what === 'apiserver-etcd-client' ? look(context) : ON_MACHINE;
+  },
   ClockSkew: () => 'date -u; timedatectl timesync-status',
   SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined

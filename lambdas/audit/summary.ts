@@ -136,13 +136,15 @@ function bounded(finding: KeptFinding): KeptFinding {
 function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
   const groups = certificateGroups(snapshot, Date.parse(snapshot.auditedAt));
   return earliestEnds(
-    groups.map(({ what, count, first: { notBefore, notAfter, where } }) => ({
-      what,
-      count,
-      notBefore,
-      notAfter,
-      where: printable(where, SUMMARY_LIMITS.place),
-    })),
+    groups
+      .filter(({ first }) => first.unknown === undefined)
+      .map(({ what, count, first: { notBefore, notAfter, where } }) => ({
+        what,
+        count,
+        notBefore,
+        notAfter,
+        where: printable(where, SUMMARY_LIMITS.place),
+      })),
   );
 }
 

@@ -30,7 +30,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 
   // Sources that disagree.
   StaleAnnotation: {},
-  ExpiryUnknown: {},
+  ExpiryUnknown: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
   ClockSkew: {},
 
   // EKS certificate authorities.
@@ -68,7 +68,8 @@ export function signalOf({
   severity,
   what,
 }: Pick<KeptFinding, 'code' | 'severity' | 'what'>): SignalId | undefined {
-  // A kubelet certificate from another CA may be what its owner wants.
-  if (code === 'IssuerUnknown' && (what === undefined || !isOfControlPlane(what))) return undefined;
+  // A kubelet certificate from another CA may be what its owner wants, and one that was not issued yet has no expiry.
+  const isOfAnyNode = severity === 'warning' && (code === 'IssuerUnknown' || code === 'ExpiryUnknown');
+  if (isOfAnyNode && (what === undefined || !isOfControlPlane(what))) return undefined;
   return FINDING_SIGNALS[code][severity];
 }

@@ -310,6 +310,11 @@ export function isOfControlPlane(what: CertificateClass): boolean {
   return layer === 'control plane' || layer === 'etcd';
 }
 
+/** kubeadm and etcdadm give it the notBefore of its CA. */
+export function isDatedBack(what: CertificateClass): boolean {
+  return isOfControlPlane(what) && CERTIFICATE_CLASSES[what].needsPeople;
+}
+
 /** What renews a certificate of a class, for people; undefined for a provider without such certificates. */
 export function renewedBy(what: CertificateClass, provider: Provider): string | undefined {
   const entry: ClassEntry = CERTIFICATE_CLASSES[what];
@@ -320,7 +325,7 @@ export function renewedBy(what: CertificateClass, provider: Provider): string | 
 export function renewedOnceExpired(what: CertificateClass, provider: Provider): string | undefined {
   if (provider !== 'eks-anywhere') return undefined;
   if (what === 'kubelet-client') return EXPIRED_KUBELET_CLIENT;
-  return isOfControlPlane(what) && CERTIFICATE_CLASSES[what].needsPeople ? EXPIRED_CONTROL_PLANE : undefined;
+  return isDatedBack(what) ? EXPIRED_CONTROL_PLANE : undefined;
 }
 
 /** Whether a rollout of machines renews it: what `certmarshal rollout plan` is about. */

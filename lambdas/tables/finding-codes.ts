@@ -30,7 +30,7 @@ export const FINDING_CODES = {
 
   // Sources that disagree.
   StaleAnnotation: { severities: ['warning'] },
-  ExpiryUnknown: { severities: ['warning', 'info'] },
+  ExpiryUnknown: { severities: ['critical', 'warning'] },
   ClockSkew: { severities: ['warning'] },
 
   // EKS certificate authorities.

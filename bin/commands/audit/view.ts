@@ -217,7 +217,7 @@ function story(
   now: number,
 ): string {
   const [first] = groups
-    .filter(({ first: { notAfter } }) => Date.parse(notAfter) > now)
+    .filter(({ first: { notAfter, unknown } }) => Date.parse(notAfter) > now && !unknown)
     .toSorted((a, b) => Date.parse(a.first.notAfter) - Date.parse(b.first.notAfter));
   const soonest =
     first === undefined
@@ -271,7 +271,9 @@ function timeline({ groups }: AuditView, now: number): Lines {
       const { first, renewedBy = 'nothing that is known' } = group;
       const [symbol, paint, word] = standing(group);
       const left = Date.parse(first.notAfter) - now;
-      const due = [left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`), day(first.notAfter)];
+      const due = first.unknown
+        ? ['unknown', '']
+        : [left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`), day(first.notAfter)];
       const notes = [renewedBy, ...asides(group)];
       return [
         paint(`${symbol} ${word}`),
@@ -294,7 +296,7 @@ const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
   certificate: undefined,
   status: 'expiry from a status field',
   annotation: 'expiry from an annotation',
-  inference: 'expiry inferred from the age of a machine',
+  inference: 'expiry inferred, not seen',
 };
 
 function asides({ count, ended, first: { basis } }: CertificateGroup) {
@@ -302,12 +304,12 @@ function asides({ count, ended, first: { basis } }: CertificateGroup) {
 }
 
 function lifeBar(
-  { first: { notBefore, notAfter } }: CertificateGroup,
+  { first: { notBefore, notAfter, unknown } }: CertificateGroup,
   now: number,
   width: number,
   paint: Paint,
 ): string {
-  if (notBefore === undefined) return 'life unknown'.slice(0, width).padEnd(width);
+  if (notBefore === undefined || unknown) return 'life unknown'.slice(0, width).padEnd(width);
   const begin = Date.parse(notBefore);
   return paint(bar((now - begin) / Math.max(1, Date.parse(notAfter) - begin), width));
 }

@@ -1,10 +1,12 @@
-import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
+import { EXPIRY_ANNOTATION } from '../../resources/machine.ts';
 import { eachInSteps, type Steps } from '../../steps.ts';
+import type { SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
-import { date, span, timeOf } from '../../words.ts';
+import { span, timeOf } from '../../words.ts';
 import { classOf, dissenters, type KnownCertificate, renewalOf } from '../certificates.ts';
-import { judgeByRules, nameOf } from './certificate.ts';
+import { judgeByRules, nameOf, saysOf } from './certificate.ts';
 import type { Draft } from './draft.ts';
 import type { Thresholds } from './thresholds.ts';
 
@@ -18,25 +20,24 @@ export function* certificateFindings(
 ): Steps<readonly Draft[]> {
   const nodes = nodeNames(observations);
   const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
+  const lastAnswer = lastAnswerOf(observations);
   const drafts: Draft[] = [];
   yield* eachInSteps(certificates, (certificate) => {
-    const { what, best, member, lives, notAfter, spare, atMost, unproven } = certificate;
+    const { what, best, member, unproven } = certificate;
     const node = member !== undefined && nodes.has(member) ? { node: member } : {};
     const authorityKnown = CERTIFICATE_CLASSES[what].layer !== 'etcd' || knowsEtcdAuthority;
     const name = nameOf(what, best, member);
+    const shown = unproven ?? best;
     const judged = {
-      observation: best,
-      shown: unproven ?? best,
-      what,
-      name,
-      lives,
-      notAfter,
-      spare,
+      ...certificate,
       ...node,
+      observation: best,
+      shown,
+      name,
       authorityKnown,
+      lastAnswer,
       thresholds,
       now,
-      ...(atMost ? { atMost } : {}),
     };
     for (const judgement of judgeByRules(judged))
       drafts.push({
@@ -47,6 +48,23 @@ export function* certificateFindings(
     drafts.push(...stale(certificate, name, provider, now));
   });
   return [...drafts, ...unreadableEnds(observations)];
+}
+
+/** Every audit reads these from the API server of the cluster. */
+const OF_API_SERVER: ReadonlySet<SourceId> = new Set(['nodes', 'signing-requests', 'trust-configmaps']);
+
+/**
+ * When the API server of the cluster last listed its Nodes, if it answers nothing now; 0 if never. Milliseconds since
+ * the epoch.
+ */
+function lastAnswerOf(observations: readonly Observation[]): number | undefined {
+  const answers = observations.filter(({ source }) => OF_API_SERVER.has(source));
+  const isSilent = answers.some((one) => one.kind === 'unread' && one.where === undefined);
+  if (!isSilent || answers.some(({ kind }) => kind === 'read')) return undefined;
+  return answers.reduce(
+    (last, { kind, observedAt }) => (kind === 'member' ? Math.max(last, timeOf(observedAt) ?? 0) : last),
+    0,
+  );
 }
 
 /** The fields of every finding about a certificate. */
@@ -74,21 +92,20 @@ function seenAgo({ lastSeen, best }: KnownCertificate, now: number): string {
 }
 
 function stale(certificate: KnownCertificate, name: string, provider: Provider, now: number): readonly Draft[] {
-  const { best, notAfter } = certificate;
+  const { best, what } = certificate;
   const [other] = dissenters(certificate);
   if (other === undefined) return [];
-  const says = ({ source, basis, where, notAfter: end }: CertificateObservation): string =>
-    `${basis === 'certificate' ? 'the certificate itself' : `the ${basis}`} (${source}, ${where}) says ${date(timeOf(end) ?? notAfter)}`;
+  const isOfPeople = other.source === 'machines' && what !== 'kube-apiserver';
   const remedy =
     other.basis === 'annotation' || other.source === 'machines'
-      ? '; delete the annotation machine.cluster.x-k8s.io/certificates-expiry of the KubeadmConfig, so that Cluster API reads the certificate again'
+      ? `; delete the annotation ${EXPIRY_ANNOTATION} of the ${isOfPeople ? 'Machine' : 'KubeadmConfig, so that Cluster API reads the certificate again'}`
       : '; trust the first';
   return [
     {
       ...about(certificate, provider, now),
       code: 'StaleAnnotation',
       severity: 'warning',
-      message: `two sources disagree about when ${name} expires: ${says(best)}, ${says(other)}${remedy}`,
+      message: `two sources disagree about when ${name} expires: ${saysOf(best)}, ${saysOf(other)}${remedy}`,
       words: { where: other.where, source: other.source },
     },
   ];

@@ -30,6 +30,8 @@ export interface CertificateGroup {
     readonly where: string;
     readonly member?: string;
     readonly basis: Basis;
+    /** The expiry is a refuted guess, and so is every other of the group. */
+    readonly unknown?: true;
     /** Only if it was not seen now. */
     readonly lastSeen?: string;
   };
@@ -60,14 +62,15 @@ export function certificateGroups(
   }: Pick<Snapshot, 'observations' | 'findings' | 'provider' | 'auditedAt'>,
   now: number,
 ): readonly CertificateGroup[] {
+  const kept = new Set<Observation>(observations.filter(({ observedAt }) => observedAt < auditedAt));
+  const certificates = finished(knownCertificates(observations, kept, now));
+  const objects = new Set(certificates.map(({ object }) => object));
   const severities = Map.groupBy(
-    findings.filter(({ code }) => !NOT_SEEN.has(code)),
+    findings.filter(({ code, object }) => !NOT_SEEN.has(code) || objects.has(object)),
     ({ what }) => what,
   );
   const severityOf = (what: CertificateClass): Severity =>
     SEVERITIES.find((severity) => severities.get(what)?.some((finding) => finding.severity === severity)) ?? 'info';
-  const kept = new Set<Observation>(observations.filter(({ observedAt }) => observedAt < auditedAt));
-  const certificates = finished(knownCertificates(observations, kept, now));
   return [...Map.groupBy(certificates, ({ what }) => what)]
     .map(([what, same]) => groupOf(what, severityOf(what), same, provider, now))
     .toSorted(
@@ -85,7 +88,8 @@ function groupOf(
   provider: Provider,
   now: number,
 ): CertificateGroup {
-  const first = same.reduce((earliest, next) =>
+  const dated = same.filter(({ unknown }) => !unknown);
+  const first = (dated.length > 0 ? dated : same).reduce((earliest, next) =>
     next.notAfter < earliest.notAfter || (next.notAfter === earliest.notAfter && next.object < earliest.object)
       ? next
       : earliest,
@@ -98,7 +102,7 @@ function groupOf(
     title,
     layer,
     count: different.length,
-    ended: different.filter((certificate) => certificate.notAfter <= now).length,
+    ended: different.filter(({ notAfter: end, unknown }) => end <= now && !unknown).length,
     first: {
       object,
       notBefore: best.notBefore,
@@ -106,6 +110,7 @@ function groupOf(
       where: best.where,
       member,
       basis: best.basis,
+      ...(dated.length > 0 ? {} : { unknown: true }),
       lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     },
     severity,

@@ -1,10 +1,10 @@
 import type { CertificateObservation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, isDatedBack } from '../../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { date, isoOf, span, timeOf } from '../../words.ts';
-import { classOf } from '../certificates.ts';
+import { classOf, type KnownCertificate } from '../certificates.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
@@ -24,8 +24,12 @@ export interface JudgedCertificate {
   readonly spare: boolean;
   /** Name of its Node, if known. */
   readonly node?: string;
-  /** Its end is only an upper bound. */
-  readonly atMost?: true;
+  /** As in `KnownCertificate`. */
+  readonly estimate?: KnownCertificate['estimate'];
+  readonly renewed?: CertificateObservation | undefined;
+  readonly unknown?: boolean;
+  /** Of the API server, if it does not answer now; 0 if there was none. Milliseconds since the epoch. */
+  readonly lastAnswer?: number | undefined;
   /** Whether the CAs of its layer are known, so that an unknown issuer is a finding. */
   readonly authorityKnown: boolean;
   readonly thresholds: Thresholds;
@@ -60,6 +64,9 @@ const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
 /** So long that its renewal is forgotten. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
 
+/** An API server that is silent for longer may have lost its certificates, or etcd. */
+const SILENT_MS = DAY_MS;
+
 const warning = (message: string): Omit<Judgement, 'code'> => ({ severity: 'warning', message });
 const info = (message: string): Omit<Judgement, 'code'> => ({ severity: 'info', message });
 
@@ -69,12 +76,29 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpired',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      if (!hasEnded(judged)) return undefined;
+      if (!hasEnded(judged) || judged.unknown) return undefined;
       return {
         severity: isMild(judged) ? 'warning' : 'critical',
         message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
         due: isoOf(notAfter),
       };
+    },
+  },
+  {
+    id: 'ExpiryUnknown',
+    judge: (judged) => {
+      const { name, notAfter, now, estimate = 'age', renewed, lastAnswer = now } = judged;
+      if (!judged.unknown) return undefined;
+      const ago = hasEnded(judged) ? `, ${span(now - notAfter)} ago` : '';
+      const guess = `it is unknown when ${name} expires: by ${ESTIMATES[estimate]} on ${date(notAfter)}${ago}`;
+      if (renewed !== undefined)
+        return warning(
+          `${guess}, but ${saysOf(renewed)}: its machine was renewed in place, perhaps without it; look at it on its machine`,
+        );
+      if (lastAnswer >= Math.max(notAfter, now - SILENT_MS))
+        return warning(`${guess}, but the API server has answered since; look at it on its machine`);
+      const answer = lastAnswer === 0 ? 'does not answer' : `last answered ${span(now - lastAnswer)} ago`;
+      return { severity: 'critical', message: `${guess}, and the API server ${answer}; look at it on its machine` };
     },
   },
   {
@@ -94,7 +118,7 @@ const CERTIFICATE_RULES = [
     judge: (judged) => {
       const { name, notAfter, now } = judged;
       const severity = severityOf(judged);
-      if (severity === undefined || hasEnded(judged) || isOverdue(judged)) return undefined;
+      if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
       return {
         severity,
         message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
@@ -117,16 +141,15 @@ const CERTIFICATE_RULES = [
   },
   {
     id: 'VeryLongLived',
-    judge: ({ name, observation, what }) => {
+    judge: ({ name, observation, what, now }) => {
       const notBefore = timeOf(observation.notBefore);
       const notAfter = timeOf(observation.notAfter);
       const isLeaf = observation.isAuthority !== true && !CERTIFICATE_CLASSES[what].authority;
       if (!isLeaf || observation.basis !== 'certificate' || notBefore === undefined || notAfter === undefined)
         return undefined;
-      if (notAfter - notBefore <= VERY_LONG_MS) return undefined;
-      return info(
-        `${name} is valid for ${span(notAfter - notBefore)}, until ${date(notAfter)}: its renewal will be forgotten`,
-      );
+      const life = notAfter - (isDatedBack(what) ? Math.max(notBefore, now) : notBefore);
+      if (life <= VERY_LONG_MS) return undefined;
+      return info(`${name} is valid for ${span(life)}, until ${date(notAfter)}: its renewal will be forgotten`);
     },
   },
   {
@@ -247,7 +270,19 @@ function lengthBasis({ lives, what }: JudgedCertificate): string {
     : `; its issue date is not known, so a lifetime of ${span(lengthOf(assumed, what))} is assumed`;
 }
 
-function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string {
+/** `the annotation (machines, Machine eksa-system/cp-1) says 2027-09-28`. */
+export function saysOf({ source, basis, where, notAfter }: CertificateObservation): string {
+  return `${SAYS[basis]} (${source}, ${printable(where)}) says ${date(timeOf(notAfter) ?? 0)}`;
+}
+
+const SAYS = { certificate: 'a certificate', status: 'the status', annotation: 'the annotation', inference: 'the age' };
+const ESTIMATES = {
+  age: 'the age of its machine',
+  run: 'another certificate of its machine',
+  latest: 'the age of its Machine',
+};
+
+function basisOf({ observation: { basis }, estimate = 'age' }: JudgedCertificate): string {
   switch (basis) {
     case 'certificate':
       return '';
@@ -256,8 +291,8 @@ function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string 
     case 'annotation':
       return ', according to an annotation';
     case 'inference':
-      return atMost
+      return estimate === 'latest'
         ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
-        : ', estimated from its age: the certificate itself was not seen';
+        : `, estimated from ${ESTIMATES[estimate]}: the certificate itself was not seen`;
   }
 }

@@ -1,79 +1,117 @@
-import type { Observation } from '../../contracts/observation.ts';
+import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
-import { isoOf, timeOf } from '../../words.ts';
+import { DAY_MS } from '../../time.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
+import { isProven } from './proof.ts';
+import { USUAL_LIFE_MS } from './thresholds.ts';
+
+/** Ends that differ by more than this are not of the same certificate. */
+export const AGREE_MS = 2 * DAY_MS;
 
 /**
- * Bounds each inferred end. It follows from the age of a Machine, and `clusterctl move` or a restore from a backup
- * creates Machines again. So it is never later than the creation of the machine's Node allows, nor than the known end
- * of any certificate made on it in the same run. Pure.
+ * Finds the end of each certificate that is known only from the age of a Machine. `clusterctl move` and a restore
+ * create Machines again, so an older Node decides. A seen certificate of the same component decides before both:
+ * kubeadm and etcdadm issue and renew them together. Any other evidence of the machine makes the end earlier, or shows
+ * that the machine was renewed in place: then its age says nothing. Pure.
+ *
+ * Source: kubeadm, `renewCertsByComponent`: an upgrade of the API server renews its certificates, and not those of etcd.
  *
  * @param nodes the Node of each member, by its names
+ * @param now milliseconds since the epoch
  */
 export function withinEvidence(
   certificates: readonly KnownCertificate[],
   observations: readonly Observation[],
   nodes: ReadonlyMap<string, string>,
+  now: number,
 ): readonly KnownCertificate[] {
-  if (!certificates.some(({ best }) => best.basis === 'inference')) return certificates;
-  const seen = earliestEnds(certificates);
-  const nodeSince = earliest(
-    observations.flatMap((observation) =>
-      observation.kind === 'member' && observation.source === 'nodes'
-        ? [[nodes.get(observation.name) ?? observation.name, timeOf(observation.createdAt)] as const]
-        : [],
-    ),
-  );
-  const etcdMachines = observations.flatMap((observation) =>
-    observation.kind === 'member' && observation.role === 'etcd'
-      ? (nodes.get(observation.name) ?? observation.name)
-      : [],
-  );
-  const ofEtcd = etcdMachines.flatMap((member) => seen.get(member) ?? []);
-  return certificates.map((certificate) => {
-    const { best, what, member } = certificate;
-    if (best.basis !== 'inference') return certificate;
-    // Made at the end of an etcd rollout: not before its oldest machine.
-    if (what === 'apiserver-etcd-client' && member === undefined) return bounded(certificate, undefined, ofEtcd);
-    if (member === undefined || !CERTIFICATE_CLASSES[what].ofOneRun) return certificate;
-    const end = seen.get(member);
-    return bounded(certificate, nodeSince.get(member), end === undefined ? [] : [end]);
+  if (!certificates.some(isGuess)) return certificates;
+  const members = observations
+    .filter((observation) => observation.kind === 'member')
+    .map(({ name, role, source, createdAt }) => ({ id: nodes.get(name) ?? name, role, source, createdAt }));
+  const machines = Map.groupBy(members, ({ id }) => id);
+  const ofRuns = certificates.filter((certificate) => isOfRun(certificate) && !isGuess(certificate));
+  const runs = Map.groupBy(ofRuns, ({ member }) => member);
+  const estimated = certificates.map((certificate) => {
+    const { member = '' } = certificate;
+    return isGuess(certificate) && isOfRun(certificate)
+      ? estimate(certificate, machines.get(member) ?? [], runs.get(member) ?? [])
+      : certificate;
+  });
+  const etcd = new Set(members.flatMap(({ role, id }) => (role === 'etcd' ? id : [])));
+  const [first] = estimated
+    .filter((certificate) => isOfRun(certificate) && etcd.has(certificate.member ?? ''))
+    .toSorted(byEnd);
+  // The client certificate of external etcd is that of one of its machines.
+  return estimated.map((certificate) => {
+    const { best, what } = certificate;
+    if (!isGuess(certificate)) return certificate;
+    const model = what === 'apiserver-etcd-client' ? first : certificate;
+    const { notAfter, renewed, estimate: from = 'run' } = model ?? { ...certificate, estimate: 'latest' };
+    const life = inferredLife(best);
+    const notBefore = life === undefined ? undefined : Math.min(now, notAfter - life);
+    return {
+      ...certificate,
+      best: { ...best, ...(notBefore === undefined ? {} : { notBefore: isoOf(notBefore) }), notAfter: isoOf(notAfter) },
+      lives: [{ notBefore, notAfter }],
+      notAfter,
+      estimate: from,
+      renewed,
+      unknown: renewed !== undefined || notAfter <= now,
+    };
   });
 }
 
-/** @param ends all times in milliseconds since the epoch */
-function bounded(certificate: KnownCertificate, since: number | undefined, ends: readonly number[]): KnownCertificate {
-  const { best, notAfter } = certificate;
-  const notBefore = timeOf(best.notBefore);
-  // An end from an annotation has no beginning; it is bounded like any other.
-  const byNode = notBefore === undefined || since === undefined ? notAfter : notAfter + (since - notBefore);
-  const end = Math.min(notAfter, byNode, ...ends);
-  const atMost = notBefore !== undefined && since === undefined && ends.length === 0;
-  if (end === notAfter) return atMost ? { ...certificate, atMost } : certificate;
-  const begun = notBefore === undefined ? undefined : end - (notAfter - notBefore);
-  return {
-    ...certificate,
-    best: { ...best, ...(begun === undefined ? {} : { notBefore: isoOf(begun) }), notAfter: isoOf(end) },
-    lives: [{ notBefore: begun, notAfter: end }],
-    notAfter: end,
-  };
-}
-
-/** By member, the earliest end of a certificate of its run that is not inferred. */
-function earliestEnds(certificates: readonly KnownCertificate[]): ReadonlyMap<string, number> {
-  return earliest(
-    certificates.flatMap(({ what, member, said }) =>
-      member === undefined || !CERTIFICATE_CLASSES[what].ofOneRun
-        ? []
-        : said.flatMap(({ basis, position = 0, isAuthority, notAfter }) =>
-            basis === 'inference' || position > 0 || isAuthority === true ? [] : [[member, timeOf(notAfter)] as const],
-          ),
-    ),
+/**
+ * @param machine its Machine and its Node
+ * @param run what is known of the certificates of its run, without guesses
+ */
+function estimate(
+  certificate: KnownCertificate,
+  machine: readonly { readonly source: string; readonly createdAt: string }[],
+  run: readonly KnownCertificate[],
+): KnownCertificate {
+  const { best, what, notAfter } = certificate;
+  const { layer } = CERTIFICATE_CLASSES[what];
+  const proven = run.filter((one) => isProven(one.best));
+  const shown = proven.filter(
+    (one) => one.best.basis === 'certificate' && CERTIFICATE_CLASSES[one.what].layer === layer,
   );
+  if (shown.length > 0) return { ...certificate, notAfter: earliest(shown), estimate: 'run' };
+  const life = inferredLife(best) ?? USUAL_LIFE_MS;
+  const births = machine.flatMap(({ createdAt }) => timeOf(createdAt) ?? []);
+  const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;
+  // A Machine can wait for hardware, and a move makes it anew; its Node tells when kubeadm ran.
+  const registered = timeOf(machine.find(({ source }) => source === 'nodes')?.createdAt);
+  const latest = registered === undefined ? byAge : registered + life;
+  const renewed = proven
+    .toSorted(byEnd)
+    .findLast(({ best: { notAfter: end } }) => (timeOf(end) ?? 0) > latest + AGREE_MS);
+  if (renewed !== undefined) return { ...certificate, notAfter: byAge, estimate: 'age', renewed: renewed.best };
+  const end = Math.min(byAge, earliest(run));
+  const byMachine = run.length > 0 || registered !== undefined ? 'age' : 'latest';
+  return { ...certificate, notAfter: end, estimate: end < byAge ? 'run' : byMachine };
 }
 
-function earliest(times: readonly (readonly [name: string, at: number | undefined])[]): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
-  for (const [name, at] of times) if (at !== undefined) first.set(name, Math.min(at, first.get(name) ?? at));
-  return first;
+/** Of a certificate by age; undefined without its start. Milliseconds. */
+export function inferredLife({ notBefore, notAfter }: CertificateObservation): number | undefined {
+  const [from, to] = [timeOf(notBefore), timeOf(notAfter)];
+  return from === undefined || to === undefined ? undefined : to - from;
+}
+
+function byEnd(a: KnownCertificate, b: KnownCertificate): number {
+  return a.notAfter - b.notAfter || compare(a.object, b.object);
+}
+
+function earliest(certificates: readonly KnownCertificate[]): number {
+  return Math.min(...certificates.map(({ notAfter }) => notAfter));
+}
+
+function isGuess({ best }: KnownCertificate): boolean {
+  return best.basis === 'inference';
+}
+
+function isOfRun({ what, member, best: { position = 0, isAuthority } }: KnownCertificate): boolean {
+  return member !== undefined && CERTIFICATE_CLASSES[what].ofOneRun && position === 0 && isAuthority !== true;
 }

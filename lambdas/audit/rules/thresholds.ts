@@ -3,6 +3,7 @@ import {
   CERTIFICATE_CLASSES,
   type CertificateClass,
   type ClassThresholds,
+  isDatedBack,
   type Threshold,
 } from '../../tables/certificate-classes.ts';
 import { DAY_MS } from '../../time.ts';
@@ -29,14 +30,20 @@ export interface Life {
 }
 
 /** Defaults of kubeadm, etcdadm and kube-controller-manager, and of the CAs that they make. */
-const USUAL_LIFE_MS = 365 * DAY_MS;
+export const USUAL_LIFE_MS = 365 * DAY_MS;
 const USUAL_AUTHORITY_LIFE_MS = 3650 * DAY_MS;
 
-/** Length of a life; the usual one of its class if the start is unknown. Milliseconds. */
+/**
+ * Length of a life, in milliseconds; the usual one of its class if the start is unknown. kubeadm and etcdadm date a
+ * certificate back to its CA, so the start of theirs only tells if it is later.
+ *
+ * Source: both, `NewSignedCert` in pki_helpers.go.
+ */
 export function lengthOf({ notBefore, notAfter }: Life, what: CertificateClass): number {
+  const usual = CERTIFICATE_CLASSES[what].authority ? USUAL_AUTHORITY_LIFE_MS : USUAL_LIFE_MS;
   const length = notBefore === undefined ? 0 : notAfter - notBefore;
-  if (length > 0) return length;
-  return CERTIFICATE_CLASSES[what].authority ? USUAL_AUTHORITY_LIFE_MS : USUAL_LIFE_MS;
+  if (length <= 0) return usual;
+  return isDatedBack(what) ? Math.min(length, usual) : length;
 }
 
 /**

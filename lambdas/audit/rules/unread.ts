@@ -183,8 +183,8 @@ function storyOf(
 /** Whether a certificate known only from these expires soon, or has expired. */
 function bites({ certificates, thresholds, now }: Unknown, only: (said: CertificateObservation) => boolean): boolean {
   return certificates.some(
-    ({ said, lives, what }) =>
-      said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
+    ({ said, lives, what, unknown }) =>
+      !unknown && said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
   );
 }
 

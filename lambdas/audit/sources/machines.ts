@@ -2,7 +2,7 @@ import { notRead } from '../../approval/evidence/believed.ts';
 import { collectOwners } from '../../approval/evidence/collect-owners.ts';
 import { ownerFromMachine } from '../../approval/evidence/machine.ts';
 import type { ClusterContext } from '../../approval/request.ts';
-import type { MemberObservation, Observation } from '../../contracts/observation.ts';
+import type { MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
@@ -24,6 +24,7 @@ import { DEFAULT_VALIDITY_DAYS, leafValidity } from '../leaf-validity.ts';
 import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
+import { AGREE_MS } from '../rules/inferred-ends.ts';
 import { type Told, toldCertificate } from '../told-certificate.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -31,8 +32,8 @@ import { unreadBecause } from '../unread.ts';
 const MAX_MACHINES = 10_000;
 
 /**
- * Cluster API Machines: the members of the cluster, what Cluster API records about the kube-apiserver certificate of
- * each and, as a last resort, what follows from their age. A Machine being deleted is no longer a member.
+ * Cluster API Machines: the members of the cluster, what is recorded about the certificates of each and, as a last
+ * resort, what follows from their age. A Machine being deleted is no longer a member.
  */
 export const machines: AuditSource = {
   id: 'machines',
@@ -61,8 +62,8 @@ export const machines: AuditSource = {
     });
     const cut = cutShort(told, reading);
 
-    const undated = seen.some(({ member, expiresAt }) => member.role === 'control-plane' && expiresAt === undefined);
-    const validity = undated ? await leafValidity(management, selection) : { days: DEFAULT_VALIDITY_DAYS };
+    const hasControlPlane = seen.some(({ member }) => member.role === 'control-plane');
+    const validity = hasControlPlane ? await leafValidity(management, selection) : { days: DEFAULT_VALIDITY_DAYS };
     const { days: kubeadmDays, problem } = validity;
     const unknownLife =
       problem === undefined || isAbsent(problem, 'kubeadm-control-plane', { remembered }) ? undefined : problem;
@@ -78,6 +79,7 @@ export const machines: AuditSource = {
           kubeadmDays,
           unknownLife,
           provider: cluster.provider,
+          now: now(),
           told,
         }),
       ]),
@@ -96,10 +98,8 @@ interface Member {
   readonly namespace: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Recorded expiries of its certificates; only for the control plane. */
+  /** Recorded expiries of its {@link RECORDED} certificates. */
   readonly expiries: readonly Expiry[];
-  /** The expiry that counts. Milliseconds since the epoch. */
-  readonly expiresAt: number | undefined;
 }
 
 interface Expiry {
@@ -113,7 +113,6 @@ function memberOf(machine: Machine | undefined, endpoint: string | undefined, to
   if (machine?.namespace === undefined || machine.createdAt === undefined) return undefined;
   const { namespace, createdAt, role, node, addresses } = machine;
   const name = `Machine ${namespace}/${machine.name}`;
-  const expiries = expiriesOf(machine, name);
   return {
     member: {
       kind: 'member',
@@ -129,8 +128,7 @@ function memberOf(machine: Machine | undefined, endpoint: string | undefined, to
     },
     namespace,
     createdAt,
-    expiries,
-    expiresAt: expiries.find(({ at }) => at !== undefined)?.at,
+    expiries: expiriesOf(machine, name),
   };
 }
 
@@ -145,11 +143,16 @@ function noMachine(object: unknown, told: Observing): Observation {
   };
 }
 
+/** What a recorded expiry is about. Cluster API writes that of the control plane; on an etcd Machine, people do. */
+const RECORDED: Readonly<Partial<Record<MemberRole, readonly CertificateClass[]>>> = {
+  'control-plane': ['kube-apiserver'],
+  etcd: ['etcd-server', 'etcd-peer'],
+};
+
 /**
  * The one that takes precedence first. The status copies the annotation, so if both agree, only the status is listed.
  */
-function expiriesOf({ role, expiryAnnotation, certificatesExpiryDate }: Machine, where: string): readonly Expiry[] {
-  if (role !== 'control-plane') return [];
+function expiriesOf({ expiryAnnotation, certificatesExpiryDate }: Machine, where: string): readonly Expiry[] {
   const override = { where: `${where} annotation`, at: timeOf(expiryAnnotation) };
   const copied = { where, at: timeOf(certificatesExpiryDate) };
   return [
@@ -159,8 +162,10 @@ function expiriesOf({ role, expiryAnnotation, certificatesExpiryDate }: Machine,
 }
 
 function expiryObservations({ member, expiries }: Member, provider: Provider, told: Observing): readonly Observation[] {
-  return expiries.map(({ where, at }) => {
-    const sighting = { ...told, what: 'kube-apiserver' as const, where, member: memberName(member) };
+  const classes = RECORDED[member.role] ?? [];
+  const recorded = expiries.flatMap((expiry) => classes.map((what) => ({ ...expiry, what })));
+  return recorded.map(({ what, where, at }) => {
+    const sighting = { ...told, what, where, member: memberName(member) };
     if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
     return {
       kind: 'unread',
@@ -178,37 +183,31 @@ interface Inference {
   /** Why the lifetime of kubeadm's certificates is unknown: its default could be longer than the real one. */
   readonly unknownLife: KubernetesError | undefined;
   readonly provider: Provider;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   readonly told: Observing;
 }
 
 /** The certificates that kubeadm and etcdadm make on a machine, all together, soon after the Machine is created. */
-function inferredCertificates(machine: Member, inference: Inference): readonly Observation[] {
-  const { member, createdAt, expiresAt } = machine;
-  const { kubeadmDays, unknownLife, provider, told } = inference;
-  if (unknownLife !== undefined && member.role === 'control-plane' && expiresAt === undefined)
-    return [
-      unreadBecause({ ...told, where: member.name, what: 'kube-apiserver', member: memberName(member) }, unknownLife),
-    ];
-  const end: Told =
-    expiresAt === undefined
-      ? byAge(createdAt, member.role === 'etcd' ? DEFAULT_VALIDITY_DAYS : kubeadmDays)
-      : { basis: 'inference', notAfter: expiresAt };
-  return inferredClasses(machine, inference).map((what) =>
-    toldCertificate({ ...told, what, where: member.name, member: memberName(member) }, end, provider),
-  );
-}
-
-function inferredClasses(
-  { member: { role }, expiresAt }: Member,
-  { stackedEtcd }: Inference,
-): readonly CertificateClass[] {
-  if (role === 'etcd') return ['etcd-server', 'etcd-peer'];
-  if (role !== 'control-plane') return [];
-  return [
-    ...(expiresAt === undefined ? (['kube-apiserver'] as const) : []),
-    'control-plane-clients',
-    ...(stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
+function inferredCertificates(
+  { member, createdAt, expiries }: Member,
+  { stackedEtcd, kubeadmDays, unknownLife, provider, now, told }: Inference,
+): readonly Observation[] {
+  const { role } = member;
+  const isOfKubeadm = role === 'control-plane';
+  const end = byAge(createdAt, isOfKubeadm ? kubeadmDays : DEFAULT_VALIDITY_DAYS);
+  // A later expiry than that of a certificate issued now is not believed.
+  const latest = end.notAfter - createdAt + now + AGREE_MS;
+  const isRecorded = expiries.some(({ at = Number.POSITIVE_INFINITY }) => at <= latest);
+  const classes = [
+    ...(isRecorded ? [] : (RECORDED[role] ?? [])),
+    ...(isOfKubeadm ? (['control-plane-clients'] as const) : []),
+    ...(isOfKubeadm && stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
   ];
+  const sighting = { ...told, where: member.name, member: memberName(member) };
+  if (unknownLife !== undefined && isOfKubeadm)
+    return classes.slice(0, 1).map((what) => unreadBecause({ ...sighting, what }, unknownLife));
+  return classes.map((what) => toldCertificate({ ...sighting, what }, end, provider));
 }
 
 /**

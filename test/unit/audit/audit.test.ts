@@ -252,7 +252,7 @@ describe('how long kubeadm makes certificates live', () => {
   const good: Answers = {
     ...EMPTY,
     ...serving('v1beta2'),
-    [MACHINES]: [controlPlane('cp-1', 91)],
+    [MACHINES]: [controlPlane('cp-1', 89)],
     [PLANES]: [plane],
   };
   it.each(['forbidden', 'timeout', 'not-found'] as const)('is not taken for a year when it is %s', async (kind) => {

@@ -194,8 +194,8 @@ function assessed(world: World, failures: Failures, previous: Assessment | undef
 
 /** Time goes on: what was one code becomes a stronger one of the same object. */
 const STRONGER: Partial<Record<FindingCode, readonly FindingCode[]>> = {
-  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue'],
-  KubeletRenewalOverdue: ['CertificateExpired'],
+  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue', 'ExpiryUnknown'],
+  KubeletRenewalOverdue: ['CertificateExpired', 'ExpiryUnknown'],
   SourceUnread: ['SourceLost'],
   Unreachable: ['SourceLost'],
 };
@@ -204,14 +204,18 @@ const ENDS_BY_TIME: readonly FindingCode[] = ['CertificateNotYetValid'];
 
 function weakened(before: Assessment, after: Assessment): readonly ExpiryFinding[] {
   const known = new Map(after.findings.map((finding) => [`${finding.code} ${finding.object}`, finding]));
+  const unknown = ({ findings }: Assessment) => findings.filter(({ code }) => code === 'ExpiryUnknown').length;
+  const refutes = unknown(after) > unknown(before);
   return before.findings.filter((finding) => {
     const { code, object, severity, due } = finding;
     if (ENDS_BY_TIME.includes(code)) return false;
     return ![code, ...(STRONGER[code] ?? [])].some((stronger) => {
       const next = known.get(`${stronger} ${object}`);
+      // A guess that has passed while the API server answers is refuted, also for what was known only by it.
+      const isRefuted = stronger !== code ? stronger === 'ExpiryUnknown' : code === 'SourceLost' && refutes;
       return (
         next !== undefined &&
-        SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity) &&
+        (isRefuted || SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity)) &&
         (due === undefined || next.due === undefined || next.due <= due)
       );
     });
@@ -486,7 +490,7 @@ describe('an inferred end', () => {
     kubelet: fc.integer({ min: -400, max: 800 }),
   });
 
-  it('is never later than its Node and any seen certificate of its run allow, nor than it was', () => {
+  it('is that of what was seen of its component, or unknown, or the earliest that its machine allows', () => {
     fc.assert(
       fc.property(aRun, ({ machine, node, days: life, inferred, seen, kubelet }) => {
         const observedAt = new Date(NOW).toISOString();
@@ -531,14 +535,34 @@ describe('an inferred end', () => {
             notAfter: days(kubelet),
           },
         ];
-        const since = Math.min(machine, node ?? machine);
-        const bound = Math.min(since + life, ...seen.map(({ notAfter }) => notAfter));
-        for (const { what, best, notAfter, lives } of finished(knownCertificates(observations, new Set(), NOW))) {
+        const births = [machine, node ?? machine];
+        // Of one class the best source counts, and none that tells of a longer life than any has.
+        const ends = RUN.flatMap((what) => {
+          const said = seen.filter(
+            (one) =>
+              one.what === what &&
+              (one.basis === 'certificate' || !inferred.includes(what) || one.notAfter <= life + 2),
+          );
+          const basis = BASES.find((one) => said.some((other) => other.basis === one));
+          const best = said.filter((one) => one.basis === basis).map(({ notAfter }) => notAfter);
+          return basis === undefined ? [] : [{ what, basis, end: Math.min(...best) }];
+        });
+        const layerOf = (what: CertificateClass) => CERTIFICATE_CLASSES[what].layer;
+        for (const one of finished(knownCertificates(observations, new Set(), NOW))) {
+          const { what, best, notAfter, lives, renewed } = one;
           if (best.basis !== 'inference') continue;
           expect(inferred).toContain(what);
-          expect(new Date(notAfter).toISOString()).toBe(days(bound));
+          const sights = ends.filter(
+            ({ what: other, basis }) => basis === 'certificate' && layerOf(other) === layerOf(what),
+          );
+          const isRenewed = ends.some(({ end }) => end > (node ?? machine) + life + 2);
+          const byAge = Math.min(...births) + life;
+          const all = sights.length > 0 ? sights : isRenewed ? [] : ends;
+          const bound = Math.min(...(sights.length > 0 ? [] : [byAge]), ...all.map(({ end }) => end));
           expect(best.notAfter).toBe(days(bound));
-          expect(lives.every((one) => one.notAfter === notAfter)).toBe(true);
+          expect(new Date(notAfter).toISOString()).toBe(days(bound));
+          expect(lives.every((other) => other.notAfter === notAfter)).toBe(true);
+          expect(renewed !== undefined).toBe(sights.length === 0 && isRenewed);
         }
       }),
       { seed: SEED, numRuns: RUNS },

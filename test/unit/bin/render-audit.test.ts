@@ -129,7 +129,8 @@ describe('the table of an audit', () => {
   });
 
   it.each([
-    [{ first: { ...FIRST, basis: 'inference' as const } }, /; expiry inferred from the age of a machine$/],
+    [{ first: { ...FIRST, basis: 'inference' as const } }, /; expiry inferred, not seen$/],
+    [{ first: { ...FIRST, unknown: true as const } }, /life unknown +unknown /],
     [{ count: 3, ended: 2 }, /; 2 of 3 have expired$/],
     [{ first: { ...FIRST, notAfter: '2026-11-18T10:00:00.000Z' } }, / █+ {2}3 d ago /],
   ])('says of %j how it is known', (changes, expected) => {

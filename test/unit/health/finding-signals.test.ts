@@ -30,6 +30,7 @@ describe('signalOf', () => {
       'CertificatesCritical: critical CertificateExpired',
       'CertificatesCritical: critical CertificateExpiring',
       'CertificatesCritical: critical CertificateNotYetValid',
+      'CertificatesCritical: critical ExpiryUnknown',
       'CertificatesCritical: critical KubeletRenewalOverdue',
       'CertificatesCritical: critical NoValidCertificate',
       'CertificatesCritical: critical SuccessorNotTrusted',
@@ -37,6 +38,7 @@ describe('signalOf', () => {
       'CertificatesWarning: warning CertificateExpired',
       'CertificatesWarning: warning CertificateExpiring',
       'CertificatesWarning: warning CertificateNotYetValid',
+      'CertificatesWarning: warning ExpiryUnknown',
       'CertificatesWarning: warning IssuerUnknown',
       'CertificatesWarning: warning OutlivesIssuer',
       'CertificatesWarning: warning SuccessorNotTrusted',
@@ -60,7 +62,8 @@ describe('signalOf', () => {
     ['etcd-server', 'CertificatesWarning'],
     ['kubelet-serving', undefined],
     [undefined, undefined],
-  ] as const)('counts IssuerUnknown of %s as %s', (what, signal) => {
-    expect(signalOf({ code: 'IssuerUnknown', severity: 'warning', ...(what && { what }) })).toBe(signal);
+  ] as const)('counts IssuerUnknown and ExpiryUnknown of %s as %s', (what, signal) => {
+    for (const code of ['IssuerUnknown', 'ExpiryUnknown'] as const)
+      expect(signalOf({ code, severity: 'warning', ...(what && { what }) })).toBe(signal);
   });
 });

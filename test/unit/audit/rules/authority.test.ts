@@ -199,3 +199,20 @@ it('finds what a look at every pair finds', () => {
     { seed: 20_261_122, numRuns: 500 },
   );
 });
+
+it('a CA usually signs for as long as kubeadm does, though kubeadm dates each certificate back to it', () => {
+  const ca = {
+    what: 'cluster-ca',
+    source: 'trust-configmaps',
+    isAuthority: true,
+    subject: 'CN=ca',
+    issuer: 'CN=ca',
+  } as const;
+  const leaf = certificate({ member: 'cp-1', issuer: 'CN=ca', notBefore: days(-2000), notAfter: days(300) });
+  const ends = (end: number) =>
+    drafts(known([certificate({ ...ca, where: 'c', notBefore: days(-2000), notAfter: days(end) }), leaf])).map(
+      ({ severity, code }) => `${severity} ${code}`,
+    );
+  expect(ends(1650)).toEqual([]);
+  expect(ends(364)).toEqual(['info AuthorityBoundsLeaves']);
+});

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { assessExpiry } from '../../../../lambdas/audit/assess.ts';
+import { type Assessment, assessExpiry } from '../../../../lambdas/audit/assess.ts';
+import { certificateGroups } from '../../../../lambdas/audit/rules/certificate-groups.ts';
 import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
 import type { Observation } from '../../../../lambdas/contracts/observation.ts';
+import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
 
 const DAY = 86_400_000;
 const NOW = Date.parse('2026-11-22T10:00:00Z');
@@ -108,11 +110,10 @@ describe('an end that follows from the age of a Machine', () => {
     });
   });
 
-  it('is not later for a certificate that ends later, and knows nothing from those that a kubelet renews', () => {
+  it('knows nothing from certificates that a kubelet renews', () => {
     const clients = [machine('cp-1', 'control-plane', 'cp-1'), inferred('control-plane-clients', 'cp-1')];
-    const late = shown('kube-apiserver', 'cp-1', 364);
-    expect(dues(...clients, late, node('cp-1'))).toEqual({ 'control-plane-clients cp-1': at(18) });
-    expect(dues(...clients, shown('kubelet-serving', 'cp-1', 300))).toEqual({});
+    const kubelet = shown('kubelet-serving', 'cp-1', 364);
+    expect(dues(...clients, kubelet, node('cp-1'))).toEqual({ 'control-plane-clients cp-1': at(18) });
   });
 
   it('says that it is the latest possible where neither its Node nor a certificate was seen', () => {
@@ -125,6 +126,234 @@ describe('an end that follows from the age of a Machine', () => {
     expect(message(...etcd)).toMatch(
       /at the latest, estimated from the age of its Machine: neither its Node nor a certificate/,
     );
-    expect(message(...etcd, shown('etcd-server', 'etcd-1', 313))).toMatch(/, estimated from its age: /);
+    expect(message(...etcd, shown('etcd-server', 'etcd-1', 313))).toMatch(
+      /, estimated from another certificate of its machine: the certificate itself was not seen/,
+    );
+  });
+});
+
+const CLUSTER = { id: 'berlin', provider: 'eks-anywhere' } as const;
+const FAILED = { kind: 'unread', problem: 'timeout', message: 'no answer', remedy: 'Look.' } as const;
+
+/** Machines that are 400 days old, so that what kubeadm and etcdadm issued at first expired 35 days ago. */
+function oldMachine(name: string, role: 'control-plane' | 'etcd', classes: readonly CertificateClass[]) {
+  const of = role === 'etcd' ? {} : { node: name };
+  return [
+    { ...machine(name, role), ...of, createdAt: at(-400) },
+    ...classes.map(
+      (what): Observation =>
+        ({
+          ...inferred('etcd-peer', name),
+          what,
+          notBefore: at(-400),
+          notAfter: at(-35),
+        }) as Observation,
+    ),
+  ];
+}
+const ETCD_CLIENT_OLD = { ...ETCD_CLIENT, notBefore: at(-400), notAfter: at(-35) } as Observation;
+const EXTERNAL = [
+  ...oldMachine('cp-1', 'control-plane', ['control-plane-clients']),
+  ...['etcd-1', 'etcd-2', 'etcd-3'].flatMap((name) => oldMachine(name, 'etcd', ['etcd-server', 'etcd-peer'])),
+  ETCD_CLIENT_OLD,
+];
+const STACKED = oldMachine('cp-1', 'control-plane', [
+  'control-plane-clients',
+  'etcd-server',
+  'etcd-peer',
+  'etcd-healthcheck-client',
+]);
+const ANSWERS: readonly Observation[] = [
+  { ...node('cp-1', at(-400)) },
+  { kind: 'read', source: 'nodes', ...TOLD, count: 1 },
+];
+const told = (basis: 'annotation' | 'status', what: 'kube-apiserver' | 'etcd-server', member: string, end: number) =>
+  ({
+    kind: 'certificate',
+    ...TOLD,
+    source: basis === 'status' ? 'eks-anywhere' : 'machines',
+    what,
+    where: basis === 'status' ? `Cluster default/berlin status (machine ${member})` : `Machine eksa-system/${member}`,
+    member,
+    basis,
+    notAfter: at(end),
+  }) as const satisfies Observation;
+
+const assessed = (observations: readonly Observation[], previous?: Assessment, now = NOW) =>
+  assessExpiry(CLUSTER, observations, previous, DEFAULT_THRESHOLDS, now);
+const outline = ({ findings }: Assessment) =>
+  findings.flatMap(({ severity, code, object }) => (code === 'NotVisible' ? [] : `${severity} ${code} ${object}`));
+
+describe('machines that were renewed in place', () => {
+  it('have no finding where a handshake showed each component, as rights to Secrets are rare', () => {
+    const seen = [
+      shown('kube-apiserver', 'cp-1', 330),
+      ...['etcd-1', 'etcd-2', 'etcd-3'].map((name) => shown('etcd-server', name, 330)),
+    ];
+    expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...seen]))).toEqual([]);
+    // Also where it lives longer than kubeadm lets it: what is lifted does not begin in the future.
+    const longer = seen.map((one) => ({ ...one, notAfter: at(380) }) as Observation);
+    expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...longer]))).toEqual([]);
+    // Without one of them.
+    expect(outline(assessed([...EXTERNAL, ...ANSWERS, ...seen.slice(0, 3)]))).toEqual([
+      'warning ExpiryUnknown apiserver-etcd-client Secret eksa-system/berlin-apiserver-etcd-client tls.crt',
+      'warning ExpiryUnknown etcd-peer etcd-3',
+      'warning ExpiryUnknown etcd-server etcd-3',
+    ]);
+  });
+
+  it('are not judged by their age, whatever shows it: only what a handshake showed of a component lifts the guess', () => {
+    for (const evidence of [
+      told('annotation', 'kube-apiserver', 'cp-1', 330),
+      told('status', 'kube-apiserver', 'cp-1', 330),
+    ])
+      expect(outline(assessed([...STACKED, ...ANSWERS, evidence]))).toEqual([
+        'warning ExpiryUnknown control-plane-clients cp-1',
+        'warning ExpiryUnknown etcd-healthcheck-client cp-1',
+        'warning ExpiryUnknown etcd-peer cp-1',
+        'warning ExpiryUnknown etcd-server cp-1',
+      ]);
+    expect(outline(assessed([...STACKED, ...ANSWERS, shown('kube-apiserver', 'cp-1', 330)]))).toEqual([
+      'warning ExpiryUnknown etcd-healthcheck-client cp-1',
+      'warning ExpiryUnknown etcd-peer cp-1',
+      'warning ExpiryUnknown etcd-server cp-1',
+    ]);
+  });
+
+  it('are unknown before the guess passes too, and the warning names both sources', () => {
+    const young = [machine('cp-1', 'control-plane', 'cp-1'), inferred('etcd-server', 'cp-1'), node('cp-1')];
+    const { findings } = assessed([...young, told('annotation', 'kube-apiserver', 'cp-1', 350)]);
+    expect(findings[0]).toMatchObject({
+      code: 'ExpiryUnknown',
+      severity: 'warning',
+      object: 'etcd-server cp-1',
+      message: expect.stringMatching(
+        /by the age of its machine on 2026-12-10 .*, but the annotation \(machines, Machine eksa-system\/cp-1\) says 2027-11-07 .*: its machine was renewed in place, perhaps without it/,
+      ),
+    });
+  });
+
+  it('are believed where a person annotated the etcd Machine', () => {
+    const annotated = EXTERNAL.map((one) =>
+      one.kind === 'certificate' && one.member?.startsWith('etcd')
+        ? ({ ...one, basis: 'annotation', notBefore: undefined, notAfter: at(330) } as const)
+        : one,
+    );
+    const seen = shown('kube-apiserver', 'cp-1', 330);
+    expect(outline(assessed([...annotated, ...ANSWERS, seen]))).toEqual([]);
+  });
+
+  it('lift nothing with a certificate that a server shows without its proof', () => {
+    const foreign = { ...shown('etcd-server', 'etcd-1', 3_000), issuedByCluster: false } as Observation;
+    const machines = oldMachine('etcd-1', 'etcd', ['etcd-server', 'etcd-peer']);
+    expect(outline(assessed([...machines, ...ANSWERS, foreign]))).toContain('warning ExpiryUnknown etcd-peer etcd-1');
+  });
+
+  it('are not judged by the age of a Machine that a move made anew', () => {
+    const moved = [machine('cp-1', 'control-plane', 'cp-1'), inferred('etcd-server', 'cp-1'), node('cp-1')];
+    expect(outline(assessed([...moved, shown('kube-apiserver', 'cp-1', 300)]))).toEqual([
+      'warning ExpiryUnknown etcd-server cp-1',
+    ]);
+  });
+
+  it('do not include a machine whose Machine waited for hardware', () => {
+    const waited = [machine('cp-1', 'control-plane', 'cp-1'), inferred('etcd-server', 'cp-1'), node('cp-1', at(-40))];
+    const late = told('annotation', 'kube-apiserver', 'cp-1', 325);
+    const { findings } = assessed([...waited, late]);
+    expect(findings.map(({ code }) => code)).toEqual(['NotVisible']);
+  });
+});
+
+describe('a guess that has passed', () => {
+  const object = 'etcd-peer etcd-1';
+  const machines = oldMachine('etcd-1', 'etcd', ['etcd-peer']);
+  const silent = (days: number): readonly Observation[] => [
+    { ...FAILED, source: 'nodes', observedAt: at(days) },
+    { ...FAILED, source: 'signing-requests', observedAt: at(days) },
+  ];
+
+  it('is a warning with the line to run while the API server answers', () => {
+    const { findings } = assessed([...machines, ...ANSWERS]);
+    expect(findings.find((finding) => finding.object === object)).toMatchObject({
+      code: 'ExpiryUnknown',
+      severity: 'warning',
+      object,
+      due: undefined,
+      message: expect.stringMatching(
+        /expires: by the age of its Machine on .*, 35 days ago, but the API server has answered since; look/,
+      ),
+      command: expect.stringMatching(/^sudo find .* -exec openssl x509 -noout -subject -enddate -in \{\} ';'$/),
+    });
+    const client = assessed([ETCD_CLIENT_OLD, ...ANSWERS]).findings.find(
+      ({ what }) => what === 'apiserver-etcd-client',
+    );
+    expect(client?.command).toMatch(
+      /^kubectl --kubeconfig MANAGEMENT -n eksa-system get secret berlin-apiserver-etcd-client .* \| openssl x509 -noout -subject -issuer -enddate$/,
+    );
+  });
+
+  it('is critical once the API server has not answered for a day, or since before', () => {
+    let last = assessed([...machines, ...ANSWERS]);
+    const severities = [0.9, 1.1, 1.2].map((days) => {
+      last = assessed([...machines, ...silent(days)], last, NOW + days * DAY);
+      return last.findings.find((finding) => finding.object === object)?.severity;
+    });
+    expect(severities).toEqual(['warning', 'critical', 'critical']);
+    expect(last.findings.find((finding) => finding.object === object)?.message).toMatch(
+      /the API server last answered 28 hours ago/,
+    );
+    // One list that is read is an answer.
+    const read = { kind: 'read', source: 'trust-configmaps', observedAt: at(1.3), count: 1 } as const;
+    const next = assessed([...machines, ...silent(1.3), read], last, NOW + 1.3 * DAY);
+    expect(outline(next)).toContain(`warning ExpiryUnknown ${object}`);
+    expect(outline(assessed([...machines, ...silent(0)]))).toContain(`critical ExpiryUnknown ${object}`);
+    const earlier = ANSWERS.map((one) => ({ ...one, observedAt: at(-35.1) }));
+    const before = assessed([...machines, ...earlier], undefined, NOW - 35.1 * DAY);
+    expect(outline(assessed([...machines, ...silent(0)], before))).toContain(`critical ExpiryUnknown ${object}`);
+  });
+
+  it('is no date in a timeline, and no expired certificate', () => {
+    const { findings, observations } = assessed([...machines, ...ANSWERS]);
+    const snapshot = { findings, observations, provider: 'eks-anywhere', auditedAt: at(0) } as const;
+    expect(certificateGroups(snapshot, NOW)).toMatchObject([
+      { what: 'etcd-peer', count: 1, ended: 0, severity: 'warning', first: { unknown: true } },
+    ]);
+    const seen = assessed([
+      ...machines,
+      ...ANSWERS,
+      { ...shown('etcd-server', 'etcd-2', 200), what: 'etcd-peer' } as Observation,
+    ]);
+    expect(certificateGroups({ ...snapshot, ...seen }, NOW)).toMatchObject([
+      { what: 'etcd-peer', count: 2, ended: 0, severity: 'warning', first: { notAfter: at(200) } },
+    ]);
+  });
+});
+
+describe('an expiry that an object tells', () => {
+  const machines = oldMachine('cp-1', 'control-plane', ['kube-apiserver', 'control-plane-clients']);
+
+  it.each(['annotation', 'status'] as const)('in a %s hides nothing if no issuer can have given it', (basis) => {
+    const far = told(basis, 'kube-apiserver', 'cp-1', 3_650);
+    const { findings } = assessed([...machines, ...ANSWERS, far]);
+    expect(outline({ findings, observations: [] })).toEqual([
+      'warning ExpiryUnknown control-plane-clients cp-1',
+      'warning ExpiryUnknown kube-apiserver cp-1',
+      'warning StaleAnnotation kube-apiserver cp-1',
+    ]);
+    expect(findings.find(({ code }) => code === 'StaleAnnotation')?.message).toMatch(
+      /two sources disagree .*: the age \(machines, Machine eksa-system\/cp-1\) says 2026-10-18 .*, the (?:annotation|status) \(.*\) says 2036-/,
+    );
+    // Nor the expiry that a handshake shows.
+    expect(outline(assessed([...machines, ...ANSWERS, far, shown('kube-apiserver', 'cp-1', 2)]))).toContain(
+      'critical CertificateExpiring kube-apiserver cp-1',
+    );
+  });
+
+  it('is believed as long as a certificate of today can live', () => {
+    const [longest, longer] = [366.9, 367.1].map((end) =>
+      outline(assessed([...machines, ...ANSWERS, told('annotation', 'kube-apiserver', 'cp-1', end)])),
+    );
+    expect(longest).not.toContain('warning StaleAnnotation kube-apiserver cp-1');
+    expect(longer).toContain('warning StaleAnnotation kube-apiserver cp-1');
   });
 });

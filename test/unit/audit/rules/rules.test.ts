@@ -189,6 +189,14 @@ describe('judgeCertificate', () => {
     ],
     ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
+    ['a year, dated back to a CA of nine years', { notBefore: days(-3285), notAfter: days(300) }, []],
+    ['a year, dated back, with 74 days left', { notBefore: days(-3285), notAfter: days(74) }, []],
+    ['99 years, dated back', { notBefore: days(-3285), notAfter: days(36_000) }, ['info VeryLongLived']],
+    [
+      'ten years of an endpoint, with one left',
+      { what: 'endpoint', notBefore: days(-3285), notAfter: days(365) },
+      ['info VeryLongLived'],
+    ],
     [
       'authority of ten years',
       { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true },
@@ -1090,9 +1098,9 @@ describe('commands', () => {
     }
   });
 
-  /** Whole: neither `;` nor `|` but in these two. */
+  /** Whole: neither `;` nor `|` but in these three. */
   const READS =
-    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|date -u(?:; timedatectl timesync-status)?)$/;
+    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
   it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
     const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
     const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];
@@ -1246,7 +1254,8 @@ describe('certificateGroups', () => {
         { observations: [...observations, ...shown], findings: [], provider: 'eks-anywhere', auditedAt: days(0) },
         NOW,
       );
-    const ended = machines.filter(([, , end]) => end < 0).length;
+    // A guess that has passed is no expiry.
+    const ended = machines.filter(([, basis, end]) => end < 0 && basis !== 'inference').length;
     expect(groupsOf(endpoint)).toMatchObject([{ count, ended }]);
     // What no CA of the cluster signed is of no machine.
     expect(groupsOf({ ...endpoint, issuedByCluster: false })).toMatchObject([{ count: machines.length + 1, ended }]);
