@@ -3,9 +3,10 @@ import { AwsError } from '../aws/errors.ts';
 import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterObject } from '../kubernetes/cluster-object.ts';
-import { KubernetesError } from '../kubernetes/errors.ts';
+import { KubernetesError, type SkippedItem } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
+import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
@@ -13,7 +14,7 @@ import { readSigningRequest, type SigningRequest, type UnreadableRequest } from 
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
-import { type Believed, believe, knowsServices, notRead, wantedSources, withLearned } from './evidence/believed.ts';
+import { type Believed, believe, knowsServices, wantedSources, withLearned } from './evidence/believed.ts';
 import { collectOwners, type ListedSource } from './evidence/collect-owners.ts';
 import { ownerFromInstance } from './evidence/ec2.ts';
 import { type Evidence, indexInSteps, type Owner, type SourceReading } from './evidence/evidence.ts';
@@ -187,8 +188,20 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     if (added === 'refused')
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
-  for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
+  try {
+    for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.skipped === undefined) throw error;
+    const { items, count } = error.skipped;
+    for (const item of items) unread({ name: item.name, problem: tooLarge(item) });
+    unreadableCount += count - items.length;
+  }
   return { open: open.all(), ignored, unreadable, unreadableCount };
+}
+
+function tooLarge({ after, signerName = 'unknown', username = 'unknown' }: SkippedItem): string {
+  const place = after === undefined ? '' : `, listed after ${printable(after, 253)}`;
+  return `it has more fields than the request of any kubelet and is not judged: requested by ${printable(username)} of signer ${printable(signerName)}${place}`;
 }
 
 /** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */
@@ -316,7 +329,7 @@ export async function readSource(
       for await (const fits of inTurns(page, (item) => owners.add(ownerOf(item)))) if (!fits) return owners.reading();
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
-    return notRead(source, error);
+    return owners.reading(error);
   }
   return owners.reading();
 }

@@ -255,7 +255,7 @@ function clockProblem({ serverClock }: ReportInput): Problem[] {
 
 /** The problem of an unread source of evidence, without which an unproven name would look final; at most one. */
 export function evidenceProblem(reading: SourceReading): readonly Problem[] {
-  if (reading.ok) return [];
-  const { source, problem: message, remedy } = reading;
+  const { source, problem: message, remedy = '' } = reading;
+  if (message === undefined) return [];
   return [{ kind: 'evidence', object: `evidence ${source}`, message, remedy }];
 }

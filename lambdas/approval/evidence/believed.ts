@@ -1,5 +1,5 @@
 import type { AwsError } from '../../aws/errors.ts';
-import type { KubernetesError } from '../../kubernetes/errors.ts';
+import type { KubernetesError, SkippedItems } from '../../kubernetes/errors.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -21,7 +21,11 @@ export interface Listed {
 }
 
 /** The error of a failed read. */
-export type ReadProblem = Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & { readonly kind: string };
+export type ReadProblem = Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & {
+  readonly kind: string;
+  /** All other objects were read. */
+  readonly skipped?: SkippedItems;
+};
 
 export interface Believed {
   /** With the endpoints and service CIDRs that were learned. */
