@@ -193,11 +193,13 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.skipped === undefined) throw error;
     const { items, count } = error.skipped;
-    for (const item of items) unread({ name: item.name, problem: tooLarge(item) });
+    for (const item of items) unread({ name: item.name, problem: tooLarge(item), remedy: TOO_LARGE_REMEDY });
     unreadableCount += count - items.length;
   }
   return { open: open.all(), ignored, unreadable, unreadableCount };
 }
+
+const TOO_LARGE_REMEDY = 'Find out why this user makes such requests, and delete it: kubectl delete csr NAME.';
 
 function tooLarge({ after, signerName = 'unknown', username = 'unknown' }: SkippedItem): string {
   const place = after === undefined ? '' : `, listed after ${printable(after, 253)}`;

@@ -168,11 +168,11 @@ function rowOf(acted: Acted, now: number): SweepRow {
 
 /** Problems of reading, judging and writing that a person must know. */
 export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
-  const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
+  const unreadable = (observed?.unreadable ?? []).map(({ name, problem, remedy = REASONS.ObjectMalformed.next }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
     message: problem,
-    remedy: REASONS.ObjectMalformed.next,
+    remedy,
   }));
   const hidden = (observed?.unreadableCount ?? 0) - unreadable.length;
   if (hidden > 0)

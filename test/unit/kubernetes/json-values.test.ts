@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
+import { cutItems, hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
 
 const given = (json: string) => hasTooManyValues(Buffer.from(json));
 const many = (item: string, count = 150_001) => `[${Array(count).fill(item).join(',')}]`;
@@ -40,6 +40,40 @@ describe('hasTooManyValues', () => {
         expect(given(json)).toBe(false);
         expect(given(json.slice(0, length))).toBe(false);
       }),
+      { seed: 42 },
+    );
+  });
+});
+
+/** Members of objects, at any depth. */
+function members(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value).reduce<number>((sum, one) => sum + members(one), 0);
+  return inner + (Array.isArray(value) ? 0 : Object.keys(value).length);
+}
+
+describe('cutItems', () => {
+  test('replaces exactly the items of a list that have more members, whatever is in them', () => {
+    const item = fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue(), { minLength: 1 }));
+    fc.assert(
+      fc.property(fc.array(item), fc.jsonValue(), fc.nat(9), fc.boolean(), (items, other, most, isLast) => {
+        const named = { items: [items], ':[{"items"': other };
+        const list = isLast ? { ...named, metadata: named, items } : { items, metadata: named };
+        const json = Buffer.from(JSON.stringify(list, null, isLast ? 1 : 0));
+        cutItems(json, most);
+        const left = items.map((one) => (members(one) > most ? null : one));
+        expect(JSON.parse(json.toString())).toEqual(JSON.parse(JSON.stringify({ ...list, items: left })));
+      }),
+      { seed: 42 },
+    );
+  });
+
+  test('does not fail on what is no JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', ':', '\\', 'items', '"items":[{') }),
+        (json) => cutItems(Buffer.from(json), 0),
+      ),
       { seed: 42 },
     );
   });
