@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns';
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction, SocketAddress } from 'node:net';
 
 /**
@@ -118,7 +118,7 @@ function isatapAddress(address: string): string | undefined {
  */
 export function allowedLookup(rule: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
+    sharedLookup(hostname, options, (error, found) => {
       if (error !== null) {
         callback(error, []);
         return;
@@ -131,6 +131,29 @@ export function allowedLookup(rule: AddressRule): LookupFunction {
       else callback(null, first.address, first.family);
     });
   };
+}
+
+type Found = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
+
+const waiting = new Map<string, Found[]>();
+
+/**
+ * One look-up at a time of each name, however many sockets wait for it: each takes one of few threads, which other
+ * clusters need, for as long as the name servers of one cluster are silent.
+ */
+function sharedLookup(hostname: string, options: LookupOptions, found: Found): void {
+  const key = JSON.stringify([hostname, options.family, options.hints]);
+  const others = waiting.get(key);
+  if (others !== undefined) {
+    others.push(found);
+    return;
+  }
+  const all = [found];
+  waiting.set(key, all);
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    waiting.delete(key);
+    for (const one of all) one(error, addresses);
+  });
 }
 
 /** A host is, or a name resolves to, a disallowed address. */

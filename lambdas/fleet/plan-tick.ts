@@ -206,11 +206,12 @@ function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQues
     : SHORT_DEADLINE_MS;
 }
 
+/** An audit takes time of its neighbours too. */
 function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined): boolean {
   const swept = entryOf(index?.clusters, id);
   return swept === undefined
     ? source === LISTED || target?.access.kind === 'eks'
-    : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
+    : swept.readable && Math.max(swept.durationMs, swept.audit?.durationMs ?? 0) < SHORT_DEADLINE_MS;
 }
 
 function isRolling({ id }: RegisteredCluster, index: FleetIndex | undefined): boolean {

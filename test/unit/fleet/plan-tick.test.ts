@@ -88,6 +88,8 @@ describe('planTick', () => {
     expect(sorted(deadlines({ readable: false }))).toEqual(short);
     // It answers, and takes the time of others all the same.
     expect(sorted(deadlines({ durationMs: 10_000 }))).toEqual(short);
+    // Its audits take the time of its neighbours as much as its sweeps.
+    expect(sorted(deadlines({ durationMs: 7, audit: auditSummary({ durationMs: 10_000 }) }))).toEqual(short);
   });
 
   it('trusts a cluster that nobody vouches for with little time at first', () => {
