@@ -6,6 +6,7 @@ import { readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError, type SkippedItem } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
+import { readServiceCidrs } from '../kubernetes/service-cidrs.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
@@ -214,20 +215,23 @@ async function readEvidence(
 ): Promise<Believed> {
   const wanted = wantedSources(policies);
   const { cluster, workload, management, machinesNamespace } = target;
+  const reading = readServiceCidrs(workload, signal);
   const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> =>
-    wanted.nodes && knowsServices(withLearned(target, object))
+    wanted.nodes && knowsServices(withLearned(target, object, await reading))
       ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
       : undefined;
-  if (!wanted.machines || management === undefined) return believe(target, wanted, { nodes: await readNodes() });
+  if (!wanted.machines || management === undefined)
+    return believe(target, wanted, { nodes: await readNodes(), services: await reading });
 
   const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
   const clusterObject = readCluster(management, selection);
-  const [machines, object, nodes] = await Promise.all([
+  const [machines, object, nodes, services] = await Promise.all([
     readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
     clusterObject,
     clusterObject.then(async (read) => readNodes(read instanceof KubernetesError ? undefined : read)),
+    reading,
   ]);
-  return believe(target, wanted, { machines, object, nodes });
+  return believe(target, wanted, { machines, object, nodes, services });
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */

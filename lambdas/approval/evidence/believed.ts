@@ -18,6 +18,8 @@ export interface Listed {
   readonly nodes?: SourceReading | undefined;
   /** Its Cluster in Cluster API, or the read error. */
   readonly object?: Cluster | ReadProblem | undefined;
+  /** CIDRs of its ServiceCIDRs, or the read error. */
+  readonly services: readonly string[] | ReadProblem;
 }
 
 /** The error of a failed read. */
@@ -45,13 +47,21 @@ export function wantedSources(policies: readonly Pick<ApprovalPolicy, 'evidence'
 }
 
 /**
- * Adds the endpoints and service CIDRs of the Cluster and of the connections to those of fleet.yaml. Reserving too much
- * is safe. Pure.
+ * Adds the endpoints and service CIDRs of the Cluster, of its ServiceCIDRs and of the connections to those of
+ * fleet.yaml. Reserving too much is safe. Pure.
  */
-export function withLearned({ cluster, workload }: KnownTarget, object?: Cluster): ClusterContext {
+export function withLearned(
+  { cluster, workload }: KnownTarget,
+  object?: Cluster,
+  services: Listed['services'] = [],
+): ClusterContext {
   const { endpoints = [], serviceCidrs = [] } = cluster;
   const told = object?.serviceCidrs ?? [];
-  const cidrs = new Set([...serviceCidrs, ...(told === 'unusable' ? [] : told)]);
+  const cidrs = new Set([
+    ...serviceCidrs,
+    ...(told === 'unusable' ? [] : told),
+    ...(isProblem(services) ? [] : services),
+  ]);
   const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
   return {
     ...cluster,
@@ -68,12 +78,17 @@ export function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
 /**
  * The lists that may prove names: one that may have the address of a Service as that of a node counts as unread. Pure.
  */
-export function believe(target: KnownTarget, wanted: WantedSources, { machines, nodes, object }: Listed): Believed {
-  const cluster = withLearned(target, object !== undefined && isProblem(object) ? undefined : object);
+export function believe(
+  target: KnownTarget,
+  wanted: WantedSources,
+  { machines, nodes, object, services }: Listed,
+): Believed {
+  const cluster = withLearned(target, object !== undefined && isProblem(object) ? undefined : object, services);
   const isKnown = knowsServices(cluster);
+  const unread = isProblem(services) ? services : undefined;
   // A read error of the Machines says more than a doubt about them.
-  const ofMachines = machines?.ok ? (doubtOf(object, isKnown) ?? machines) : machines;
-  const ofNodes = isKnown ? nodes : SERVICES_NOT_KNOWN;
+  const ofMachines = machines?.ok ? (doubtOf(object, isKnown, unread) ?? machines) : machines;
+  const ofNodes = unread === undefined ? (isKnown ? nodes : SERVICES_NOT_KNOWN) : notRead('node', unread);
   return {
     cluster,
     readings: [
@@ -84,13 +99,19 @@ export function believe(target: KnownTarget, wanted: WantedSources, { machines, 
 }
 
 /** Why Machines that were read prove nothing. */
-function doubtOf(object: Listed['object'], knowsItsServices: boolean): SourceReading | undefined {
+function doubtOf(
+  object: Listed['object'],
+  knowsItsServices: boolean,
+  unread: ReadProblem | undefined,
+): SourceReading | undefined {
   if (object === undefined) return undefined;
   if (isProblem(object)) return notRead('machine', object);
-  return knowsItsServices || TOLD_BY_NO_GUEST.has(object.infrastructure ?? '') ? undefined : MACHINES_MAY_LIE;
+  if (TOLD_BY_NO_GUEST.has(object.infrastructure ?? '')) return undefined;
+  if (unread !== undefined) return notRead('machine', unread);
+  return knowsItsServices ? undefined : MACHINES_MAY_LIE;
 }
 
-function isProblem(object: Cluster | ReadProblem): object is ReadProblem {
+function isProblem(object: object): object is ReadProblem {
   return 'remedy' in object;
 }
 

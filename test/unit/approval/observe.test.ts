@@ -6,7 +6,7 @@ import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import { addressOf, csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
 import { capiCluster } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
@@ -187,6 +187,53 @@ describe('evidence of a cluster', () => {
     );
     const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
     expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
+  });
+
+  describe('with ServiceCIDRs', () => {
+    const services = (answer: (path: string) => unknown) => {
+      const client = withPages(1, () => [machine(0, 2)]);
+      const request: KubernetesClient['request'] = async (call) => {
+        if (!call.path.endsWith('/servicecidrs')) return client.request(call);
+        const answered = answer(call.path);
+        if (answered instanceof KubernetesError) throw answered;
+        return { items: answered, metadata: {} };
+      };
+      return observe(
+        { ...benchTarget({ ...client, request }), cluster: { name: 'bench', provider: 'eks-anywhere' } },
+        [{ ...DEFAULT_POLICY, evidence: ['machine', 'node'] }],
+        signal,
+      );
+    };
+    const failure = (kind: KubernetesErrorKind) =>
+      new KubernetesError({ kind, object: 'list servicecidrs', problem: 'no', remedy: 'Grant it.' });
+
+    it('reserves all of them, beside those of the Cluster', async () => {
+      const first = { spec: { cidrs: ['10.100.0.0/16', 'fd00:1::/112'] } };
+      const { cluster, evidence } = await services(() => [first, { spec: { cidrs: ['10.200.0.0/24'] } }]);
+      expect(cluster.serviceCidrs).toEqual(expect.arrayContaining(['10.100.0.0/16', 'fd00:1::/112', '10.200.0.0/24']));
+      expect(evidence.readings.map(({ ok }) => ok)).toEqual([true, true]);
+    });
+
+    it('there are none where the API server does not serve them', async () => {
+      const { evidence } = await services(() => failure('not-found'));
+      expect(evidence.readings.map(({ ok }) => ok)).toEqual([true, true]);
+    });
+
+    it.each([
+      ['cannot be read', () => failure('forbidden'), 'list servicecidrs: no'],
+      [
+        'are too many',
+        () => Array(17).fill({ spec: { cidrs: ['10.1.0.0/16'] } }),
+        'are not a list of at most 16 CIDRs',
+      ],
+      ['are not CIDRs', () => [{ spec: { cidrs: ['10.1.0.0/16', '→'] } }], 'are not a list of at most 16 CIDRs'],
+    ])('that %s let neither Nodes nor a guest prove a name', async (_name, answer, why) => {
+      const { evidence } = await services(answer);
+      expect(evidence.readings).toMatchObject([
+        { source: 'machine', ok: false, problem: expect.stringContaining(why) },
+        { source: 'node', ok: false, problem: expect.stringContaining(why) },
+      ]);
+    });
   });
 
   const sweptBy = (client: KubernetesClient, sources: ApprovalPolicy['evidence'], more: object = {}) =>
