@@ -24,7 +24,7 @@ import {
   type LoadedKubeconfig,
 } from '../lambdas/kubernetes/kubeconfig-document.ts';
 import { loadLocalKubeconfig } from '../lambdas/kubernetes/local-kubeconfig.ts';
-import { printable } from '../lambdas/printable.ts';
+import { isPlainWord, printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { date } from '../lambdas/words.ts';
 import { createReadExec } from './eks-token.ts';
@@ -385,14 +385,15 @@ export function repeatedFlags(
 ): string {
   return flags
     .map(([flag, value]) => {
-      if (typeof value === 'string') return ` ${flag} ${quote(value)}`;
+      if (typeof value === 'string') return ` ${flag} ${quote(value, flag.slice(2).toUpperCase())}`;
       return value === true ? ` ${flag}` : '';
     })
     .join('');
 }
 
-/** Quotes a word for a POSIX shell. */
-export function quote(word: string): string {
+/** Quotes a word for a POSIX shell. @param otherwise replaces a word that draws on a terminal, or is an option */
+export function quote(word: string, otherwise = 'NAME'): string {
+  if (!isPlainWord(word)) return otherwise;
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
