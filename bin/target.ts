@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { addressesOf } from '../lambdas/allowed-addresses.ts';
 import type { SweepTarget } from '../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
@@ -65,7 +66,8 @@ export interface NamedServer {
 }
 
 /** The cluster that the command line names, with open connections. */
-export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace'> {
+export interface OpenCluster
+  extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace' | 'resolve'> {
   /** Id in the fleet; the name if fleet.yaml does not list it. */
   readonly id: string;
   /** Host of the API server. */
@@ -146,6 +148,7 @@ export async function openCluster(
     workload,
     management,
     machinesNamespace,
+    resolve: addressesOf,
     eksAnywhereNamespace: entry?.eksAnywhereNamespace,
     close() {
       opened.close();

@@ -133,6 +133,20 @@ export function allowedLookup(rule: AddressRule): LookupFunction {
   };
 }
 
+/** A sweep has more to do. Milliseconds. */
+const RESOLVED_WITHIN_MS = 2_000;
+
+/** All addresses of a name; none if it does not resolve in time. */
+export async function addressesOf(name: string): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve([]), RESOLVED_WITHIN_MS);
+    sharedLookup(name, { all: true }, (error, found) => {
+      clearTimeout(timer);
+      resolve(error === null ? found.map(({ address }) => address) : []);
+    });
+  });
+}
+
 type Found = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
 
 const waiting = new Map<string, Found[]>();

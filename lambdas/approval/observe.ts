@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
+import { MAX_ENDPOINT_ADDRESSES } from '../identifiers.ts';
 import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterObject } from '../kubernetes/cluster-object.ts';
@@ -15,7 +17,14 @@ import { readSigningRequest, type SigningRequest, type UnreadableRequest } from 
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
-import { type Believed, believe, knowsServices, wantedSources, withLearned } from './evidence/believed.ts';
+import {
+  type Believed,
+  believe,
+  type KnownTarget,
+  knowsServices,
+  wantedSources,
+  withLearned,
+} from './evidence/believed.ts';
 import { collectOwners, type ListedSource } from './evidence/collect-owners.ts';
 import { ownerFromInstance } from './evidence/ec2.ts';
 import { type Evidence, indexInSteps, type Owner, type SourceReading } from './evidence/evidence.ts';
@@ -43,6 +52,10 @@ export interface SweepTarget {
   readonly machinesNamespace: string;
   /** VPC of the cluster, if known: EC2 instances of another VPC prove nothing. */
   readonly vpcId?: string | undefined;
+  /** What the names of its API endpoint resolved to in the last 30 days. */
+  readonly endpointAddresses?: readonly string[] | undefined;
+  /** The addresses of a name. @default none */
+  readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
   /** DescribeInstances, page by page; absent if the cluster's account is not read. */
   readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
@@ -61,6 +74,7 @@ export interface Observed extends ListedRequests {
   /** The target's cluster, with the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
+  readonly endpointAddresses?: Believed['endpointAddresses'];
   /** Requests that nodes made 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
 }
@@ -97,13 +111,14 @@ export async function observe(
     },
   });
   const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
-  const believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
+  const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
   return {
     cluster,
     ...listed,
     // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps(readings)),
+    endpointAddresses: believed.endpointAddresses,
     asked: asked.all(),
   };
 }
@@ -221,17 +236,33 @@ async function readEvidence(
       ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
       : undefined;
   if (!wanted.machines || management === undefined)
-    return believe(target, wanted, { nodes: await readNodes(), services: await reading });
+    return believe(target, wanted, {
+      nodes: await readNodes(),
+      services: await reading,
+      resolved: await resolveEndpoint(target),
+    });
 
   const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
   const clusterObject = readCluster(management, selection);
-  const [machines, object, nodes, services] = await Promise.all([
+  const [machines, object, nodes, services, resolved] = await Promise.all([
     readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
     clusterObject,
     clusterObject.then(async (read) => readNodes(read instanceof KubernetesError ? undefined : read)),
     reading,
+    clusterObject.then(async (read) => resolveEndpoint(target, read)),
   ]);
-  return believe(target, wanted, { machines, object, nodes, services });
+  return believe(target, wanted, { machines, object, nodes, services, resolved });
+}
+
+/** What the names of the API endpoint resolve to now. */
+export async function resolveEndpoint(
+  { resolve, ...target }: KnownTarget & Pick<SweepTarget, 'resolve'>,
+  object?: Cluster | KubernetesError,
+): Promise<readonly string[]> {
+  if (resolve === undefined) return [];
+  const { endpoints = [] } = withLearned(target, object instanceof KubernetesError ? undefined : object);
+  const found = await Promise.all(endpoints.filter((host) => isIP(host) === 0).map(resolve));
+  return [...new Set(found.flat())].slice(0, MAX_ENDPOINT_ADDRESSES);
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */

@@ -17,7 +17,7 @@ import {
   type ShownBy,
   shownElsewhere,
 } from '../approval/issued.ts';
-import { readCluster, withInstances } from '../approval/observe.ts';
+import { readCluster, resolveEndpoint, withInstances } from '../approval/observe.ts';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import {
@@ -104,7 +104,8 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       wanted.machines && management !== undefined ? readCluster(management, selection) : undefined,
       readServiceCidrs(target.workload, signal),
     ]);
-    return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object, services });
+    const resolved = await resolveEndpoint(target, object);
+    return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object, services, resolved });
   };
   const { cluster, readings } = await withInstances(target, believed(), nodes, selecting, signal);
   const evidence = await stepsInTurns(indexInSteps(readings));

@@ -1,8 +1,17 @@
+import { isIP } from 'node:net';
 import * as z from 'zod/mini';
-import { CLUSTER_ID, CLUSTER_NAME, MAX_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
+import {
+  CLUSTER_ID,
+  CLUSTER_NAME,
+  MAX_CIDRS,
+  MAX_ENDPOINT_ADDRESSES,
+  NAMESPACE,
+  PROVIDERS,
+  SERVER,
+} from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
-import { matching } from './contract.ts';
+import { list, matching, record } from './contract.ts';
 
 export const Provider = z.enum(PROVIDERS);
 export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');
@@ -45,6 +54,12 @@ export const HttpsUrl = z.string('is not an https URL').check(
 export const Cidrs = z
   .array(z.string(), 'is not a list of CIDRs')
   .check(z.refine((cidrs) => cidrs.length <= MAX_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
+
+/** Of the API endpoint of one cluster. */
+const Address = z.string().check(z.refine((address) => isIP(address) !== 0, 'is not an address'));
+export const Addresses = list(Address, MAX_ENDPOINT_ADDRESSES);
+/** With the last time of each. */
+export const DatedAddresses = record(Address, Time, MAX_ENDPOINT_ADDRESSES);
 
 function areCidrs(cidrs: readonly string[]): boolean {
   try {

@@ -85,12 +85,22 @@ function lastingOf(
     server,
     workloadClusters,
     workloadClustersCut: cut,
+    endpointAddresses,
     audit,
     rollout,
   }: SweepOutcome,
 ): Pick<
   IndexedCluster,
-  'triedAt' | 'heavyAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
+  | 'triedAt'
+  | 'heavyAt'
+  | 'readableAt'
+  | 'completeAt'
+  | 'server'
+  | 'serverAt'
+  | 'workloadClusters'
+  | 'endpoint'
+  | 'audit'
+  | 'rollout'
 > {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
@@ -105,6 +115,10 @@ function lastingOf(
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
         ? { readAt: startedAt, clusters: workloadClusters, cut }
         : before?.workloadClusters,
+    endpoint:
+      endpointAddresses !== undefined && isNewer(before?.endpoint?.at)
+        ? { at: startedAt, addresses: endpointAddresses }
+        : before?.endpoint,
     audit: lastAudit(before?.audit, audit),
     rollout: lastRollout(before?.rollout, rollout),
   };

@@ -12,6 +12,7 @@ import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
+import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { expiredServerOf } from './expired-server.ts';
 import { firstProblems } from './first-problems.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
@@ -118,6 +119,7 @@ export function planOrders(
       deadlineMs: recovery === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
       holdWrites,
       server: serverBehind(cluster, index),
+      endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),
       lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,
       handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
       audit: auditOf(cluster, target, question),
@@ -139,6 +141,10 @@ export function planOrders(
     ]),
   ];
   return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
+}
+
+function addressesIn(remembered: RegisteredCluster['endpointAddresses']): SweepOrder['endpointAddresses'] {
+  return remembered && Object.keys(remembered);
 }
 
 type ReachableCluster = RegisteredCluster & { readonly target: Target };

@@ -1,10 +1,14 @@
+import { isIP } from 'node:net';
 import type { AwsError } from '../../aws/errors.ts';
 import type { KubernetesError, SkippedItems } from '../../kubernetes/errors.ts';
+import { canonicalAddress } from '../../names.ts';
+import { printable } from '../../printable.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
-import type { SourceReading } from './evidence.ts';
+import { isLive, type SourceReading } from './evidence.ts';
+import { isToldByGuest } from './machine.ts';
 
 /** The lists that the policies of a cluster need. */
 export interface WantedSources {
@@ -19,7 +23,9 @@ export interface Listed {
   /** Its Cluster in Cluster API, or the read error. */
   readonly object?: Cluster | ReadProblem | undefined;
   /** CIDRs of its ServiceCIDRs, or the read error. */
-  readonly services: readonly string[] | ReadProblem;
+  readonly services?: readonly string[] | ReadProblem;
+  /** What the names of its API endpoint resolve to now. */
+  readonly resolved?: readonly string[];
 }
 
 /** The error of a failed read. */
@@ -33,10 +39,14 @@ export interface Believed {
   /** With the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
   readonly readings: readonly SourceReading[];
+  /** What the names of the API endpoint resolve to, without addresses of workers. */
+  readonly endpointAddresses?: readonly string[] | undefined;
 }
 
 export interface KnownTarget {
   readonly cluster: ClusterContext;
+  /** What the names of the API endpoint resolved to in the last 30 days. */
+  readonly endpointAddresses?: readonly string[] | undefined;
   readonly workload: { readonly endpoints?: readonly string[] };
 }
 
@@ -81,11 +91,15 @@ export function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
 export function believe(
   target: KnownTarget,
   wanted: WantedSources,
-  { machines, nodes, object, services }: Listed,
+  { machines, nodes, object, services = [], resolved = [] }: Listed,
 ): Believed {
-  const cluster = withLearned(target, object !== undefined && isProblem(object) ? undefined : object, services);
+  const learned = withLearned(target, object !== undefined && isProblem(object) ? undefined : object, services);
+  const { reserved, kept } = endpointAddresses([...resolved], target.endpointAddresses ?? [], machines);
+  const cluster = { ...learned, endpoints: [...new Set([...(learned.endpoints ?? []), ...reserved])] };
   const isKnown = knowsServices(cluster);
-  const unread = isProblem(services) ? services : undefined;
+  const unread = isProblem(services)
+    ? services
+    : whyEndpointUnknown(target, object, [...resolved, ...(target.endpointAddresses ?? [])]);
   // A read error of the Machines says more than a doubt about them.
   const ofMachines = machines?.ok ? (doubtOf(object, isKnown, unread) ?? machines) : machines;
   const ofNodes = unread === undefined ? (isKnown ? nodes : SERVICES_NOT_KNOWN) : notRead('node', unread);
@@ -95,6 +109,43 @@ export function believe(
       ...(wanted.machines && ofMachines !== undefined ? [ofMachines] : []),
       ...(wanted.nodes && ofNodes !== undefined ? [ofNodes] : []),
     ],
+    endpointAddresses: kept,
+  };
+}
+
+/**
+ * Reserved are all but those of a live Machine of the control plane, which contests them. An address that a live worker
+ * has may be a mistake of the name, or a claim of its guest: it is reserved only while the name resolves to it.
+ */
+function endpointAddresses(
+  resolved: readonly string[],
+  remembered: readonly string[],
+  machines: SourceReading | undefined,
+): { readonly reserved: readonly string[]; readonly kept: readonly string[] } {
+  const live = machines?.ok ? machines.owners.filter(isLive) : [];
+  const [ofWorkers, ofControlPlane] = [false, true].map(
+    (wanted) => new Set(live.filter((one) => (one.controlPlane ?? false) === wanted).flatMap((one) => one.addresses)),
+  );
+  const canonical = (address: string): string => canonicalAddress(address) ?? address;
+  return {
+    reserved: [...resolved, ...remembered].map(canonical).filter((address) => !ofControlPlane?.has(address)),
+    kept: machines?.ok ? resolved.map(canonical).filter((address) => !ofWorkers?.has(address)) : [],
+  };
+}
+
+/** Without the addresses of the endpoint, a guest could claim one, and answer as the API server. */
+function whyEndpointUnknown({ workload }: KnownTarget, object: Listed['object'], addresses: readonly string[]) {
+  const name = object === undefined || isProblem(object) ? undefined : object.endpoint;
+  // The connection shows the addresses of its own server.
+  if (name === undefined || isIP(name) !== 0 || addresses.length > 0 || workload.endpoints?.[0] === name)
+    return undefined;
+  return {
+    kind: 'unresolved',
+    object: `API endpoint ${printable(name)}`,
+    problem:
+      'its name resolves to no address here, and Machines may list one of them: their guests tell their addresses',
+    remedy:
+      'Let the network of certmarshal resolve the name, or write the address into spec.controlPlaneEndpoint.host.',
   };
 }
 
@@ -106,7 +157,7 @@ function doubtOf(
 ): SourceReading | undefined {
   if (object === undefined) return undefined;
   if (isProblem(object)) return notRead('machine', object);
-  if (TOLD_BY_NO_GUEST.has(object.infrastructure ?? '')) return undefined;
+  if (!isToldByGuest(object.infrastructure)) return undefined;
   if (unread !== undefined) return notRead('machine', unread);
   return knowsItsServices ? undefined : MACHINES_MAY_LIE;
 }
@@ -122,15 +173,6 @@ export function notRead(
 ): SourceReading {
   return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
 }
-
-/**
- * Providers whose Machine addresses do not come from the guest: Tinkerbell takes them from its Hardware, CloudStack
- * from its NICs. vSphere reports what VMware Tools say, which root in the guest controls; others are unknown.
- *
- * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`,
- * cluster-api-provider-vsphere `sanitizeIPAddrs`.
- */
-const TOLD_BY_NO_GUEST: ReadonlySet<string> = new Set(['TinkerbellCluster', 'CloudStackCluster']);
 
 const SERVICES_NOT_KNOWN: SourceReading = {
   source: 'node',

@@ -1,5 +1,6 @@
 import type { Acted } from '../../approval/act.ts';
 import { ApprovalBugError, approve, type Clock } from '../../approval/approve.ts';
+import type { Observed } from '../../approval/observe.ts';
 import type { ApprovalPolicy } from '../../approval/policy.ts';
 import type { SweepReport } from '../../approval/report.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
@@ -21,6 +22,8 @@ export interface Approved {
   readonly server: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
   readonly workloadClustersCut?: true;
+  /** To remember. */
+  readonly endpointAddresses?: readonly string[] | undefined;
   /** It leads to another API server than before, whose data may not be this cluster's. */
   readonly moved: boolean;
   /** Why nothing was written. */
@@ -51,7 +54,11 @@ export function createApprovalStage({ policies, clock, journal }: ApprovalOption
         if (problems === undefined) continue;
         return { problems: explained(problems, signal, deadlineMs) };
       }
-      const { open } = opened;
+      const open = { ...opened.open, endpointAddresses: order.endpointAddresses };
+      let endpointAddresses: Approved['endpointAddresses'];
+      const observed = (one: Observed): void => {
+        ({ endpointAddresses } = one);
+      };
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
@@ -65,14 +72,25 @@ export function createApprovalStage({ policies, clock, journal }: ApprovalOption
         });
       const acted = (one: Acted): void => decisions?.take(one);
       const promised = { promised: policies };
-      const { report, bug } = await approve(open, judging, clock, signal, { acted }, promised).then(whole, untilBug);
+      const { report, bug } = await approve(open, judging, clock, signal, { acted, observed }, promised).then(
+        whole,
+        untilBug,
+      );
       const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
       return {
-        result: { ...clusters, open, report, server: open.workload.server, moved: moved !== undefined, held },
+        result: {
+          ...clusters,
+          endpointAddresses,
+          open,
+          report,
+          server: open.workload.server,
+          moved: moved !== undefined,
+          held,
+        },
         notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
         problems: explained(problems, signal, deadlineMs),
         decisions: decisions?.collected(),
