@@ -254,14 +254,16 @@ async function readEvidence(
   return believe(target, wanted, { machines, object, nodes, services, resolved });
 }
 
-/** What the names of the API endpoint resolve to now. */
+/** What the name of the API endpoint resolves to now; without one in the Cluster, that of the connection. */
 export async function resolveEndpoint(
   { resolve, ...target }: KnownTarget & Pick<SweepTarget, 'resolve'>,
   object?: Cluster | KubernetesError,
 ): Promise<readonly string[]> {
   if (resolve === undefined) return [];
-  const { endpoints = [] } = withLearned(target, object instanceof KubernetesError ? undefined : object);
-  const found = await Promise.all(endpoints.filter((host) => isIP(host) === 0).map(resolve));
+  const isName = (host: string): boolean => isIP(host) === 0;
+  const own = object instanceof KubernetesError ? undefined : object?.endpoint;
+  const names = own !== undefined && isName(own) ? [own] : (withLearned(target).endpoints ?? []).filter(isName);
+  const found = await Promise.all(names.map(resolve));
   return [...new Set(found.flat())].slice(0, MAX_ENDPOINT_ADDRESSES);
 }
 

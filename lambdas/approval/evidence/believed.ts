@@ -24,7 +24,7 @@ export interface Listed {
   readonly object?: Cluster | ReadProblem | undefined;
   /** CIDRs of its ServiceCIDRs, or the read error. */
   readonly services?: readonly string[] | ReadProblem;
-  /** What the names of its API endpoint resolve to now. */
+  /** What the name of its API endpoint resolves to now. */
   readonly resolved?: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export function believe(
   const isKnown = knowsServices(cluster);
   const unread = isProblem(services)
     ? services
-    : whyEndpointUnknown(target, object, [...resolved, ...(target.endpointAddresses ?? [])]);
+    : whyEndpointUnknown(object, [...resolved, ...(target.endpointAddresses ?? [])]);
   // A read error of the Machines says more than a doubt about them.
   const ofMachines = machines?.ok ? (doubtOf(object, isKnown, unread) ?? machines) : machines;
   const ofNodes = unread === undefined ? (isKnown ? nodes : SERVICES_NOT_KNOWN) : notRead('node', unread);
@@ -134,11 +134,9 @@ function endpointAddresses(
 }
 
 /** Without the addresses of the endpoint, a guest could claim one, and answer as the API server. */
-function whyEndpointUnknown({ workload }: KnownTarget, object: Listed['object'], addresses: readonly string[]) {
+function whyEndpointUnknown(object: Listed['object'], addresses: readonly string[]): ReadProblem | undefined {
   const name = object === undefined || isProblem(object) ? undefined : object.endpoint;
-  // The connection shows the addresses of its own server.
-  if (name === undefined || isIP(name) !== 0 || addresses.length > 0 || workload.endpoints?.[0] === name)
-    return undefined;
+  if (name === undefined || isIP(name) !== 0 || addresses.length > 0) return undefined;
   return {
     kind: 'unresolved',
     object: `API endpoint ${printable(name)}`,

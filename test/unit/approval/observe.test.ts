@@ -189,6 +189,37 @@ describe('evidence of a cluster', () => {
     expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
   });
 
+  it.each([
+    ['api.example.com', ['api.example.com'], ['10.0.0.5', '10.0.0.6']],
+    ['10.0.0.1', ['tunnel.example.net'], ['192.0.2.10']],
+  ])('resolves the name of the API endpoint %s, and remembers what it leads to', async (host, names, addresses) => {
+    const all: Record<string, readonly string[]> = {
+      'api.example.com': ['10.0.0.5', '10.0.0.6', '10.0.0.5'],
+      'tunnel.example.net': ['192.0.2.10'],
+    };
+    const asked: string[] = [];
+    const client = withPages(
+      1,
+      () => [machine(0, 2)],
+      () => [clusterObject({ controlPlaneEndpoint: { host, port: 6443 } })],
+    );
+    const { cluster, endpointAddresses } = await observe(
+      {
+        ...benchTarget({ ...client, endpoints: ['tunnel.example.net', '127.0.0.1'] }),
+        endpointAddresses: ['10.0.0.9'],
+        resolve: async (name) => {
+          asked.push(name);
+          return all[name] ?? [];
+        },
+      },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    expect(asked).toEqual(names);
+    expect(endpointAddresses).toEqual(addresses);
+    expect(cluster.endpoints).toEqual(expect.arrayContaining([...addresses, '10.0.0.9']));
+  });
+
   describe('with ServiceCIDRs', () => {
     const services = (answer: (path: string) => unknown) => {
       const client = withPages(1, () => [machine(0, 2)]);
