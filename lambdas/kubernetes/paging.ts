@@ -107,7 +107,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         if (table?.rows.length !== 1)
           throw new KubernetesError(tooLarge(object, { items: [{ after: skips.last }], count: 1 }));
         if (continueToken === undefined && version === undefined && table.version !== undefined) {
-          // The item may have changed since. Only from one version of the list can the table name the item that is skipped.
+          // The item may have changed since: only within one version of the list does the table name what is skipped.
           version = table.version;
           continue;
         }

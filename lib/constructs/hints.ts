@@ -14,6 +14,7 @@ import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';
+import { onlyBy } from './only-by.ts';
 import { encryptedBy } from './queue-encryption.ts';
 import { Webhook } from './webhook.ts';
 
@@ -77,6 +78,9 @@ export class Hints extends Construct {
     if (fleet.hub.hints) this.takeEvents(auditedClusters);
     if (fleet.hub.webhook)
       this.webhook = new Webhook(this, 'Webhook', { waiting, architecture: fleet.hub.architecture, key }).webhook;
+    // A message says when it is due: others could order more sweeps than a hint may.
+    const senders = [hint.role, ...(this.webhook === undefined ? [] : [this.webhook.role])];
+    waiting.addToResourcePolicy(onlyBy(senders, { actions: ['sqs:SendMessage'], resources: [waiting.queueArn] }));
   }
 
   private takeEvents(auditedClusters: readonly string[]): void {

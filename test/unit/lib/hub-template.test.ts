@@ -122,7 +122,8 @@ describe('the template of the hub', () => {
 
   it('allows and denies exactly this for the fleet that ships', () => {
     expect(statementsOf(ships).join('\n')).toMatchInlineSnapshot(`
-      "<DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
+      "<AuditHistoryPolicy> Deny s3:PutObject on <AuditHistory>/snapshots/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
+      <DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
       <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
       <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json
@@ -217,6 +218,7 @@ describe('the template of the hub', () => {
       <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
       <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
       <HintsHintRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <HintsWaitingPolicy> Deny sqs:SendMessage on <HintsWaiting> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<HintsHintRole>,<HintsWebhookWebhookRole>]}}
       <HintsWebhookWebhookRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <HintsWebhookWebhookRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsWebhookWebhookLogs>
       <HintsWebhookWebhookRole> Allow secretsmanager:GetSecretValue on <HintsWebhookKey>
