@@ -119,13 +119,10 @@ function isatapAddress(address: string): string | undefined {
 export function allowedLookup(rule: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
     sharedLookup(hostname, options, (error, found) => {
-      if (error !== null) {
-        callback(error, []);
-        return;
-      }
       const [first] = found;
       const forbidden = found.find(({ address }) => !isAllowedAddress(address, rule));
-      if (first === undefined || forbidden !== undefined)
+      if (error !== null) callback(error, []);
+      else if (first === undefined || forbidden !== undefined)
         callback(new ForbiddenAddressError(hostname, forbidden?.address ?? 'no address'), []);
       else if (options.all === true) callback(null, found);
       else callback(null, first.address, first.family);
@@ -133,16 +130,13 @@ export function allowedLookup(rule: AddressRule): LookupFunction {
   };
 }
 
-/** A sweep has more to do. Milliseconds. */
-const RESOLVED_WITHIN_MS = 2_000;
-
-/** All addresses of a name; none if it does not resolve in time. */
+/** All addresses of a name; none if it does not resolve in two seconds: a sweep has more to do. */
 export async function addressesOf(name: string): Promise<readonly string[]> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve([]), RESOLVED_WITHIN_MS);
-    sharedLookup(name, { all: true }, (error, found) => {
+    const timer = setTimeout(() => resolve([]), 2_000);
+    sharedLookup(name, {}, (_error, found) => {
       clearTimeout(timer);
-      resolve(error === null ? found.map(({ address }) => address) : []);
+      resolve(found.map(({ address }) => address));
     });
   });
 }
@@ -155,18 +149,15 @@ const waiting = new Map<string, Found[]>();
  * One look-up at a time of each name, however many sockets wait for it: each takes one of few threads, which other
  * clusters need, for as long as the name servers of one cluster are silent.
  */
-function sharedLookup(hostname: string, options: LookupOptions, found: Found): void {
-  const key = JSON.stringify([hostname, options.family, options.hints]);
-  const others = waiting.get(key);
-  if (others !== undefined) {
-    others.push(found);
-    return;
-  }
-  const all = [found];
-  waiting.set(key, all);
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+function sharedLookup(hostname: string, { family, hints }: LookupOptions, found: Found): void {
+  const key = JSON.stringify([hostname, family, hints]);
+  const all = waiting.get(key);
+  if (all !== undefined) return void all.push(found);
+  const first = [found];
+  waiting.set(key, first);
+  lookup(hostname, { family, hints, all: true }, (error, addresses = []) => {
     waiting.delete(key);
-    for (const one of all) one(error, addresses);
+    for (const one of first) one(error, addresses);
   });
 }
 

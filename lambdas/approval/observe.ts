@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
-import { MAX_ENDPOINT_ADDRESSES } from '../identifiers.ts';
+import { MAX_ADDRESSES } from '../identifiers.ts';
 import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterObject } from '../kubernetes/cluster-object.ts';
@@ -264,7 +264,7 @@ export async function resolveEndpoint(
   const own = object instanceof KubernetesError ? undefined : object?.endpoint;
   const names = own !== undefined && isName(own) ? [own] : (withLearned(target).endpoints ?? []).filter(isName);
   const found = await Promise.all(names.map(resolve));
-  return [...new Set(found.flat())].slice(0, MAX_ENDPOINT_ADDRESSES);
+  return [...new Set(found.flat())].slice(0, MAX_ADDRESSES);
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */

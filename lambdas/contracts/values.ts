@@ -1,14 +1,5 @@
-import { isIP } from 'node:net';
 import * as z from 'zod/mini';
-import {
-  CLUSTER_ID,
-  CLUSTER_NAME,
-  MAX_CIDRS,
-  MAX_ENDPOINT_ADDRESSES,
-  NAMESPACE,
-  PROVIDERS,
-  SERVER,
-} from '../identifiers.ts';
+import { CLUSTER_ID, CLUSTER_NAME, MAX_ADDRESSES, MAX_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { list, matching, record } from './contract.ts';
@@ -56,10 +47,10 @@ export const Cidrs = z
   .check(z.refine((cidrs) => cidrs.length <= MAX_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
 
 /** Of the API endpoint of one cluster. */
-const Address = z.string().check(z.refine((address) => isIP(address) !== 0, 'is not an address'));
-export const Addresses = list(Address, MAX_ENDPOINT_ADDRESSES);
+const Address = matching(/^[\da-f:.]{2,45}$/i, 'an address');
+export const Addresses = list(Address, MAX_ADDRESSES);
 /** With the last time of each. */
-export const DatedAddresses = record(Address, Time, MAX_ENDPOINT_ADDRESSES);
+export const DatedAddresses = record(Address, Time, MAX_ADDRESSES);
 
 function areCidrs(cidrs: readonly string[]): boolean {
   try {

@@ -1,6 +1,6 @@
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
-import { MAX_ENDPOINT_ADDRESSES } from '../identifiers.ts';
+import { MAX_ADDRESSES } from '../identifiers.ts';
 import { DAY_MS } from '../time.ts';
 import { compare } from '../words.ts';
 
@@ -21,6 +21,6 @@ export function endpointAddressesOf(
   const remembered = [...last]
     .filter(([, time]) => now - Date.parse(time) <= REMEMBERED_MS)
     .toSorted(([, a], [, b]) => compare(b, a))
-    .slice(0, MAX_ENDPOINT_ADDRESSES);
+    .slice(0, MAX_ADDRESSES);
   return remembered.length === 0 ? undefined : Object.fromEntries(remembered);
 }

@@ -56,14 +56,12 @@ export interface KubernetesErrorDetails {
   readonly skipped?: SkippedItems;
 }
 
-/** An item of a list that is too large to read; texts as the cluster wrote them. */
+/** An item of a list that is too large to read, as far as the server tells; texts as the cluster wrote them. */
 export interface SkippedItem {
-  /** `metadata.name`; undefined if the server does not say. */
   readonly name?: string;
-  /** Of a CertificateSigningRequest. */
   readonly signerName?: string;
   readonly username?: string;
-  /** The item before it in the list, `namespace/name`; undefined for the first. */
+  /** The item before it in the list, `namespace/name`. */
   readonly after?: string;
 }
 

@@ -31,8 +31,6 @@ const MAX_PAGES = 10_000;
 
 const SHOWN_SKIPPED = 100;
 
-const NO_TABLE: Table = { rows: [], continueToken: undefined, version: undefined };
-
 /**
  * The items of a list, page by page: a caller holds one page in memory, never the whole list. A page is emptied when
  * the next one is requested.
@@ -126,12 +124,11 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         remedy: 'Find out who creates so many objects, and remove them.',
       });
     }
-    if (table === undefined && list.maxItemMembers !== undefined && page.items.includes(null)) {
+    const isCut = table !== undefined || (list.maxItemMembers !== undefined && page.items.includes(null));
+    if (isCut) {
       const same = continueToken === undefined ? { ...query, ...exactly(page.version) } : query;
-      table = (await readTable(client, path, same, signal)) ?? NO_TABLE;
-    }
-    if (table === undefined) skips.last = shownItem(page.items.at(-1)) ?? skips.last;
-    else withoutSkipped(page, table, skips);
+      takeSkipped(page, table ?? (await readTable(client, path, same, signal)), skips);
+    } else skips.last = shownItem(page.items.at(-1)) ?? skips.last;
     if (page.items.length > 0) yield page.items;
     // The generator and its reader hold the page while they wait for the next one, which a server can delay.
     page.items.length = 0;
@@ -182,9 +179,8 @@ interface Skips {
 }
 
 /** Removes the items that were answered as null, and collects what the table says about them. */
-function withoutSkipped(page: Page, table: Table, skips: Skips): void {
-  const { items, version } = page;
-  const rows = table.version === version && table.rows.length === items.length ? table.rows : [];
+function takeSkipped({ items, version }: Page, table: Table | undefined, skips: Skips): void {
+  const rows = table?.version === version && table?.rows.length === items.length ? table.rows : [];
   for (const [index, item] of items.entries()) {
     if (item === null) {
       skips.count += 1;

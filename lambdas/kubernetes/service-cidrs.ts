@@ -9,27 +9,21 @@ export async function readServiceCidrs(
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<readonly string[] | KubernetesError> {
-  const cidrs: string[] = [];
-  let count = 0;
+  const read: ReturnType<typeof cidrsAt>[] = [];
   try {
-    for await (const page of listKind(client, 'servicecidrs', { signal }))
-      for (const item of page) {
-        const own = cidrsAt(item, 'spec', 'cidrs');
-        count += Math.max(1, own.length);
-        if (own === 'unusable' || count > MAX_CIDRS) return unusable(client.server);
-        cidrs.push(...own);
-      }
+    for await (const page of listKind(client, 'servicecidrs', { signal })) {
+      read.push(...page.map((item) => cidrsAt(item, 'spec', 'cidrs')));
+      if (read.length > MAX_CIDRS) break;
+    }
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     return error.kind === 'not-found' ? [] : error;
   }
-  return cidrs;
-}
-
-function unusable(server: string): KubernetesError {
+  const cidrs = read.flatMap((one) => one);
+  if (Math.max(read.length, cidrs.length) <= MAX_CIDRS && !read.includes('unusable')) return cidrs;
   return new KubernetesError({
     kind: 'invalid',
-    object: `list servicecidrs on ${server}`,
+    object: `list servicecidrs on ${client.server}`,
     problem: `spec.cidrs of all of them are not a list of at most ${MAX_CIDRS} CIDRs`,
     remedy: 'Delete ServiceCIDRs without a Service: kubectl get servicecidrs.',
   });

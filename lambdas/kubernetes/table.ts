@@ -4,13 +4,11 @@ import { KubernetesError, type SkippedItem } from './errors.ts';
 
 /** Where a page of a list is. */
 export interface ListPosition {
-  /** Undefined at its end. */
   readonly continueToken: string | undefined;
   /** `resourceVersion` of the list. */
   readonly version: string | undefined;
 }
 
-/** A page of a list as kubectl prints it: small, however large its objects are. */
 export interface Table extends ListPosition {
   readonly rows: readonly Omit<SkippedItem, 'after'>[];
 }
@@ -18,31 +16,28 @@ export interface Table extends ListPosition {
 /** A row of a CertificateSigningRequest takes 200 bytes. */
 const MAX_TABLE_BYTES = 1024 * 1024;
 
-/** @returns undefined if the server has no table */
+/** A page of a list as kubectl prints it: small, however large its objects are. Undefined if there is none. */
 export async function readTable(
   client: KubernetesClient,
   path: string,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Table | undefined> {
+  const call = { method: 'GET', path, query: { ...query, includeObject: 'None' }, signal, asTable: true } as const;
   try {
-    const answer = await client.request({
-      method: 'GET',
-      path,
-      query: { ...query, includeObject: 'None' },
-      signal,
-      asTable: true,
-      maxResponseBytes: MAX_TABLE_BYTES,
-    });
+    const answer = await client.request({ ...call, maxResponseBytes: MAX_TABLE_BYTES });
+    if (answer['kind'] !== 'Table') return undefined;
     // Every kind has the column Name. Source: Kubernetes, `certificateSigningRequestColumnDefinitions`.
     const columns = list(answer, 'columnDefinitions').map((column) => text(column, 'name'));
-    const [name, signerName, username] = ['Name', 'SignerName', 'Requestor'].map((title) => columns.indexOf(title));
     const rows = list(answer, 'rows').map((row) => {
       const cells = list(row, 'cells');
-      const cell = (index = -1) => (typeof cells[index] === 'string' ? cells[index] : undefined);
-      return { name: cell(name), signerName: cell(signerName), username: cell(username) };
+      const cell = (title: string): string | undefined => {
+        const value = cells[columns.indexOf(title)];
+        return typeof value === 'string' ? value : undefined;
+      };
+      return { name: cell('Name'), signerName: cell('SignerName'), username: cell('Requestor') };
     });
-    return answer['kind'] === 'Table' ? { rows, ...positionOf(answer) } : undefined;
+    return { rows, ...positionOf(answer) };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     return undefined;

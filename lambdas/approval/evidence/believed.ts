@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import type { AwsError } from '../../aws/errors.ts';
 import type { KubernetesError, SkippedItems } from '../../kubernetes/errors.ts';
 import { canonicalAddress } from '../../names.ts';
-import { printable } from '../../printable.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -93,13 +92,15 @@ export function believe(
   wanted: WantedSources,
   { machines, nodes, object, services = [], resolved = [] }: Listed,
 ): Believed {
-  const learned = withLearned(target, object !== undefined && isProblem(object) ? undefined : object, services);
-  const { reserved, kept } = endpointAddresses([...resolved], target.endpointAddresses ?? [], machines);
+  const read = object === undefined || isProblem(object) ? undefined : object;
+  const learned = withLearned(target, read, services);
+  const { endpointAddresses: remembered = [] } = target;
+  const { reserved, kept } = endpointAddresses(resolved, remembered, machines);
   const cluster = { ...learned, endpoints: [...new Set([...(learned.endpoints ?? []), ...reserved])] };
   const isKnown = knowsServices(cluster);
-  const unread = isProblem(services)
-    ? services
-    : whyEndpointUnknown(object, [...resolved, ...(target.endpointAddresses ?? [])]);
+  const isNamed = read?.endpoint !== undefined && isIP(read.endpoint) === 0;
+  const isResolved = !isNamed || resolved.length + remembered.length > 0;
+  const unread = isProblem(services) ? services : isResolved ? undefined : ENDPOINT_UNKNOWN;
   // A read error of the Machines says more than a doubt about them.
   const ofMachines = machines?.ok ? (doubtOf(object, isKnown, unread) ?? machines) : machines;
   const ofNodes = unread === undefined ? (isKnown ? nodes : SERVICES_NOT_KNOWN) : notRead('node', unread);
@@ -134,18 +135,12 @@ function endpointAddresses(
 }
 
 /** Without the addresses of the endpoint, a guest could claim one, and answer as the API server. */
-function whyEndpointUnknown(object: Listed['object'], addresses: readonly string[]): ReadProblem | undefined {
-  const name = object === undefined || isProblem(object) ? undefined : object.endpoint;
-  if (name === undefined || isIP(name) !== 0 || addresses.length > 0) return undefined;
-  return {
-    kind: 'unresolved',
-    object: `API endpoint ${printable(name)}`,
-    problem:
-      'its name resolves to no address here, and Machines may list one of them: their guests tell their addresses',
-    remedy:
-      'Let the network of certmarshal resolve the name, or write the address into spec.controlPlaneEndpoint.host.',
-  };
-}
+const ENDPOINT_UNKNOWN: ReadProblem = {
+  kind: 'unresolved',
+  object: 'controlPlaneEndpoint of the Cluster',
+  problem: 'its name resolves to no address here, and a Machine whose guest tells its addresses may list one of them',
+  remedy: 'Let the network of certmarshal resolve the name, or write the address into spec.controlPlaneEndpoint.host.',
+};
 
 /** Why Machines that were read prove nothing. */
 function doubtOf(

@@ -56,9 +56,6 @@ export function createApprovalStage({ policies, clock, journal }: ApprovalOption
       }
       const open = { ...opened.open, endpointAddresses: order.endpointAddresses };
       let endpointAddresses: Approved['endpointAddresses'];
-      const observed = (one: Observed): void => {
-        ({ endpointAddresses } = one);
-      };
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
@@ -70,27 +67,20 @@ export function createApprovalStage({ policies, clock, journal }: ApprovalOption
           policyHash: hashOf(judging),
           program: journal.program,
         });
-      const acted = (one: Acted): void => decisions?.take(one);
+      const progress = {
+        acted: (one: Acted): void => decisions?.take(one),
+        observed: (one: Observed) => void ({ endpointAddresses } = one),
+      };
       const promised = { promised: policies };
-      const { report, bug } = await approve(open, judging, clock, signal, { acted, observed }, promised).then(
-        whole,
-        untilBug,
-      );
+      const { report, bug } = await approve(open, judging, clock, signal, progress, promised).then(whole, untilBug);
       const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
+      const told = { ...clusters, endpointAddresses, open, report, held };
       return {
-        result: {
-          ...clusters,
-          endpointAddresses,
-          open,
-          report,
-          server: open.workload.server,
-          moved: moved !== undefined,
-          held,
-        },
+        result: { ...told, server: open.workload.server, moved: moved !== undefined },
         notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
         problems: explained(problems, signal, deadlineMs),
         decisions: decisions?.collected(),
