@@ -155,9 +155,9 @@ function sharedLookup(hostname: string, { family, hints }: LookupOptions, found:
   if (all !== undefined) return void all.push(found);
   const first = [found];
   waiting.set(key, first);
-  lookup(hostname, { family, hints, all: true }, (error, addresses = []) => {
+  lookup(hostname, { family, hints, all: true }, (error, addresses) => {
     waiting.delete(key);
-    for (const one of first) one(error, addresses);
+    for (const one of first) one(error, error === null ? addresses : []);
   });
 }
 

@@ -260,10 +260,9 @@ export async function resolveEndpoint(
   object?: Cluster | KubernetesError,
 ): Promise<readonly string[]> {
   if (resolve === undefined) return [];
-  const isName = (host: string): boolean => isIP(host) === 0;
   const own = object instanceof KubernetesError ? undefined : object?.endpoint;
-  const names = own !== undefined && isName(own) ? [own] : (withLearned(target).endpoints ?? []).filter(isName);
-  const found = await Promise.all(names.map(resolve));
+  const names = own !== undefined && isIP(own) === 0 ? [own] : (withLearned(target).endpoints ?? []);
+  const found = await Promise.all(names.filter((name) => isIP(name) === 0).map(resolve));
   return [...new Set(found.flat())].slice(0, MAX_ADDRESSES);
 }
 

@@ -179,9 +179,9 @@ describe('a name', () => {
     answers[0]?.(null, of(['127.0.0.1']));
     answers[1]?.(null, of(['10.0.0.1']));
     answers[2]?.(new Error('no servers'), []);
-    const found = await Promise.all(sockets);
-    expect(found.filter((one) => one instanceof ForbiddenAddressError)).toHaveLength(10);
-    expect(found.filter((one) => Array.isArray(one))).toHaveLength(10);
+    const results = await Promise.all(sockets);
+    expect(results.filter((one) => one instanceof ForbiddenAddressError)).toHaveLength(10);
+    expect(results.filter((one) => Array.isArray(one))).toHaveLength(10);
     expect(await Promise.all(others)).toEqual([of(['10.0.0.1']), expect.objectContaining({ message: 'no servers' })]);
     resolvesTo('10.0.0.7');
     expect(await socket('evil.example', 'cluster')).toEqual(of(['10.0.0.7']));

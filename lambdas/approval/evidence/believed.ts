@@ -127,11 +127,14 @@ function endpointAddresses(
   const [ofWorkers, ofControlPlane] = [false, true].map(
     (wanted) => new Set(live.filter((one) => (one.controlPlane ?? false) === wanted).flatMap((one) => one.addresses)),
   );
-  const canonical = (address: string): string => canonicalAddress(address) ?? address;
   return {
-    reserved: [...resolved, ...remembered].map(canonical).filter((address) => !ofControlPlane?.has(address)),
-    kept: machines?.ok ? resolved.map(canonical).filter((address) => !ofWorkers?.has(address)) : [],
+    reserved: canonical([...resolved, ...remembered]).filter((address) => !ofControlPlane?.has(address)),
+    kept: machines?.ok ? canonical(resolved).filter((address) => !ofWorkers?.has(address)) : [],
   };
+}
+
+function canonical(addresses: readonly string[]): readonly string[] {
+  return addresses.map((address) => canonicalAddress(address) ?? address);
 }
 
 /** Without the addresses of the endpoint, a guest could claim one, and answer as the API server. */

@@ -76,6 +76,7 @@ function withPages(
     request: async (call) => {
       if (call.path.includes('certificatesigningrequests')) return requests.request(call);
       if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      if (call.path.endsWith('/servicecidrs')) return { items: [], metadata: {} };
       if (call.path.endsWith('/clusters')) return { items: [...clusters()], metadata: {} };
       const index = Number(call.query?.['continue'] ?? 0);
       return { items: [...page(index)], metadata: index + 1 < pages ? { continue: String(index + 1) } : {} };
@@ -254,7 +255,7 @@ describe('evidence of a cluster', () => {
       ['cannot be read', () => failure('forbidden'), 'list servicecidrs: no'],
       [
         'are too many',
-        () => Array(17).fill({ spec: { cidrs: ['10.1.0.0/16'] } }),
+        () => Array.from({ length: 17 }, () => ({ spec: { cidrs: ['10.1.0.0/16'] } })),
         'are not a list of at most 16 CIDRs',
       ],
       ['are not CIDRs', () => [{ spec: { cidrs: ['10.1.0.0/16', '→'] } }], 'are not a list of at most 16 CIDRs'],
