@@ -91,7 +91,8 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         }),
         object,
       );
-      limit = Math.min(largest, limit * 2);
+      // Twice the items must fit: a page that is refused was sent for nothing.
+      if (room.size * 2 <= MAX_PAGE_BYTES) limit = Math.min(largest, limit * 2);
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
       if (error.kind === 'too-large' && (limit > 1 || room.isRefused)) {

@@ -213,7 +213,7 @@ describe('listPages', () => {
     );
     expect(error).toBeUndefined();
     expect(ids(pages)).toEqual(Array.from({ length: 40 }, (_, index) => index));
-    expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 8, 16, 16]);
+    expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 4, 4, 8, 16]);
   });
 
   test('a page with more values or names than are parsed at once is asked for in smaller pieces', async () => {
