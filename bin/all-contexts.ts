@@ -278,7 +278,7 @@ export function skipped({ id, context }: FleetContext, problem: string, command?
   return {
     status: EXIT.incomplete,
     lines: [
-      hang(bad('✖ '), bad(`${name} · skipped: ${problem.replaceAll('\n', ' ')}`)),
+      hang(bad('✖ '), bad(`${name} · skipped: ${printable(problem.replaceAll('\n', ' '), 1_000)}`)),
       command !== undefined && `    → ${command}`,
     ],
     document: { version: 1, cluster: name, context: printable(context), skipped: problem },

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 
+// oxlint-disable-next-line import/no-unassigned-import -- must come first
+import './threads.ts';
+
 import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
 import { pasteable } from '../lambdas/command.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { addressesOf } from '../lambdas/allowed-addresses.ts';
 import type { SweepTarget } from '../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
@@ -24,7 +25,7 @@ import {
   type LoadedKubeconfig,
 } from '../lambdas/kubernetes/kubeconfig-document.ts';
 import { loadLocalKubeconfig } from '../lambdas/kubernetes/local-kubeconfig.ts';
-import { printable } from '../lambdas/printable.ts';
+import { isPlainWord, printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { date } from '../lambdas/words.ts';
 import { createReadExec } from './eks-token.ts';
@@ -65,7 +66,8 @@ export interface NamedServer {
 }
 
 /** The cluster that the command line names, with open connections. */
-export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace'> {
+export interface OpenCluster
+  extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace' | 'resolve'> {
   /** Id in the fleet; the name if fleet.yaml does not list it. */
   readonly id: string;
   /** Host of the API server. */
@@ -146,6 +148,7 @@ export async function openCluster(
     workload,
     management,
     machinesNamespace,
+    resolve: addressesOf,
     eksAnywhereNamespace: entry?.eksAnywhereNamespace,
     close() {
       opened.close();
@@ -385,14 +388,15 @@ export function repeatedFlags(
 ): string {
   return flags
     .map(([flag, value]) => {
-      if (typeof value === 'string') return ` ${flag} ${quote(value)}`;
+      if (typeof value === 'string') return ` ${flag} ${quote(value, flag.slice(2).toUpperCase())}`;
       return value === true ? ` ${flag}` : '';
     })
     .join('');
 }
 
-/** Quotes a word for a POSIX shell. */
-export function quote(word: string): string {
+/** Quotes a word for a POSIX shell. @param otherwise replaces a word that draws on a terminal, or is an option */
+export function quote(word: string, otherwise = 'NAME'): string {
+  if (!isPlainWord(word)) return otherwise;
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 

@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns';
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction, SocketAddress } from 'node:net';
 
 /**
@@ -118,19 +118,47 @@ function isatapAddress(address: string): string | undefined {
  */
 export function allowedLookup(rule: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) {
-        callback(error, []);
-        return;
-      }
+    sharedLookup(hostname, options, (error, found) => {
       const [first] = found;
       const forbidden = found.find(({ address }) => !isAllowedAddress(address, rule));
-      if (first === undefined || forbidden !== undefined)
+      if (error !== null) callback(error, []);
+      else if (first === undefined || forbidden !== undefined)
         callback(new ForbiddenAddressError(hostname, forbidden?.address ?? 'no address'), []);
       else if (options.all === true) callback(null, found);
       else callback(null, first.address, first.family);
     });
   };
+}
+
+/** All addresses of a name; none if it does not resolve in two seconds: a sweep has more to do. */
+export async function addressesOf(name: string): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve([]), 2_000);
+    sharedLookup(name, {}, (_error, found) => {
+      clearTimeout(timer);
+      resolve(found.map(({ address }) => address));
+    });
+  });
+}
+
+type Found = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
+
+const waiting = new Map<string, Found[]>();
+
+/**
+ * One look-up at a time of each name, however many sockets wait for it: each takes one of few threads, which other
+ * clusters need, for as long as the name servers of one cluster are silent.
+ */
+function sharedLookup(hostname: string, { family, hints }: LookupOptions, found: Found): void {
+  const key = JSON.stringify([hostname, family, hints]);
+  const all = waiting.get(key);
+  if (all !== undefined) return void all.push(found);
+  const first = [found];
+  waiting.set(key, first);
+  lookup(hostname, { family, hints, all: true }, (error, addresses) => {
+    waiting.delete(key);
+    for (const one of first) one(error, error === null ? addresses : []);
+  });
 }
 
 /** A host is, or a name resolves to, a disallowed address. */

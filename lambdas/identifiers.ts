@@ -49,3 +49,6 @@ export const MAX_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
  * networks of hybrid nodes.
  */
 export const MAX_CIDRS = 16;
+
+/** Of the names of the API endpoint of one cluster, over 30 days. */
+export const MAX_ADDRESSES = 64;

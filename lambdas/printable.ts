@@ -19,6 +19,20 @@ export function printable(text: string, limit = 200): string {
   return text.length > limit || safe.length > limit * 2 ? `${safe.slice(0, limit * 2).toWellFormed()}…` : safe;
 }
 
+/** What a server or a node says, for messages: {@link printable}, and no reader makes a link of it. */
+export function printableStory(text: string, limit: number): string {
+  return withoutLinks(printable(text, limit));
+}
+
+export function withoutLinks(text: string): string {
+  return text.replaceAll('://', '[:]//');
+}
+
+/** Whether a text is one word of a command line as it is: no escape, mark or option of anyone else. */
+export function isPlainWord(text: string): boolean {
+  return printable(text, Number.POSITIVE_INFINITY) === text && text.search(OUR_MARKS) === -1 && !text.startsWith('-');
+}
+
 /** With `\u{…}` in place of each character that a global pattern finds. */
 export function escaped(text: string, pattern: RegExp): string {
   return text.replaceAll(pattern, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);

@@ -157,7 +157,7 @@ function workloadRules(policies: readonly ApprovalPolicy[], audit: boolean): rea
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: signers, verbs: ['approve'] },
-    ...listRules(...(proves ? (['evidence'] as const) : []), ...(audit ? (['audit'] as const) : [])),
+    ...listRules('approval', ...(proves ? (['evidence'] as const) : []), ...(audit ? (['audit'] as const) : [])),
   ];
 }
 

@@ -1,11 +1,15 @@
+import { isIP } from 'node:net';
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
+import { MAX_ADDRESSES } from '../identifiers.ts';
 import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterObject } from '../kubernetes/cluster-object.ts';
-import { KubernetesError } from '../kubernetes/errors.ts';
+import { KubernetesError, type SkippedItem } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
+import { readServiceCidrs } from '../kubernetes/service-cidrs.ts';
+import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
@@ -13,7 +17,14 @@ import { readSigningRequest, type SigningRequest, type UnreadableRequest } from 
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
-import { type Believed, believe, knowsServices, notRead, wantedSources, withLearned } from './evidence/believed.ts';
+import {
+  type Believed,
+  believe,
+  type KnownTarget,
+  knowsServices,
+  wantedSources,
+  withLearned,
+} from './evidence/believed.ts';
 import { collectOwners, type ListedSource } from './evidence/collect-owners.ts';
 import { ownerFromInstance } from './evidence/ec2.ts';
 import { type Evidence, indexInSteps, type Owner, type SourceReading } from './evidence/evidence.ts';
@@ -41,6 +52,10 @@ export interface SweepTarget {
   readonly machinesNamespace: string;
   /** VPC of the cluster, if known: EC2 instances of another VPC prove nothing. */
   readonly vpcId?: string | undefined;
+  /** What the names of its API endpoint resolved to in the last 30 days. */
+  readonly endpointAddresses?: readonly string[] | undefined;
+  /** The addresses of a name. @default none */
+  readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
   /** DescribeInstances, page by page; absent if the cluster's account is not read. */
   readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
@@ -59,6 +74,7 @@ export interface Observed extends ListedRequests {
   /** The target's cluster, with the endpoints and service CIDRs that were learned. */
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
+  readonly endpointAddresses?: Believed['endpointAddresses'];
   /** Requests that nodes made 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
 }
@@ -95,13 +111,14 @@ export async function observe(
     },
   });
   const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
-  const believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
+  const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
   return {
     cluster,
     ...listed,
     // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps(readings)),
+    endpointAddresses: believed.endpointAddresses,
     asked: asked.all(),
   };
 }
@@ -190,8 +207,22 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     if (added === 'refused')
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
-  for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
+  try {
+    for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.skipped === undefined) throw error;
+    const { items, count } = error.skipped;
+    for (const item of items) unread({ name: item.name, problem: tooLarge(item), remedy: TOO_LARGE_REMEDY });
+    unreadableCount += count - items.length;
+  }
   return { open: open.all(), ignored, unreadable, unreadableCount };
+}
+
+const TOO_LARGE_REMEDY = 'Find out why this user makes such requests, and delete it: kubectl delete csr NAME.';
+
+function tooLarge({ after, signerName = 'unknown', username = 'unknown' }: SkippedItem): string {
+  const place = after === undefined ? '' : `, listed after ${printable(after, 253)}`;
+  return `it has more fields than the request of any kubelet and is not judged: requested by ${printable(username)} of signer ${printable(signerName)}${place}`;
 }
 
 /** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */
@@ -202,20 +233,40 @@ async function readEvidence(
 ): Promise<Believed> {
   const wanted = wantedSources(policies);
   const { cluster, workload, management, machinesNamespace } = target;
+  const reading = readServiceCidrs(workload, signal);
   const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> =>
-    wanted.nodes && knowsServices(withLearned(target, object))
+    wanted.nodes && knowsServices(withLearned(target, object, await reading))
       ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
       : undefined;
-  if (!wanted.machines || management === undefined) return believe(target, wanted, { nodes: await readNodes() });
+  if (!wanted.machines || management === undefined)
+    return believe(target, wanted, {
+      nodes: await readNodes(),
+      services: await reading,
+      resolved: await resolveEndpoint(target),
+    });
 
   const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
   const clusterObject = readCluster(management, selection);
-  const [machines, object, nodes] = await Promise.all([
+  const [machines, object, nodes, services, resolved] = await Promise.all([
     readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
     clusterObject,
     clusterObject.then(async (read) => readNodes(read instanceof KubernetesError ? undefined : read)),
+    reading,
+    clusterObject.then(async (read) => resolveEndpoint(target, read)),
   ]);
-  return believe(target, wanted, { machines, object, nodes });
+  return believe(target, wanted, { machines, object, nodes, services, resolved });
+}
+
+/** What the name of the API endpoint resolves to now; without one in the Cluster, that of the connection. */
+export async function resolveEndpoint(
+  { resolve, ...target }: KnownTarget & Pick<SweepTarget, 'resolve'>,
+  object?: Cluster | KubernetesError,
+): Promise<readonly string[]> {
+  if (resolve === undefined) return [];
+  const own = object instanceof KubernetesError ? undefined : object?.endpoint;
+  const names = own !== undefined && isIP(own) === 0 ? [own] : (withLearned(target).endpoints ?? []);
+  const found = await Promise.all(names.filter((name) => isIP(name) === 0).map(resolve));
+  return [...new Set(found.flat())].slice(0, MAX_ADDRESSES);
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */
@@ -319,7 +370,7 @@ export async function readSource(
       for await (const fits of inTurns(page, (item) => owners.add(ownerOf(item)))) if (!fits) return owners.reading();
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
-    return notRead(source, error);
+    return owners.reading(error);
   }
   return owners.reading();
 }

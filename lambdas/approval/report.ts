@@ -172,11 +172,11 @@ function rowOf(
 
 /** Problems of reading, judging and writing that a person must know. */
 export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
-  const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
+  const unreadable = (observed?.unreadable ?? []).map(({ name, problem, remedy = REASONS.ObjectMalformed.next }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
     message: problem,
-    remedy: REASONS.ObjectMalformed.next,
+    remedy,
   }));
   const hidden = (observed?.unreadableCount ?? 0) - unreadable.length;
   if (hidden > 0)
@@ -259,7 +259,7 @@ function clockProblem({ serverClock }: ReportInput): Problem[] {
 
 /** The problem of an unread source of evidence, without which an unproven name would look final; at most one. */
 export function evidenceProblem(reading: SourceReading): readonly Problem[] {
-  if (reading.ok) return [];
-  const { source, problem: message, remedy } = reading;
+  const { source, problem: message, remedy = '' } = reading;
+  if (message === undefined) return [];
   return [{ kind: 'evidence', object: `evidence ${source}`, message, remedy }];
 }

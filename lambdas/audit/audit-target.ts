@@ -56,4 +56,6 @@ export interface AuditTarget {
   /** As in {@link SweepTarget}. */
   readonly vpcId?: SweepTarget['vpcId'];
   readonly listInstances?: SweepTarget['listInstances'];
+  readonly endpointAddresses?: SweepTarget['endpointAddresses'];
+  readonly resolve?: SweepTarget['resolve'];
 }

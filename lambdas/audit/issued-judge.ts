@@ -17,7 +17,7 @@ import {
   type ShownBy,
   shownElsewhere,
 } from '../approval/issued.ts';
-import { readCluster, withInstances } from '../approval/observe.ts';
+import { readCluster, resolveEndpoint, withInstances } from '../approval/observe.ts';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import {
@@ -29,6 +29,7 @@ import {
   type UnreadObservation,
 } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
+import { readServiceCidrs } from '../kubernetes/service-cidrs.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
@@ -99,8 +100,12 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const selection = { clusterName: target.cluster.name, namespace, signal };
   const of = (source: SourceReading['source']) => listed.find((reading) => reading.source === source);
   const believed = async () => {
-    const object = wanted.machines && management !== undefined ? await readCluster(management, selection) : undefined;
-    return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object });
+    const [object, services] = await Promise.all([
+      wanted.machines && management !== undefined ? readCluster(management, selection) : undefined,
+      readServiceCidrs(target.workload, signal),
+    ]);
+    const resolved = await resolveEndpoint(target, object);
+    return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object, services, resolved });
   };
   const { cluster, readings } = await withInstances(target, believed(), nodes, selecting, signal);
   const evidence = await stepsInTurns(indexInSteps(readings));

@@ -15,7 +15,7 @@ export function outcomeOf(
   { result, problems, failures }: Omit<StageEnd<Omit<Approved, 'open' | 'moved'>>, 'decisions'>,
   { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },
 ): SweepOutcome {
-  const { report, workloadClusters, workloadClustersCut } = result ?? {};
+  const { report, workloadClusters, workloadClustersCut, endpointAddresses = [] } = result ?? {};
   const readable = report?.readable ?? false;
   // No credentials were presented: certmarshal failed before, or has none.
   const isUntried =
@@ -40,6 +40,8 @@ export function outcomeOf(
     server: result !== undefined && readable ? serverName(result.server) : undefined,
     workloadClusters,
     workloadClustersCut,
+    // An address of EKS goes back to the VPC, where EC2 says whose it is.
+    endpointAddresses: cluster.provider === 'eks' || endpointAddresses.length === 0 ? undefined : endpointAddresses,
     fates: report?.fates,
     verdicts: verdicts.length === 0 ? undefined : verdicts,
   };

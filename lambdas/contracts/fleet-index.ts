@@ -6,7 +6,7 @@ import { latestOf, SloLedger } from './fates.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Count, Flag, Instant, Time } from './values.ts';
+import { Addresses, Count, Flag, Instant, Time } from './values.ts';
 
 const MAX_CLUSTERS = 100_000;
 const MAX_FINDINGS = 100;
@@ -54,6 +54,8 @@ const IndexedCluster = z.extend(
         cut: Flag,
       }),
     ),
+    /** Of the newest sweep that resolved the names of its API endpoint. */
+    endpoint: lossy(z.object({ at: Time, addresses: Addresses })),
     /** The fates of its requests, for the objective. */
     slo: lossy(SloLedger),
     /**
@@ -131,9 +133,10 @@ function arePast(times: readonly (string | undefined)[], findings: readonly Find
 
 /** Without parts with a future time: no later ones would be newer. */
 function withPastParts(cluster: IndexedCluster, now: number): IndexedCluster {
-  const { audit, slo, verdicts, rollout } = cluster;
+  const { audit, slo, verdicts, rollout, endpoint } = cluster;
   return {
     ...cluster,
+    endpoint: isAhead(endpoint?.at, now) ? undefined : endpoint,
     audit: isAhead(audit?.auditedAt, now) ? undefined : audit,
     slo: slo !== undefined && isAhead(latestOf(slo), now) ? undefined : slo,
     verdicts: verdicts?.filter(({ at }) => !isAhead(at, now)),

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { MAX_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
-import { type Contract, list, matching, type Reading, read, readJson, text } from './contract.ts';
+import { type Contract, list, lossy, matching, type Reading, read, readJson, text } from './contract.ts';
 import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
-import { ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
+import { Addresses, ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
 
 /** Bytes, below every limit of SQS; larger orders of a shard take two messages. */
 export const MAX_MESSAGE_SIZE = 262_144;
@@ -65,6 +65,8 @@ const SweepOrder = z.object({
    * it too.
    */
   server: z.optional(Server),
+  /** What the names of its API endpoint resolved to in the last 30 days: never approved for a worker. */
+  endpointAddresses: lossy(Addresses),
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   lookForClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
   /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in an audit and in a rollout. */

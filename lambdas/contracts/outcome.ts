@@ -6,7 +6,7 @@ import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
 import { FateRows } from './fates.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Cidrs, ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, Time } from './values.ts';
+import { Addresses, Cidrs, ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, Time } from './values.ts';
 
 /**
  * Most problems of an outcome, which passes SQS and stays in the index; fixing these first fixes a cluster with more.
@@ -86,6 +86,8 @@ export const SweepOutcome = z.object({
   workloadClusters: z.optional(list(WorkloadCluster, MAX_WORKLOAD_CLUSTERS)),
   /** Truncated: a missing one proves nothing. */
   workloadClustersCut: Flag,
+  /** What the names of its API endpoint resolve to, if a request was judged. */
+  endpointAddresses: lossy(Addresses),
   /** Summary of the audit, or of an earlier one that the index lost. */
   audit: lossy(AuditSummary),
   /** Fates of the requests of the last hour, for the minutes whose fate is known. Sparse. */

@@ -3,7 +3,7 @@ import { isAhead } from '../time.ts';
 import { type Contract, list, lossy, matching, read, record } from './contract.ts';
 import { Problem } from './problem.ts';
 import { Target } from './target.ts';
-import { ClusterId, Flag, Instant, Namespace, Time } from './values.ts';
+import { ClusterId, DatedAddresses, Flag, Instant, Namespace, Time } from './values.ts';
 
 /** Each far above any fleet. */
 const MAX_SOURCES = 100_000;
@@ -53,6 +53,8 @@ const RegisteredCluster = z.object({
   untagged: Flag,
   /** A management cluster whose workload clusters are listed in these namespaces. */
   managesClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
+  /** What the names of its API endpoint resolved to in the last 30 days. */
+  endpointAddresses: lossy(DatedAddresses),
   /** A damaged one only loses its place among other clusters. */
   shard: lossy(Shard),
 });

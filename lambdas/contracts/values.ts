@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { CLUSTER_ID, CLUSTER_NAME, MAX_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
+import { CLUSTER_ID, CLUSTER_NAME, MAX_ADDRESSES, MAX_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
-import { matching } from './contract.ts';
+import { list, matching, record } from './contract.ts';
 
 export const Provider = z.enum(PROVIDERS);
 export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');
@@ -45,6 +45,12 @@ export const HttpsUrl = z.string('is not an https URL').check(
 export const Cidrs = z
   .array(z.string(), 'is not a list of CIDRs')
   .check(z.refine((cidrs) => cidrs.length <= MAX_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
+
+/** Of the API endpoint of one cluster. */
+const Address = matching(/^[\da-f:.]{2,45}$/i, 'an address');
+export const Addresses = list(Address, MAX_ADDRESSES);
+/** With the last time of each. */
+export const DatedAddresses = record(Address, Time, MAX_ADDRESSES);
 
 function areCidrs(cidrs: readonly string[]): boolean {
   try {

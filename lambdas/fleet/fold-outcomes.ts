@@ -86,13 +86,23 @@ function lastingOf(
     server,
     workloadClusters,
     workloadClustersCut: cut,
+    endpointAddresses,
     audit,
     rollout,
   }: SweepOutcome,
   now: number,
 ): Pick<
   IndexedCluster,
-  'triedAt' | 'heavyAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
+  | 'triedAt'
+  | 'heavyAt'
+  | 'readableAt'
+  | 'completeAt'
+  | 'server'
+  | 'serverAt'
+  | 'workloadClusters'
+  | 'endpoint'
+  | 'audit'
+  | 'rollout'
 > {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
@@ -107,6 +117,10 @@ function lastingOf(
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
         ? { readAt: startedAt, clusters: workloadClusters, cut }
         : before?.workloadClusters,
+    endpoint:
+      endpointAddresses !== undefined && isNewer(before?.endpoint?.at)
+        ? { at: startedAt, addresses: endpointAddresses }
+        : before?.endpoint,
     // A snapshot outlives its cluster, and another one may have its id.
     audit: lastAudit(before?.audit, audit && now - Date.parse(audit.auditedAt) < KEPT_MS ? audit : undefined),
     rollout: lastRollout(before?.rollout, rollout),

@@ -11,6 +11,7 @@ import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
+import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { firstProblems } from './first-problems.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import { expiredServerOf, recoveryOf } from './recovery.ts';
@@ -115,6 +116,7 @@ export function planOrders(
       lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
       holdWrites,
       server: serverBehind(cluster, index),
+      endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),
       lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,
       handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
       audit: auditOf(cluster, target, question),
@@ -135,6 +137,10 @@ export function planOrders(
     ]),
   ];
   return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
+}
+
+function addressesIn(remembered: RegisteredCluster['endpointAddresses']): SweepOrder['endpointAddresses'] {
+  return remembered && Object.keys(remembered);
 }
 
 type ReachableCluster = RegisteredCluster & { readonly target: Target };
@@ -202,11 +208,12 @@ function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQues
     : SHORT_DEADLINE_MS;
 }
 
+/** An audit takes time of its neighbours too. */
 function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined): boolean {
   const swept = entryOf(index?.clusters, id);
   return swept === undefined
     ? source === LISTED || target?.access.kind === 'eks'
-    : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
+    : swept.readable && Math.max(swept.durationMs, swept.audit?.durationMs ?? 0) < SHORT_DEADLINE_MS;
 }
 
 function isRolling({ id }: RegisteredCluster, index: FleetIndex | undefined): boolean {

@@ -130,6 +130,7 @@ function registered(
     target: unread ? previous?.target : found.target,
     problem: problem === undefined ? undefined : boundedProblem(problem),
     managesClusters,
+    endpointAddresses: previous?.endpointAddresses,
     shard: previous?.shard,
   };
 }

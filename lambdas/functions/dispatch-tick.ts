@@ -3,12 +3,13 @@ import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';
-import { parseFleetIndex } from '../contracts/fleet-index.ts';
+import { type FleetIndex, parseFleetIndex } from '../contracts/fleet-index.ts';
 import type { DispatchOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { encodeReportStart } from '../contracts/report-start.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
+import { endpointAddressesOf } from '../fleet/endpoint-addresses.ts';
 import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { foundBefore } from '../fleet/found-before.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
@@ -21,6 +22,7 @@ import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
 import { workloadClusters } from '../fleet/workload-clusters.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
+import { entryOf } from '../tables/keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { messagesByLane } from './lane-queues.ts';
@@ -145,7 +147,8 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       registry = await look();
     }
     // Writing a registry that was not read would forget every cluster.
-    if (!stored.unknown) await write(withShards(registry, sent.assigned), stored, problems, signals.all);
+    if (!stored.unknown)
+      await write(withFacts(registry, sent.assigned, index.value, startedAt), stored, problems, signals.all);
 
     await started;
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
@@ -269,10 +272,19 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
 }
 
 /** No outcome is expected from a cluster without an order in this tick. */
-function withShards(registry: Registry, assigned: TickPlan['assigned']): Registry {
+function withFacts(
+  registry: Registry,
+  assigned: TickPlan['assigned'],
+  index: FleetIndex | undefined,
+  now: number,
+): Registry {
   const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [
     id,
-    { ...cluster, shard: assigned.get(id) },
+    {
+      ...cluster,
+      endpointAddresses: endpointAddressesOf(cluster, entryOf(index?.clusters, id), now),
+      shard: assigned.get(id),
+    },
   ]);
   return { ...registry, clusters: Object.fromEntries(clusters) };
 }

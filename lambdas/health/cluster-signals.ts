@@ -8,7 +8,7 @@ import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { compare } from '../words.ts';
-import { type FindingGroup, findingGroups } from './finding-groups.ts';
+import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
 import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 import { isJustRebuilt } from './rebuilt.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
@@ -173,15 +173,20 @@ function auditAge(known: KnownCluster, now: number): Signal | undefined {
 
 /** Findings of an old audit stay true until disproved. */
 function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, known: KnownCluster): Signal {
-  const value = sumOf(tally.map(({ count }) => count));
+  const count = sumOf(tally.map((entry) => entry.count));
   const classes = Object.fromEntries(
     [...Map.groupBy(tally, ({ what }) => what ?? 'unknown')].map(([what, same]) => [
       what,
-      sumOf(same.map(({ count }) => count)),
+      sumOf(same.map((entry) => entry.count)),
     ]),
   );
   const told = worst === undefined ? undefined : printable(worst.message, MAX_STORY);
-  const more = Math.max(value - 1, others.length);
+  const more = Math.max(count - 1, others.length);
+  const audit = known.indexed?.audit;
+  const value =
+    id === 'CoverageGapHours' && audit !== undefined
+      ? Math.max(...[worst, ...others].flatMap((gap) => (gap === undefined ? [] : [gapHours(gap, audit)])))
+      : count;
   const codes = [...new Set(tally.map(({ code }) => code))].join(', ');
   return {
     id,

@@ -2,6 +2,7 @@ import { byUrgency } from '../audit/rules/findings.ts';
 import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { SignalId } from '../tables/signals.ts';
+import { HOUR_MS } from '../time.ts';
 import { signalOf } from './finding-signals.ts';
 
 /** The findings of an audit that count for one signal. */
@@ -16,7 +17,8 @@ export interface FindingGroup {
 /** Each kind counts as often as tallied or as shown, whichever is more: a tally may have no classes. Pure. */
 export function findingGroups(audit: AuditSummary | undefined): readonly FindingGroup[] {
   if (audit === undefined) return [];
-  const { tally, findings } = audit;
+  const findings = audit.findings.filter((finding) => !isGap(finding) || gapHours(finding, audit) >= 24);
+  const tally = audit.tally.filter((entry) => !isGap(entry));
   const most = new Map<string, FindingTally>();
   const shown = Map.groupBy(findings, keyOf).values();
   for (const entry of [...tally, ...[...shown].flatMap(counted)]) {
@@ -29,6 +31,14 @@ export function findingGroups(audit: AuditSummary | undefined): readonly Finding
     const these = findings.filter((finding) => signalOf(finding) === id).toSorted(byUrgency);
     return [{ id, tally: entries, shown: these }];
   });
+}
+
+function isGap(finding: Pick<FindingTally, 'code' | 'severity' | 'what'>): boolean {
+  return signalOf(finding) === 'CoverageGapHours';
+}
+
+export function gapHours({ since }: KeptFinding, { auditedAt }: AuditSummary): number {
+  return Math.floor((Date.parse(auditedAt) - Date.parse(since)) / HOUR_MS);
 }
 
 function counted(same: readonly KeptFinding[]): readonly FindingTally[] {

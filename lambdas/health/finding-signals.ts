@@ -7,8 +7,8 @@ import type { SignalId } from '../tables/signals.ts';
  * Which signal a finding of an audit counts for, by severity; `info` never does.
  *
  * Findings without a signal are for the report page and the digest: no action resolves them now (a weak key lives until
- * its next renewal, a source without permission stays unread), and engineers stop reading alarms that they cannot
- * resolve. When such a finding starts to hide an expiry it becomes `SourceLost`, which is critical.
+ * its next renewal), and engineers stop reading alarms that they cannot resolve. A gap in what is read counts from its
+ * 24th hour on ({@link findingGroups}).
  */
 const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Severity, SignalId>>>>> = {
   // Expiry.
@@ -55,10 +55,10 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 
   // Unread.
   Unreachable: {},
-  SourceUnread: {},
-  SourceLost: { critical: 'CoverageLost' },
+  SourceUnread: { warning: 'CoverageGapHours' },
+  SourceLost: { critical: 'CoverageLost', warning: 'CoverageGapHours' },
   CoverageShrunk: {},
-  SourcePartial: {},
+  SourcePartial: { warning: 'CoverageGapHours' },
   NotVisible: {},
 };
 

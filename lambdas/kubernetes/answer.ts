@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
-import { hasTooManyValues } from './json-values.ts';
+import { cutItems, hasTooManyValues } from './json-values.ts';
 import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -19,6 +19,8 @@ export interface AnswerContext {
   /** Milliseconds since the epoch, for a `Retry-After` date. */
   readonly now: number;
   readonly clock?: ServerClock | undefined;
+  /** See `ApiCall`. */
+  readonly maxItemMembers?: number | undefined;
 }
 
 const IS_A_PROXY_IN_BETWEEN = 'is there a proxy or a login page in between?';
@@ -46,6 +48,7 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
       `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`,
     );
   }
+  if (context.maxItemMembers !== undefined) cutItems(body, context.maxItemMembers);
   if (hasTooManyValues(body)) {
     throw new KubernetesError({
       kind: 'too-large',

@@ -40,6 +40,10 @@ export interface ApiCall {
   readonly signal?: AbortSignal;
   /** Largest answer, unless the client's limit is smaller. Bytes. @default 4 MiB: no single object is larger */
   readonly maxResponseBytes?: number;
+  /** A list as the table that kubectl prints, without its objects. @default the objects */
+  readonly asTable?: boolean;
+  /** An item of a list with more members, at any depth, is answered as null. @default no limit of its own */
+  readonly maxItemMembers?: number | undefined;
   /** The answer's part of the memory that all clusters share. @default none: it is small */
   readonly room?: PageRoom;
 }
@@ -190,7 +194,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     try {
       const authorization = await bearer.header(requestTimeoutMs, signals);
       const headers = {
-        accept,
+        accept: call.asTable === true ? TABLE : accept,
         'user-agent': 'certmarshal',
         ...(authorization === undefined ? {} : { authorization }),
         ...(body === undefined
@@ -220,6 +224,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
         path: call.path,
         credentials: credentials.kind,
         secrets: bearer.secrets,
+        maxItemMembers: call.maxItemMembers,
         now: now(),
         clock,
       };
@@ -295,6 +300,9 @@ interface Form<T> {
   readonly accept: string;
   readonly read: (reply: Reply, context: AnswerContext) => T;
 }
+
+/** Source: Kubernetes API concepts, "Receiving resources as Tables". */
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 const JSON_FORM: Form<JsonObject> = { accept: 'application/json', read: readAnswer };
 const TEXT_FORM: Form<string> = { accept: 'text/plain', read: readTextAnswer };

@@ -52,6 +52,23 @@ export interface KubernetesErrorDetails {
   readonly code?: string;
   /** For 410 on a list: the token to continue on the newest snapshot. */
   readonly continueToken?: string;
+  /** All other items of the list were read. */
+  readonly skipped?: SkippedItems;
+}
+
+/** An item of a list that is too large to read, as far as the server tells; texts as the cluster wrote them. */
+export interface SkippedItem {
+  readonly name?: string;
+  readonly signerName?: string;
+  readonly username?: string;
+  /** The item before it in the list, `namespace/name`. */
+  readonly after?: string;
+}
+
+export interface SkippedItems {
+  /** The first hundred of {@link count}. */
+  readonly items: readonly SkippedItem[];
+  readonly count: number;
 }
 
 /** Every failure of a call to an API server. No message contains a credential or an unescaped byte of the answer. */
@@ -66,6 +83,7 @@ export class KubernetesError extends Error {
   readonly retryAfterMs?: number;
   readonly code?: string;
   readonly continueToken?: string;
+  readonly skipped?: SkippedItems;
 
   constructor(details: KubernetesErrorDetails, options?: ErrorOptions) {
     super(`${details.object}: ${details.problem}. ${details.remedy}`, options);
@@ -78,5 +96,6 @@ export class KubernetesError extends Error {
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.code !== undefined) this.code = details.code;
     if (details.continueToken !== undefined) this.continueToken = details.continueToken;
+    if (details.skipped !== undefined) this.skipped = details.skipped;
   }
 }

@@ -13,6 +13,9 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const OPENING_BRACE = 0x7b;
+const CLOSING_BRACKET = 0x5d;
+const CLOSING_BRACE = 0x7d;
+const ITEMS = '"items"';
 
 /** Several bits for each possible name, so that collisions are rare. */
 const HASH_BITS = 18;
@@ -45,6 +48,34 @@ export function hasTooManyValues(json: Buffer): boolean {
     }
   }
   return false;
+}
+
+/** Overwrites each element of the root's `items` that has more than `most` members, at any depth, with `null`. */
+export function cutItems(json: Buffer, most: number): void {
+  let depth = 0;
+  let isInItems = false;
+  let opening = 0;
+  let start = 0;
+  let members = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      opening = at;
+      at = endOfString(json, at);
+    } else if (byte === COLON) {
+      if (depth === 1) isInItems = json.toString('latin1', opening, opening + ITEMS.length) === ITEMS;
+      members += 1;
+    } else if (byte === OPENING_BRACKET || byte === OPENING_BRACE) {
+      depth += 1;
+      if (depth === 3) {
+        start = at;
+        members = 0;
+      }
+    } else if (byte === CLOSING_BRACKET || byte === CLOSING_BRACE) {
+      if (depth === 3 && isInItems && members > most) json.fill(' ', start, at + 1).write('null', start);
+      depth -= 1;
+    }
+  }
 }
 
 /** @returns the position of the closing quote, or the end if it is missing: the parser reports that */

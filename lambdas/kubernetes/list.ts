@@ -9,6 +9,7 @@ import { explainNotFound } from './served-versions.ts';
  * Why a kind is listed, and for what `certmarshal rbac` grants it. `evidence` is that of a policy that trusts Nodes.
  */
 export type ListPurpose =
+  | 'approval'
   | 'audit'
   | 'audit-secrets'
   | 'evidence'
@@ -46,6 +47,8 @@ const WEBHOOKS = 'apis/admissionregistration.k8s.io/v1';
 
 /** Every kind that is only listed, in the order of the rules that grant it. */
 export const LISTED_KINDS = {
+  /** Since Kubernetes 1.33. */
+  servicecidrs: { for: ['approval'], api: 'apis/networking.k8s.io/v1' },
   // A Node lists up to 50 images with all their names: 20 to 30 KB each are common.
   nodes: { for: ['audit', 'evidence', 'recovery'], api: 'api/v1', aPage: 200 },
   pods: { for: ['rollout-etcd'], api: 'api/v1' },

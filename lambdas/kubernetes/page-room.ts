@@ -11,6 +11,8 @@ export interface PageRoom extends Disposable {
   take(bytes: number): boolean;
   /** Returns the room: nothing of the page is held. */
   release(): void;
+  /** Bytes of the page. */
+  readonly size: number;
   /** Other pages left no room. */
   readonly isRefused: boolean;
 }
@@ -37,6 +39,9 @@ export function createPageRooms(room = ROOM, free = FREE): () => PageRoom {
         return !isRefused;
       },
       release,
+      get size() {
+        return size;
+      },
       get isRefused() {
         return isRefused;
       },

@@ -1,10 +1,11 @@
-import type { Problem } from '../contracts/problem.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import { MAX_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { readCluster } from '../resources/cluster.ts';
 import { text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
+import { KubernetesError } from './errors.ts';
 import { listKind } from './list.ts';
 
 /** Far above any known management cluster. */
@@ -43,31 +44,41 @@ export async function listWorkloadClusters(
   const clusters: WorkloadClusterObject[] = [];
   const nameless: string[] = [];
   const withoutCidrs: string[] = [];
+  const skipped: Problem[] = [];
   let seen = 0;
   const result = (cut: boolean): WorkloadClusterList => ({
     clusters,
     cut,
     problems: [
-      ...(cut ? [tooMany(object)] : []),
-      ...problemOf(nameless, object, NAMELESS),
-      ...problemOf(withoutCidrs, object, WITHOUT_CIDRS),
+      ...(seen > MAX_CLUSTERS ? [tooMany(object)] : []),
+      ...skipped,
+      ...unusable(nameless, object, NAMELESS),
+      ...unusable(withoutCidrs, object, WITHOUT_CIDRS),
     ],
   });
   for (const namespace of new Set(namespaces)) {
-    for await (const page of listKind(client, 'clusters', { namespace, signal })) {
-      for (const item of page) {
-        seen += 1;
-        if (seen > MAX_CLUSTERS) return result(true);
-        const cluster = readCluster(item);
-        if (cluster?.namespace !== namespace || !CLUSTER_NAME.test(cluster.name)) {
-          nameless.push(`${namespace}/${printable(text(item, 'metadata', 'name') ?? '(without a name)', 100)}`);
-          continue;
+    try {
+      for await (const page of listKind(client, 'clusters', { namespace, signal })) {
+        for (const item of page) {
+          seen += 1;
+          if (seen > MAX_CLUSTERS) return result(true);
+          const cluster = readCluster(item);
+          if (cluster?.namespace !== namespace || !CLUSTER_NAME.test(cluster.name)) {
+            nameless.push(`${namespace}/${printable(text(item, 'metadata', 'name') ?? '(without a name)', 100)}`);
+            continue;
+          }
+          const { name, serviceCidrs } = cluster;
+          if (serviceCidrs === 'unusable') withoutCidrs.push(`${namespace}/${name}`);
+          const known = serviceCidrs !== 'unusable' && serviceCidrs.length > 0;
+          clusters.push({ namespace, name, serviceCidrs: known ? serviceCidrs : undefined });
         }
-        const { name, serviceCidrs } = cluster;
-        if (serviceCidrs === 'unusable') withoutCidrs.push(`${namespace}/${name}`);
-        const known = serviceCidrs !== 'unusable' && serviceCidrs.length > 0;
-        clusters.push({ namespace, name, serviceCidrs: known ? serviceCidrs : undefined });
       }
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || error.skipped === undefined) throw error;
+      skipped.push(problemOf(error));
+      const names = error.skipped.items.flatMap(({ name = '' }) => (CLUSTER_NAME.test(name) ? [name] : []));
+      if (names.length < error.skipped.count || clusters.length + names.length > MAX_CLUSTERS) return result(true);
+      clusters.push(...names.map((name) => ({ namespace, name, serviceCidrs: undefined })));
     }
   }
   return result(false);
@@ -88,7 +99,7 @@ const WITHOUT_CIDRS: Unusable = {
     'Fix that field of the Cluster, or list the cluster under clusters in fleet.yaml, with its serviceCidrs; policies that trust Nodes prove nothing for it until then.',
 };
 
-function problemOf(names: readonly string[], object: string, { what, remedy }: Unusable): readonly Problem[] {
+function unusable(names: readonly string[], object: string, { what, remedy }: Unusable): readonly Problem[] {
   if (names.length === 0) return [];
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
   return [

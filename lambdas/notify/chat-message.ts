@@ -1,4 +1,5 @@
 import type { AlarmEvent, DigestEvent } from '../contracts/event.ts';
+import { withoutLinks } from '../printable.ts';
 import { counted, firstOf } from '../words.ts';
 import { type Incident, incidentKey, incidentOf } from './incident.ts';
 
@@ -147,10 +148,9 @@ const ESCAPES = /\\+(?=[!-/:-@[-`{-~])/g;
  * Source: Slack, "Formatting text for app surfaces", Automatic parsing; CommonMark 0.31.2, 6.3 Links.
  */
 function words(text: string): string {
-  return inert(text.replaceAll(ESCAPES, ''))
+  return withoutLinks(inert(text.replaceAll(ESCAPES, '')))
     .replaceAll('&', '＆')
     .replaceAll('@', '(at)')
-    .replaceAll('://', '[:]//')
     .replaceAll('](', '] (')
     .replaceAll(NAME, (name) => (PRIVATE.test(name) ? name : name.replaceAll(DOMAIN_DOT, '[.]')));
 }

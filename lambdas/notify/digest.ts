@@ -1,7 +1,7 @@
 import type { DigestEvent } from '../contracts/event.ts';
 import type { NotificationState, Receiver } from '../contracts/notification-state.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import { printable } from '../printable.ts';
+import { printable, printableStory } from '../printable.ts';
 import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
@@ -62,7 +62,7 @@ export function digestOf(input: DigestInput): Digest {
 function unknownDigest({ problem = 'its state cannot be read', link, now }: DigestInput): Digest {
   const story = 'Fleet: unknown. The state of the clusters could not be read.';
   const at = new Date(now).toISOString();
-  const lines = [story, printable(problem, MAX_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
+  const lines = [story, printableStory(problem, MAX_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
   return {
     message: messageOf(lines, { version: 1, at, story }, link),
     change: { digestAt: at },
@@ -184,7 +184,7 @@ function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   const [worst] = signals;
   if (worst === undefined) return labelOf(id);
   const more = signals.length > 1 ? `, and ${signals.length - 1} more` : '';
-  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, LONGEST.command)}`;
+  return `${labelOf(id)}: ${printableStory(worst.story, 100)}${more}. First: ${printable(worst.command, LONGEST.command)}`;
 }
 
 /** Open alarms about certmarshal itself. */
@@ -227,7 +227,7 @@ function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View
       }),
     )
     .toSorted((a, b) => b.time - a.time || compare(a.id, b.id))
-    .map(({ id, time, line }) => `${date(time)} ${labelOf(id)}: ${printable(line, 160)}`);
+    .map(({ id, time, line }) => `${date(time)} ${labelOf(id)}: ${printableStory(line, 160)}`);
 }
 
 /** Findings of readable clusters whose last sweep was incomplete. */
@@ -238,7 +238,7 @@ function incompleteLines({ current, labelOf, now }: View): readonly string[] {
       if (first === undefined) return `${labelOf(id)}: the last sweep did not do everything`;
       const more = others.length > 0 ? `, and ${others.length} more` : '';
       const since = span(Math.max(0, now - (timeOf(first.since) ?? now)));
-      return `${labelOf(id)}: ${printable(`${first.object}: ${first.message}`, 120)}, for ${since}${more}`;
+      return `${labelOf(id)}: ${printableStory(`${first.object}: ${first.message}`, 120)}, for ${since}${more}`;
     });
 }
 
@@ -251,7 +251,7 @@ function soonLines({ current, labelOf, now }: View): readonly string[] {
       }),
     )
     .toSorted((a, b) => a.at - b.at || compare(a.id, b.id))
-    .map(({ id, at, message }) => `${date(at)} ${labelOf(id)}: ${printable(message, 120)}`);
+    .map(({ id, at, message }) => `${date(at)} ${labelOf(id)}: ${printableStory(message, 120)}`);
 }
 
 function unseenLines({ current, labelOf, now }: View): readonly string[] {

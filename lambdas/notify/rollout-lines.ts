@@ -1,5 +1,5 @@
 import type { ClusterHealth } from '../health/fleet-health.ts';
-import { printable } from '../printable.ts';
+import { printableStory } from '../printable.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, counted, span, timeOf } from '../words.ts';
@@ -57,5 +57,5 @@ function storyOf({ state, message, reasons: [reason], progress, durationMs, roll
   }
   if ((state === 'rolling' || state === 'verifying') && progress !== undefined)
     return `${progress.verified} of ${counted(progress.wanted, 'machine')} with a new certificate`;
-  return printable(state === 'held' && reason !== undefined ? `${reason.message} (${reason.id})` : message, 140);
+  return printableStory(state === 'held' && reason !== undefined ? `${reason.message} (${reason.id})` : message, 140);
 }

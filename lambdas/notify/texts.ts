@@ -5,7 +5,7 @@ import { isEksChange } from '../health/due.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
-import { printable } from '../printable.ts';
+import { printable, printableStory } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import {
   ALARMS,
@@ -394,5 +394,5 @@ function isTime(at: string | undefined): at is string {
 }
 
 function story(text: string): string {
-  return printable(text, LONGEST.story);
+  return printableStory(text, LONGEST.story);
 }

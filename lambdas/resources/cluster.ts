@@ -47,12 +47,11 @@ export function readCluster(object: unknown): Cluster | undefined {
     managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
     endpoint: nameAt(object, 'spec', 'controlPlaneEndpoint', 'host'),
     apiServerPort: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
-    serviceCidrs: serviceCidrsOf(object),
+    serviceCidrs: cidrsAt(object, 'spec', 'clusterNetwork', 'services', 'cidrBlocks'),
   };
 }
 
-function serviceCidrsOf(object: unknown): Cluster['serviceCidrs'] {
-  const path = ['spec', 'clusterNetwork', 'services', 'cidrBlocks'] as const;
+export function cidrsAt(object: unknown, ...path: readonly string[]): Cluster['serviceCidrs'] {
   const blocks = list(object, ...path);
   // Go writes an empty list as null.
   if (!Array.isArray(field(object, ...path) ?? [])) return 'unusable';

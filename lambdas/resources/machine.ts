@@ -29,6 +29,8 @@ export interface Machine {
   readonly deleting: boolean;
   readonly phase?: string;
   readonly role: 'control-plane' | 'etcd' | 'worker';
+  /** Kind of `spec.infrastructureRef`: `TinkerbellMachine`, `VSphereMachine`, … */
+  readonly infrastructure?: string;
   /** `status.nodeRef.name`. */
   readonly node?: string;
   readonly addresses: StatusAddresses;
@@ -50,6 +52,7 @@ export function readMachine(object: unknown): Machine | undefined {
     deleting: isDeleting(object) || phase === 'Deleting' || phase === 'Deleted',
     phase,
     role: roleOfMachine(object),
+    infrastructure: nameAt(object, 'spec', 'infrastructureRef', 'kind'),
     node: nameAt(object, 'status', 'nodeRef', 'name'),
     addresses: statusAddresses(object),
     expiryAnnotation: annotation(object, EXPIRY_ANNOTATION),

@@ -47,6 +47,7 @@ export interface UnreadableRequest {
   readonly name: string | undefined;
   /** Which field is missing or wrong. */
   readonly problem: string;
+  readonly remedy?: string;
 }
 
 // Base64 of the decoder's limit of 64 KiB; etcd accepts far more.

@@ -237,6 +237,16 @@ export const ALARMS = {
     maintenance: true,
     meaning: 'Certificates that were seen before have been unreadable for long: one may expire unnoticed.',
   },
+  CoverageGap: {
+    watches: { signal: 'CoverageGapHours' },
+    first: 'audit',
+    setting: 'none',
+    severity: 'warning',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    maintenance: true,
+    meaning: 'A source of an audit has not been read completely for a day: what only it shows is not watched.',
+  },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
     first: 'sweep',
@@ -357,6 +367,7 @@ export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
 export const WORSE: Readonly<Partial<Record<AlarmId, AlarmId>>> = {
   CertificateWarning: 'CertificateCritical',
   KubeletOverdue: 'CertificateCritical',
+  CoverageGap: 'CoverageLost',
   RequestsWaiting: 'RequestsStuck',
   RolloutNeeded: 'RolloutHeld',
 };

@@ -62,6 +62,13 @@ export const SIGNALS = {
     meaning:
       'Sources and places that were readable before, and have been unreadable so long that a certificate may expire unnoticed.',
   },
+  CoverageGapHours: {
+    unit: 'None',
+    fleet: 'maximum',
+    knownFrom: 'audit',
+    byObject: true,
+    meaning: 'Hours since a source of an audit was last read completely, from the 24th on.',
+  },
   RequestsStuck: {
     unit: 'Count',
     fleet: 'sum',

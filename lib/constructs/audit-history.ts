@@ -6,6 +6,7 @@ import type { Construct } from 'constructs';
 import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
+import { onlyBy } from './only-by.ts';
 import { privateBucket } from './private-bucket.ts';
 
 /** Longer than a month, so that observations before the last monthly rotation still exist. */
@@ -39,7 +40,8 @@ export class AuditHistory extends Bucket {
   }
 
   /**
-   * Lets a role read and replace snapshots, and nothing else of the bucket. With the list permission S3 reports a
+   * Lets one role read and replace snapshots, and nothing else of the bucket. No other may write them, whatever its
+   * policies: a forged verdict would hide a finding. With the list permission S3 reports a
    * missing object as missing.
    */
   allow(role: IRole): void {
@@ -48,6 +50,7 @@ export class AuditHistory extends Bucket {
     role.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['s3:GetObject', 's3:PutObject'], resources: [snapshots] }),
     );
+    this.addToResourcePolicy(onlyBy([role], { actions: ['s3:PutObject'], resources: [snapshots] }));
     this.#key?.grantEncryptDecrypt(role);
     acknowledgeWildcards(
       role,

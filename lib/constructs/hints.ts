@@ -9,6 +9,7 @@ import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';
+import { onlyBy } from './only-by.ts';
 import { encryptedBy } from './queue-encryption.ts';
 import { Webhook } from './webhook.ts';
 
@@ -66,5 +67,9 @@ export class Hints extends Construct {
     for (const { orders } of lanes) orders.grantSendMessages(hint);
     hint.addEventSource(new SqsEventSource(waiting, { batchSize: 10, maxConcurrency: 2 }));
     this.webhook = new Webhook(this, 'Webhook', { waiting, architecture: fleet.hub.architecture, key }).webhook;
+    // A message says when it is due: others could order more sweeps than a hint may.
+    waiting.addToResourcePolicy(
+      onlyBy([hint.role, this.webhook.role], { actions: ['sqs:SendMessage'], resources: [waiting.queueArn] }),
+    );
   }
 }

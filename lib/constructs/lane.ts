@@ -76,6 +76,8 @@ export class SweepLane extends Construct {
         LANE: name,
         HUB_ACCOUNT: account,
         HUB_PARTITION: partition,
+        // A look-up of a name that no server answers holds a thread; four is the default.
+        UV_THREADPOOL_SIZE: '64',
       },
       files: {
         'policies.json': policies,

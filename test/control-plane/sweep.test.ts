@@ -73,6 +73,32 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     return { node, address };
   }
 
+  it('does not approve the address of a Service in a second ServiceCIDR', async () => {
+    const spec = { cidrs: ['10.200.0.0/24'] };
+    await admin.post('/apis/networking.k8s.io/v1/servicecidrs', {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'second' },
+      spec,
+    });
+    const addresses = ['10.0.250.1', '10.200.0.5'];
+    await createMachine(admin, {
+      name: 'md-second',
+      clusterName: CLUSTER,
+      nodeName: 'worker-second',
+      addresses: addresses.map((address) => ({ type: 'InternalIP', address })),
+    });
+    for (const address of addresses) {
+      const sans = [{ kind: 'iPAddress' as const, value: address }];
+      const requestPem = requestFor('worker-second', address, { sans });
+      await createCsr(admin, { name: `of-${address}`, nodeName: 'worker-second', requestPem });
+      const { rows } = await approve(target, POLICIES, Date.now, signal);
+      expect(rows).toMatchObject([
+        { csr: `of-${address}`, reason: address === '10.200.0.5' ? 'SanReserved' : 'Proven' },
+      ]);
+    }
+  });
+
   const csrNamed = (name: string) => admin.get<Csr>(`${CSRS}/${name}`);
   const conditionsOf = async (name: string) => (await csrNamed(name)).status.conditions ?? [];
 

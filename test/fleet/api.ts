@@ -17,7 +17,7 @@ import { certificateSigningRequests } from './csr-resource.ts';
 import { ACCESS_REVIEW, accessReview, answerOther, PAGE_NOT_FOUND, SELF_REVIEW, selfReview } from './discovery.ts';
 import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
-import { createPager, type Pager } from './paging.ts';
+import { createPager, expired, type Pager } from './paging.ts';
 import type { Random } from './random.ts';
 import { clusters, leases, machines, nodes, type Resource, type Writer } from './resources.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
@@ -95,6 +95,8 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     const labels = query.get('labelSelector');
     if (labels) selectors.push(labelSelector(labels));
     if (namespace !== undefined) selectors.push(({ metadata }) => metadata.namespace === namespace);
+    const exact = query.get('resourceVersion');
+    if (exact !== null && exact !== String(revisions.current())) throw expired('');
     const limit = query.get('limit') ?? '';
     if (!/^\d*$/.test(limit)) throw badRequest(`strconv.ParseInt: parsing "${limit}": invalid syntax`);
 
@@ -107,6 +109,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     });
     const type = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource, version) });
     const metadata = JSON.stringify({ resourceVersion, ...page, remainingItemCount });
+    if (query.get('includeObject') === 'None') return json(200, tableOf(items, metadata));
     const texts = items.map((item) => (resource.custom ? typed(resource, version, item) : textOf(item)));
     return json(200, `${type.slice(0, -1)},"metadata":${metadata},"items":[${texts.join(',')}]}`);
   };
@@ -251,4 +254,14 @@ function suffix(random: Random): string {
 
 function get({ resource, store }: Collection, target: NamedTarget): ApiResponse {
   return json(200, typed(resource, target.version, existing(store, resource, target)));
+}
+
+/** What kubectl prints, of which only this is read. Source: Kubernetes, `certificateSigningRequestColumnDefinitions`. */
+function tableOf(items: readonly (KubeObject & { readonly spec?: unknown })[], metadata: string): string {
+  const columns = ['Name', 'SignerName', 'Requestor'].map((name) => ({ name, type: 'string' }));
+  const rows = items.map(({ metadata: { name }, spec }) => {
+    const { signerName, username } = (spec ?? {}) as StoredCsr['spec'];
+    return { cells: [name, signerName, username], object: null };
+  });
+  return `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${metadata},"columnDefinitions":${JSON.stringify(columns)},"rows":${JSON.stringify(rows)}}`;
 }

@@ -51,6 +51,7 @@ export const AUDITED_RESOURCES = {
     'mutatingwebhookconfigurations',
     'MutatingWebhookConfiguration',
   ),
+  serviceCidrs: onlyReadResource('networking.k8s.io', 'servicecidrs', 'ServiceCIDR'),
   apiServices: onlyReadResource('apiregistration.k8s.io', 'apiservices', 'APIService'),
   customResourceDefinitions: onlyReadResource(
     'apiextensions.k8s.io',

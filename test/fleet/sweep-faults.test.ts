@@ -157,6 +157,24 @@ describe('a sweep of a cluster that misbehaves', () => {
     },
   );
 
+  it('judges all other requests beside one with more fields than any kubelet writes, and names it', async () => {
+    const { server } = at(0);
+    const poisoned = ask(server, nodeOf(1));
+    if (poisoned === undefined) throw new Error('no request');
+    const annotations = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, '']));
+    server.api.csrs.put({ ...poisoned, metadata: { ...poisoned.metadata, annotations } });
+    const [report] = await sweepAll();
+    expect(report).toMatchObject({ readable: true, complete: false, counts: { approved: NODES, failed: 0 } });
+    expect(report?.problems).toEqual([
+      {
+        kind: 'unreadable',
+        object: `CertificateSigningRequest ${poisoned.metadata.name}`,
+        message: expect.stringContaining('by system:node:worker-1 of signer kubernetes.io/kubelet-serving') as string,
+        remedy: expect.any(String) as string,
+      },
+    ]);
+  });
+
   it('takes an approval with 404 or 409 for what it is: somebody else was there', async () => {
     const [first, second] = at(0).server.api.csrs.all();
     at(0).server.inject({

@@ -162,6 +162,31 @@ describe('a name', () => {
     }
   });
 
+  test('is looked up once for all sockets that wait for it, and again afterwards', async () => {
+    const answers: ((error: Error | null, addresses: unknown) => void)[] = [];
+    const asked: string[] = [];
+    vi.mocked(lookup).mockImplementation(((name: string, _: object, callback: (typeof answers)[number]) => {
+      asked.push(name);
+      answers.push(callback);
+    }) as unknown as typeof lookup);
+    const socket = async (name: string, rule: AddressRule, family: 0 | 4 = 0) =>
+      new Promise<unknown>((resolve) => {
+        allowedLookup(rule)(name, { all: true, family }, (error, address) => resolve(error ?? address));
+      });
+    const sockets = Array.from({ length: 20 }, (_, n) => socket('evil.example', n % 2 === 0 ? 'cluster' : 'local'));
+    const others = [socket('good.example', 'cluster'), socket('evil.example', 'cluster', 4)];
+    expect(asked).toEqual(['evil.example', 'good.example', 'evil.example']);
+    answers[0]?.(null, of(['127.0.0.1']));
+    answers[1]?.(null, of(['10.0.0.1']));
+    answers[2]?.(new Error('no servers'), []);
+    const results = await Promise.all(sockets);
+    expect(results.filter((one) => one instanceof ForbiddenAddressError)).toHaveLength(10);
+    expect(results.filter((one) => Array.isArray(one))).toHaveLength(10);
+    expect(await Promise.all(others)).toEqual([of(['10.0.0.1']), expect.objectContaining({ message: 'no servers' })]);
+    resolvesTo('10.0.0.7');
+    expect(await socket('evil.example', 'cluster')).toEqual(of(['10.0.0.7']));
+  });
+
   test('without an address leads nowhere', async () => {
     resolvesTo();
     expect(await found('cluster')).toBeInstanceOf(ForbiddenAddressError);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printable } from '../../lambdas/printable.ts';
+import { isPlainWord, printable, printableStory } from '../../lambdas/printable.ts';
 
 describe('printable', () => {
   it.each([
@@ -27,4 +27,20 @@ describe('printable', () => {
       { seed: 7 },
     );
   });
+});
+
+it.each([
+  ['worker-3', true],
+  ["a'b $(rm) c", true],
+  ['-o', false],
+  ['a\n→ rm -rf ~', false],
+  ['a → b', false],
+  ['\u001b[2J', false],
+  ['a\u202eb', false],
+])('%j as a word of a command of ours: %s', (text, isPlain) => {
+  expect(isPlainWord(text)).toBe(isPlain);
+});
+
+it('no reader makes a link of what a server says', () => {
+  expect(printableStory('fix at https://evil.example/x\n', 100)).toBe('fix at https[:]//evil.example/x\\u{a}');
 });

@@ -43,8 +43,12 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'A worker claims the address of': [
     'unit/approval/control-plane-rollout.test.ts',
     'unit/approval/observe.test.ts',
+    'unit/approval/evidence/believed.test.ts',
     'unit/kubernetes/client.test.ts',
+    'control-plane/sweep.test.ts',
   ],
+  'An object is made too large': ['unit/kubernetes/paging.test.ts', 'control-plane/too-large.test.ts'],
+  'The name servers of a cluster': ['unit/allowed-addresses.test.ts', 'unit/fleet/plan-tick.test.ts'],
   'An EC2 node passes as a': ['unit/approval/evidence/hybrid.test.ts', 'unit/approval/rules/ownership.test.ts'],
   'A Node or Machine claims the': ['unit/approval/observe.test.ts', 'unit/approval/rules/ownership.test.ts'],
   'A Machine in another namespace claims': [

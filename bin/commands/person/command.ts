@@ -16,7 +16,7 @@ import { getSigningRequest } from '../../../lambdas/kubernetes/certificate-signi
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
-import { printable } from '../../../lambdas/printable.ts';
+import { isPlainWord, printable } from '../../../lambdas/printable.ts';
 import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
@@ -27,7 +27,7 @@ import { type NamedServer, otherwiseNotice, quote } from '../../target.ts';
 import type { Lines } from '../../terminal/draw.ts';
 import { explain, noSuchRequest } from '../explain.ts';
 import { explanationLines } from '../explain-view.ts';
-import { intentLines, isPasteable, recordNotice, refusalLines, writtenLines } from './view.ts';
+import { intentLines, recordNotice, refusalLines, writtenLines } from './view.ts';
 
 export interface PersonAsked extends Omit<DecidedByPerson, 'by'> {
   /** Name of the CertificateSigningRequest. */
@@ -223,7 +223,7 @@ const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Empty if the uid or the name from the cluster is unsafe to paste. */
 function nextCommand({ uid }: SigningRequest, asked: PersonAsked, { program, repeat }: PersonSettings): string {
   const { csr: name, decision, because, names } = asked;
-  if (!UID.test(uid) || !isPasteable(name)) return '';
+  if (!UID.test(uid) || !isPlainWord(name)) return '';
   const typed = names.map((each) => ` --name ${quote(each)}`).join('');
-  return ` ${program} ${decision} ${quote(name)} --uid ${uid} --because ${quote(because)}${typed}${repeat} --yes`;
+  return ` ${program} ${decision} ${quote(name)} --uid ${uid} --because ${quote(because, 'REASON')}${typed}${repeat} --yes`;
 }

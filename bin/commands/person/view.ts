@@ -4,17 +4,12 @@ import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import { pasteable } from '../../../lambdas/command.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { ApprovalCondition } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
-import { printable } from '../../../lambdas/printable.ts';
+import { isPlainWord, printable } from '../../../lambdas/printable.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { quote } from '../../target.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { bad, faint, good, strong } from '../../terminal/paint.ts';
 import { nextLine, problemLines } from '../../terminal/phrases.ts';
-
-/** Whether the name of a request is safe in a command to paste. */
-export function isPasteable(csr: string): boolean {
-  return printable(csr, 253) === csr && !csr.startsWith('-');
-}
 
 const MAX_NAMES = 20;
 
@@ -40,7 +35,7 @@ export function refusalLines(
     // Never wrapped, so that it can be copied.
     flags.length > 0 && `     ${flags.join('')}`,
     names.length > MAX_NAMES && `      and ${names.length - MAX_NAMES} more: all that are marked above`,
-    reason === 'NotKubeletServing' && isPasteable(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
+    reason === 'NotKubeletServing' && isPlainWord(csr) && nextLine(`kubectl certificate ${decision} ${quote(csr)}`),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { EVIDENCE_SOURCES } from '../../tables/evidence-sources.ts';
+import { notRead, type ReadProblem } from './believed.ts';
 import type { Owner, ReadableSource, SourceReading } from './evidence.ts';
 
 export type ListedSource = Exclude<ReadableSource, 'hybrid'>;
@@ -16,7 +17,8 @@ export interface CollectedOwners {
    * @returns whether there is room for more; if not, the source counts as unread
    */
   add(owner: Owner | undefined): boolean;
-  reading(): SourceReading;
+  /** @param problem the end of a list that was not read completely */
+  reading(problem?: ReadProblem): SourceReading;
 }
 
 export function collectOwners(source: ListedSource): CollectedOwners {
@@ -34,7 +36,11 @@ export function collectOwners(source: ListedSource): CollectedOwners {
       }
       return fits();
     },
-    reading: () => (fits() ? { source, ok: true, lookedAt, owners } : tooMuch(source)),
+    reading: (problem) => {
+      const unread = problem && notRead(source, problem);
+      if (unread !== undefined && problem?.skipped === undefined) return unread;
+      return fits() ? { ...unread, source, ok: true, lookedAt, owners } : tooMuch(source);
+    },
   };
 }
 

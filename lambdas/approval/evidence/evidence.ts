@@ -51,6 +51,12 @@ export type SourceReading =
       readonly owners: readonly Owner[];
       /** Why a checked node has no owner, by node name. */
       readonly without?: ReadonlyMap<string, string>;
+      /**
+       * Objects that were too large to read, so that they contest nothing: only a user that may write one can make it
+       * so large.
+       */
+      readonly problem?: string;
+      readonly remedy?: string;
     }
   | {
       readonly source: ReadableSource;

@@ -2,6 +2,20 @@ import { isMachineOfAnother, type Machine, readMachine } from '../../resources/m
 import { type Owner, ownedNames } from './evidence.ts';
 
 /**
+ * Providers whose Machine addresses do not come from the guest: Tinkerbell takes them from its Hardware, CloudStack
+ * from its NICs. vSphere reports what VMware Tools say, which root in the guest controls; others are unknown.
+ *
+ * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`,
+ * cluster-api-provider-vsphere `sanitizeIPAddrs`.
+ */
+export function isToldByGuest(infrastructure: string | undefined): boolean {
+  return !/^(?:Tinkerbell|CloudStack)(?:Cluster|Machine)$/.test(infrastructure ?? '');
+}
+
+/** A machine of EKS Anywhere has one or two; a guest could claim every address of its subnet. */
+const MAX_GUEST_ADDRESSES = 8;
+
+/**
  * What a Cluster API Machine proves: the node in `status.nodeRef` owns that name and every address in
  * `status.addresses`. Without nodeRef, or while it is being deleted, a Machine is not live, but its server may answer
  * at its addresses. Undefined for a Machine of another cluster of the same management cluster.
@@ -12,16 +26,23 @@ export function ownerFromMachine(object: unknown, clusterName: string): Owner | 
   const { name, namespace, node, addresses, role } = machine;
   const { dnsNames, internalIps, externalIps } = addresses;
   const nodes = node === undefined ? [] : [node];
+  const names = ownedNames([...nodes, ...dnsNames], [...internalIps, ...externalIps]);
+  const most = isToldByGuest(machine.infrastructure) ? MAX_GUEST_ADDRESSES : names.addresses.length;
+  const weakAddresses = names.addresses.slice(most).map((address) => ({ address, why: TOO_MANY }));
   return {
     source: 'machine',
     object: `Machine ${namespace === undefined ? name : `${namespace}/${name}`}`,
     nodes,
-    ...ownedNames([...nodes, ...dnsNames], [...internalIps, ...externalIps]),
+    dnsNames: names.dnsNames,
+    addresses: names.addresses.slice(0, most),
+    ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
     listsNoDnsName: dnsNames.length === 0 ? true : undefined,
     controlPlane: role === 'control-plane' ? true : undefined,
     notLive: whyNotLive(machine),
   };
 }
+
+const TOO_MANY = `is not among the first ${MAX_GUEST_ADDRESSES} addresses of its Machine, whose guest tells them`;
 
 function whyNotLive({ deleting, node }: Machine): string | undefined {
   if (deleting) return 'is being deleted';

@@ -16,9 +16,11 @@ const MAX_PLACES = 20;
 /** Characters. */
 const LIMITS = { object: 300, place: 200, message: 600, renewedBy: 200 };
 
-/** Stronger findings that began as weaker ones, and keep their start. */
+/** Findings that began as others, and keep their start: a read that fails in another way is the same gap. */
 const BEGAN_AS: Readonly<Partial<Record<FindingCode, readonly FindingCode[]>>> = {
-  SourceLost: ['SourceUnread', 'Unreachable'],
+  SourceLost: ['SourceUnread', 'SourcePartial', 'Unreachable'],
+  SourceUnread: ['SourceLost', 'SourcePartial'],
+  SourcePartial: ['SourceLost', 'SourceUnread'],
 };
 
 /** Completes drafts to findings, limits their number and size, and sorts them by urgency. */
@@ -29,10 +31,13 @@ export function* findingsOf(
   now: number,
 ): Steps<readonly ExpiryFinding[]> {
   const beginnings = new Map<string, string>();
-  for (const { code, object, since } of before) beginnings.set(keyOf(code, object), since);
+  for (const { code, object, since } of before) {
+    const key = beginningKey(code, object);
+    if (compare(since, beginnings.get(key) ?? since) <= 0) beginnings.set(key, since);
+  }
   const sinceOf = ({ code, since, object }: Draft): string => {
     const times = [code, ...(BEGAN_AS[code] ?? [])]
-      .flatMap((known) => timeOf(beginnings.get(keyOf(known, object))) ?? [])
+      .flatMap((known) => timeOf(beginnings.get(beginningKey(known, object))) ?? [])
       .concat(timeOf(since) ?? []);
     return isoOf(Math.min(now, ...times));
   };
@@ -211,6 +216,11 @@ export function byUrgency(a: Urgency, b: Urgency): number {
     compare(a.object, b.object) ||
     compare(a.message, b.message)
   );
+}
+
+/** One for a source and for its places, which may fail in turns. */
+function beginningKey(code: FindingCode, object: string): string {
+  return keyOf(code, object.replace(/^places of /, 'source '));
 }
 
 function keyOf(code: FindingCode, object: string): string {

@@ -2,13 +2,15 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
-import { codeOfUnread } from '../../tables/finding-codes.ts';
+import { codeOfUnread, type FindingCode } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
+
+const GAPS: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourcePartial', 'SourceLost']);
 
 /** A shorter failure is a disturbance; after this, the state of the cluster is unknown. Milliseconds. */
 const LOST_MS = DAY_MS;
@@ -48,22 +50,22 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
   return [...failures.keys(), ...silent].map((source) => {
     const failure = failures.get(source);
     const kept = keptOf.get(source) ?? [];
-    const object = `source ${source}`;
     const lastSeen = lastSeenOf(source, kept);
-    const since = Math.min(beginningOf(findings, object) ?? now, lastSeen ?? now);
+    const since = Math.min(beginningOf(findings, source) ?? now, lastSeen ?? now);
     const count = kept.filter(({ kind }) => kind === 'certificate').length;
     const isLost = now - since > LOST_MS;
-    const isBiting = isLost && bites(unknown, (said) => said.source === source);
+    const isBiting = isLost && bites(unknown, (said) => said.source === source && known.kept.has(said));
+    const isPartial = failure !== undefined && looked.has(source);
+    const verb = isPartial ? 'could be read only in part' : 'could not be read';
+    const long = isLost ? ` for ${span(now - since)}` : '';
     const failed =
-      failure === undefined
-        ? `was not checked${isLost ? ` for ${span(now - since)}` : ''}`
-        : `could not be read${isLost ? ` for ${span(now - since)}` : ''} (${failure.problem}: ${failure.message})`;
+      failure === undefined ? `was not checked${long}` : `${verb}${long} (${failure.problem}: ${failure.message})`;
     const holds =
       count === 0 ? '' : `; ${counted(count, 'certificate')} seen there earlier still count${count === 1 ? 's' : ''}`;
     return {
-      code: isLost ? 'SourceLost' : 'SourceUnread',
+      code: isLost ? 'SourceLost' : isPartial ? 'SourcePartial' : 'SourceUnread',
       severity: isBiting ? 'critical' : 'warning',
-      object,
+      object: `source ${source}`,
       message: `the source ${source} ${failed}${holds}${advice(failure)}`,
       lastSeen,
       since: isoOf(since),
@@ -83,12 +85,13 @@ function lastSeenOf(source: SourceId, kept: readonly Observation[]): number | un
   return last;
 }
 
-/** Since when a source is a finding, according to the previous audit. */
-function beginningOf(findings: readonly ExpiryFinding[], object: string): number | undefined {
-  const before = findings.find(
-    (finding) => finding.object === object && (finding.code === 'SourceUnread' || finding.code === 'SourceLost'),
-  );
-  return timeOf(before?.since);
+/** Since when a source has a gap, according to the previous audit. */
+function beginningOf(findings: readonly ExpiryFinding[], source: SourceId): number | undefined {
+  const objects = [`source ${source}`, `places of ${source}`];
+  return findings
+    .filter(({ code, object }) => GAPS.has(code) && objects.includes(object))
+    .flatMap(({ since }) => timeOf(since) ?? [])
+    .toSorted((a, b) => a - b)[0];
 }
 
 /** One finding for each source, class and kind of problem: a broken network is one problem, not thousands. */

@@ -1,4 +1,3 @@
-import { notRead } from '../../approval/evidence/believed.ts';
 import { collectOwners } from '../../approval/evidence/collect-owners.ts';
 import { ownerFromMachine } from '../../approval/evidence/machine.ts';
 import type { ClusterContext } from '../../approval/request.ts';
@@ -86,8 +85,7 @@ export const machines: AuditSource = {
       ...inferredEtcdClient(seen, cluster, told),
       ...cut,
     ];
-    const evidence = reading.problem === undefined ? owners.reading() : notRead('machine', reading.problem);
-    return { observations, count: reading.count, evidence };
+    return { observations, count: reading.count, evidence: owners.reading(reading.problem) };
   },
 };
 

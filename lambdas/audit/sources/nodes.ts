@@ -1,4 +1,3 @@
-import { notRead } from '../../approval/evidence/believed.ts';
 import { collectOwners } from '../../approval/evidence/collect-owners.ts';
 import { ownerFromNode } from '../../approval/evidence/node.ts';
 import type { MemberObservation, Observation } from '../../contracts/observation.ts';
@@ -44,7 +43,7 @@ export const nodes: AuditSource = {
     return {
       observations: [...observations, ...cutShort(told, reading)],
       count: reading.count,
-      evidence: reading.problem === undefined ? owners.reading() : notRead('node', reading.problem),
+      evidence: owners.reading(reading.problem),
     };
   },
 };

@@ -32,7 +32,7 @@ export const signingRequests: AuditSource = {
     });
     const cut = cutShort(told, reading).map((short) => ({
       ...short,
-      message: `${short.message}; ${reading.count} requests were counted before that`,
+      message: `${short.message}; ${reading.count} requests were counted`,
     }));
     return {
       observations: [

@@ -1,4 +1,4 @@
-import type { AddressRule } from '../../allowed-addresses.ts';
+import { type AddressRule, addressesOf } from '../../allowed-addresses.ts';
 import type { SweepTarget } from '../../approval/observe.ts';
 import type { ListInstances } from '../../aws/ec2-instances.ts';
 import type { IsEksEndpoint } from '../../aws/eks-endpoint.ts';
@@ -67,6 +67,7 @@ export async function openTarget(
     return {
       cluster: { ...cluster, endpoints: [hostOf(new URL(workload.server))] },
       workload,
+      resolve: addressesOf,
       ...machinesFrom(target, workload, management),
       ...(instances === undefined
         ? {}

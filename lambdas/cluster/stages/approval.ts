@@ -1,5 +1,6 @@
 import type { Acted } from '../../approval/act.ts';
 import { ApprovalBugError, approve, type Clock, type Recover } from '../../approval/approve.ts';
+import type { Observed } from '../../approval/observe.ts';
 import type { ApprovalPolicy } from '../../approval/policy.ts';
 import type { SweepReport } from '../../approval/report.ts';
 import type { RecoveryEntry } from '../../config/fleet.ts';
@@ -25,6 +26,8 @@ export interface Approved {
   readonly server: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
   readonly workloadClustersCut?: true;
+  /** To remember. */
+  readonly endpointAddresses?: readonly string[] | undefined;
   /** It leads to another API server than before, whose data may not be this cluster's. */
   readonly moved: boolean;
   /** Why nothing was written. */
@@ -74,7 +77,8 @@ export function createApprovalStage({
         if (problems === undefined) continue;
         return { problems: explained(problems, signal, deadlineMs) };
       }
-      const { open } = opened;
+      const open = { ...opened.open, endpointAddresses: order.endpointAddresses };
+      let endpointAddresses: Approved['endpointAddresses'];
       const moved = movedTo(open.workload.server, order);
       const held = holdWrites ?? moved;
       const judging = held === undefined ? policies : observing;
@@ -86,18 +90,22 @@ export function createApprovalStage({
           { cluster: target.id, startedAt, policyHash: hash, program: journal.program },
           refusalLines(open, judging, startedAt, lastHeard),
         );
-      const acted = (one: Acted): void => decisions?.take(one);
+      const progress = {
+        acted: (one: Acted): void => decisions?.take(one),
+        observed: (one: Observed) => void ({ endpointAddresses } = one),
+      };
       const recover = held === undefined ? recoverNow(target.id, open, signal) : undefined;
       const options = { promised: policies, recover };
-      const done = await approve(open, judging, clock, signal, { acted }, options).then(whole, untilBug);
+      const done = await approve(open, judging, clock, signal, progress, options).then(whole, untilBug);
       const { report } = done;
       const looked = done.bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const { problems: unlisted, bug = done.bug, ...clusters } = looked;
       const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
+      const told = { ...clusters, endpointAddresses, open, report, held };
       return {
-        result: { ...clusters, open, report, server: open.workload.server, moved: moved !== undefined, held },
+        result: { ...told, server: open.workload.server, moved: moved !== undefined },
         notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
         problems: explained(problems, signal, deadlineMs),
         decisions: decisions?.collected(),

@@ -134,7 +134,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   function auditTarget(
     { id, cluster: { name }, access, eksAnywhereNamespace }: Target,
     reach: AuditReach,
-    { cluster, workload, management, machinesNamespace, vpcId, listInstances }: OpenTarget,
+    { cluster, workload, management, machinesNamespace, vpcId, listInstances, resolve, endpointAddresses }: OpenTarget,
   ): AuditTarget {
     return {
       id,
@@ -148,6 +148,8 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
       policies,
       vpcId,
       listInstances,
+      resolve,
+      endpointAddresses,
     };
   }
 }

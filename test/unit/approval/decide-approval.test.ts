@@ -62,10 +62,10 @@ describe('a verdict', () => {
   });
 
   it('of approval counts names beyond six', () => {
-    const addresses = Array.from({ length: 9 }, (_, index) => `10.0.0.${index + 1}`);
+    const addresses = Array.from({ length: 8 }, (_, index) => `10.0.0.${index + 1}`);
     const evidence = evidenceFor(BERLIN, { machines: [machine('node-1', { InternalIP: addresses })] });
     expect(decide({ request: { sans: ips(...addresses) } }, { evidence }).message).toBe(
-      '10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6 and 3 more ← Machine eksa-system/md-0-node-1',
+      '10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6 and 2 more ← Machine eksa-system/md-0-node-1',
     );
   });
 

@@ -6,7 +6,7 @@ import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import { addressOf, csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
 import { capiCluster } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
@@ -76,6 +76,7 @@ function withPages(
     request: async (call) => {
       if (call.path.includes('certificatesigningrequests')) return requests.request(call);
       if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      if (call.path.endsWith('/servicecidrs')) return { items: [], metadata: {} };
       if (call.path.endsWith('/clusters')) return { items: [...clusters()], metadata: {} };
       const index = Number(call.query?.['continue'] ?? 0);
       return { items: [...page(index)], metadata: index + 1 < pages ? { continue: String(index + 1) } : {} };
@@ -187,6 +188,84 @@ describe('evidence of a cluster', () => {
     );
     const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
     expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
+  });
+
+  it.each([
+    ['api.example.com', ['api.example.com'], ['10.0.0.5', '10.0.0.6']],
+    ['10.0.0.1', ['tunnel.example.net'], ['192.0.2.10']],
+  ])('resolves the name of the API endpoint %s, and remembers what it leads to', async (host, names, addresses) => {
+    const all: Record<string, readonly string[]> = {
+      'api.example.com': ['10.0.0.5', '10.0.0.6', '10.0.0.5'],
+      'tunnel.example.net': ['192.0.2.10'],
+    };
+    const asked: string[] = [];
+    const client = withPages(
+      1,
+      () => [machine(0, 2)],
+      () => [clusterObject({ controlPlaneEndpoint: { host, port: 6443 } })],
+    );
+    const { cluster, endpointAddresses } = await observe(
+      {
+        ...benchTarget({ ...client, endpoints: ['tunnel.example.net', '127.0.0.1'] }),
+        endpointAddresses: ['10.0.0.9'],
+        resolve: async (name) => {
+          asked.push(name);
+          return all[name] ?? [];
+        },
+      },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    expect(asked).toEqual(names);
+    expect(endpointAddresses).toEqual(addresses);
+    expect(cluster.endpoints).toEqual(expect.arrayContaining([...addresses, '10.0.0.9']));
+  });
+
+  describe('with ServiceCIDRs', () => {
+    const services = (answer: (path: string) => unknown) => {
+      const client = withPages(1, () => [machine(0, 2)]);
+      const request: KubernetesClient['request'] = async (call) => {
+        if (!call.path.endsWith('/servicecidrs')) return client.request(call);
+        const answered = answer(call.path);
+        if (answered instanceof KubernetesError) throw answered;
+        return { items: answered, metadata: {} };
+      };
+      return observe(
+        { ...benchTarget({ ...client, request }), cluster: { name: 'bench', provider: 'eks-anywhere' } },
+        [{ ...DEFAULT_POLICY, evidence: ['machine', 'node'] }],
+        signal,
+      );
+    };
+    const failure = (kind: KubernetesErrorKind) =>
+      new KubernetesError({ kind, object: 'list servicecidrs', problem: 'no', remedy: 'Grant it.' });
+
+    it('reserves all of them, beside those of the Cluster', async () => {
+      const first = { spec: { cidrs: ['10.100.0.0/16', 'fd00:1::/112'] } };
+      const { cluster, evidence } = await services(() => [first, { spec: { cidrs: ['10.200.0.0/24'] } }]);
+      expect(cluster.serviceCidrs).toEqual(expect.arrayContaining(['10.100.0.0/16', 'fd00:1::/112', '10.200.0.0/24']));
+      expect(evidence.readings.map(({ ok }) => ok)).toEqual([true, true]);
+    });
+
+    it('there are none where the API server does not serve them', async () => {
+      const { evidence } = await services(() => failure('not-found'));
+      expect(evidence.readings.map(({ ok }) => ok)).toEqual([true, true]);
+    });
+
+    it.each([
+      ['cannot be read', () => failure('forbidden'), 'list servicecidrs: no'],
+      [
+        'are too many',
+        () => Array.from({ length: 17 }, () => ({ spec: { cidrs: ['10.1.0.0/16'] } })),
+        'are not a list of at most 16 CIDRs',
+      ],
+      ['are not CIDRs', () => [{ spec: { cidrs: ['10.1.0.0/16', '→'] } }], 'are not a list of at most 16 CIDRs'],
+    ])('that %s let neither Nodes nor a guest prove a name', async (_name, answer, why) => {
+      const { evidence } = await services(answer);
+      expect(evidence.readings).toMatchObject([
+        { source: 'machine', ok: false, problem: expect.stringContaining(why) },
+        { source: 'node', ok: false, problem: expect.stringContaining(why) },
+      ]);
+    });
   });
 
   const sweptBy = (client: KubernetesClient, sources: ApprovalPolicy['evidence'], more: object = {}) =>

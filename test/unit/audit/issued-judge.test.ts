@@ -462,8 +462,8 @@ describe('bad input', () => {
       await calls(clusterAnswers(FLEET, [honest()])),
       await calls(clusterAnswers(FLEET, many)),
     ];
-    // One for the Cluster, which Machines are believed by.
-    expect(one - none).toBe(1);
+    // One for the Cluster, which Machines are believed by, and one for the ServiceCIDRs.
+    expect(one - none).toBe(2);
     expect(all).toBe(one);
   });
 });

@@ -141,6 +141,7 @@ describe('certmarshal approve', () => {
       'GET cluster.x-k8s.io',
       'GET clusters',
       'GET machines',
+      'GET servicecidrs',
     ]);
   });
 

@@ -57,3 +57,12 @@ describe('how the program was started', () => {
     },
   );
 });
+
+it('has more threads for look-ups than the silent name servers of a cluster can hold, unless the user says how many', async () => {
+  const before = process.env['UV_THREADPOOL_SIZE'];
+  delete process.env['UV_THREADPOOL_SIZE'];
+  await import('../../../bin/threads.ts');
+  expect(process.env['UV_THREADPOOL_SIZE']).toBe('64');
+  if (before === undefined) delete process.env['UV_THREADPOOL_SIZE'];
+  else process.env['UV_THREADPOOL_SIZE'] = before;
+});

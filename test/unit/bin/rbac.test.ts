@@ -39,6 +39,7 @@ describe('certmarshal rbac', () => {
         resourceNames: ['kubernetes.io/kubelet-serving'],
         verbs: ['approve'],
       },
+      { apiGroups: ['networking.k8s.io'], resources: ['servicecidrs'], verbs: ['list'] },
     ]);
     expect(binding.subjects).toEqual([{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'certmarshal' }]);
   });
@@ -51,6 +52,7 @@ describe('certmarshal rbac', () => {
   it('grants what an audit lists, and the ConfigMaps of the authorities by name', () => {
     const [role, , ...rest] = documents(rbacManifests({ user: 'eve' }, [DEFAULT_POLICY]));
     expect(role.rules.slice(3)).toEqual([
+      { apiGroups: ['networking.k8s.io'], resources: ['servicecidrs'], verbs: ['list'] },
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
       {
         apiGroups: ['admissionregistration.k8s.io'],

@@ -10,6 +10,7 @@ import {
   kubeconfigFiles,
   openTarget,
   otherwiseNotice,
+  repeatedFlags,
   repeatOptions,
   type TargetOptions,
 } from '../../../bin/target.ts';
@@ -187,5 +188,16 @@ describe('the files of the kubeconfig', () => {
     expect(() => files(missing)).toThrow(
       `There is no file ${missing}, which KUBECONFIG names; name a kubeconfig with --kubeconfig, or unset KUBECONFIG.`,
     );
+  });
+});
+
+describe('a command to paste', () => {
+  it.each([
+    ['a b', "'a b'"],
+    ["it's", "'it'\\''s'"],
+    ['-o', 'CONTEXT'],
+    ['a\n    → rm -rf ~ #\u001b[2J', 'CONTEXT'],
+  ])('has the context %j as %s', (context, word) => {
+    expect(repeatedFlags([['--context', context]])).toBe(` --context ${word}`);
   });
 });

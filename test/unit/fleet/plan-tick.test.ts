@@ -72,6 +72,17 @@ describe('planTick', () => {
     }
   });
 
+  it('says which addresses were those of the API endpoint: known to the registry, or seen by the last sweep', () => {
+    const known = registry(
+      registered(BERLIN.id, {
+        target: BERLIN,
+        endpointAddresses: { '10.0.0.5': at(-29 * 24 * 60 * MINUTE), '10.0.0.4': at(-31 * 24 * 60 * MINUTE) },
+      }),
+    );
+    const seen = index(indexed(BERLIN.id, { endpoint: { at: at(-MINUTE), addresses: ['10.0.0.6'] } }));
+    expect(planned(known, seen, NOW).orders[0]?.order.endpointAddresses).toEqual(['10.0.0.6', '10.0.0.5']);
+  });
+
   it('still sweeps a cluster that has a target and a problem', () => {
     const plan = planned(registry(registered('paris', { target: PARIS, problem: TROUBLE })), undefined, NOW);
     expect([plan.orders.length, plan.problems]).toEqual([1, [TROUBLE]]);
@@ -89,6 +100,8 @@ describe('planTick', () => {
     expect(sorted(deadlines({ readable: false }))).toEqual(short);
     // It answers, and takes the time of others all the same.
     expect(sorted(deadlines({ durationMs: 10_000 }))).toEqual(short);
+    // Its audits take the time of its neighbours as much as its sweeps.
+    expect(sorted(deadlines({ durationMs: 7, audit: auditSummary({ durationMs: 10_000 }) }))).toEqual(short);
   });
 
   it('trusts a cluster that nobody vouches for with little time at first', () => {

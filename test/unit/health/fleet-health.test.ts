@@ -497,6 +497,35 @@ describe('the signals of a cluster', () => {
     expect(valuesOf(clusterOf({ indexed: { audit } }))).toEqual({ CertificatesWarning: 2 });
   });
 
+  it('say for how many hours a source was not read, from the 24th on', () => {
+    const gap = (hours: number, code: 'SourceUnread' | 'SourcePartial' | 'SourceLost', object: string) =>
+      expiryFinding({
+        code,
+        object,
+        severity: 'warning',
+        what: undefined,
+        since: at(-hours * 60 * MINUTE),
+        message: `${object} fails`,
+      });
+    const gaps = (...findings: readonly ReturnType<typeof gap>[]) => {
+      const tally = findings.map(({ code }) => ({ code, severity: 'warning' as const, count: 1 }));
+      return clusterOf({ indexed: { audit: auditSummary({ auditedAt: at(0), findings: [...findings], tally }) } })
+        .signals;
+    };
+    expect(gaps(gap(23.9, 'SourceUnread', 'source nodes'), gap(1, 'SourcePartial', 'source tls-secrets'))).toEqual([]);
+    const [signal, ...others] = gaps(
+      gap(24, 'SourcePartial', 'source nodes'),
+      gap(50, 'SourceLost', 'source tls-secrets'),
+      gap(2, 'SourceUnread', 'source webhooks'),
+    );
+    expect(others).toEqual([]);
+    expect(signal).toMatchObject({
+      id: 'CoverageGapHours',
+      value: 50,
+      story: expect.stringMatching(/fails, and 1 more$/),
+    });
+  });
+
   it('say which node was hostile, with the command that explains it', () => {
     const verdicts = [hostile(), hostile({ csr: 'csr-old', node: 'worker-1', at: at(-5 * MINUTE) })];
     expect(clusterOf({ indexed: { verdicts } }).signals).toEqual([

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
+import { cutItems, hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
 
 const given = (json: string) => hasTooManyValues(Buffer.from(json));
 const many = (item: string, count = 150_001) => `[${Array(count).fill(item).join(',')}]`;
@@ -39,6 +39,42 @@ describe('hasTooManyValues', () => {
       fc.property(fc.json(), fc.nat(), (json, length) => {
         expect(given(json)).toBe(false);
         expect(given(json.slice(0, length))).toBe(false);
+      }),
+      { seed: 42 },
+    );
+  });
+});
+
+/** Members of objects, at any depth. */
+function members(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value).reduce<number>((sum, one) => sum + members(one), 0);
+  return inner + (Array.isArray(value) ? 0 : Object.keys(value).length);
+}
+
+describe('cutItems', () => {
+  test('replaces exactly the items of a list that have more members, whatever is in them', () => {
+    const item = fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue(), { minLength: 1 }));
+    fc.assert(
+      fc.property(fc.array(item), fc.jsonValue(), fc.nat(9), fc.boolean(), (items, other, most, isLast) => {
+        const wrapped = { items: [items], ':[{"items"': other };
+        const list = isLast ? { ...wrapped, metadata: wrapped, items } : { items, metadata: wrapped };
+        const json = Buffer.from(JSON.stringify(list, null, isLast ? 1 : 0));
+        cutItems(json, most);
+        const left = items.map((one) => (members(one) > most ? null : one));
+        expect(JSON.parse(json.toString())).toEqual(JSON.parse(JSON.stringify({ ...list, items: left })));
+      }),
+      { seed: 42 },
+    );
+  });
+
+  test('keeps the length of what is no JSON', () => {
+    const piece = fc.constantFrom('{', '}', '[', ']', '"', ':', '\\', 'items', '"items":[{');
+    fc.assert(
+      fc.property(fc.string({ unit: piece }), (json) => {
+        const bytes = Buffer.from(json);
+        cutItems(bytes, 0);
+        expect(bytes).toHaveLength(json.length);
       }),
       { seed: 42 },
     );

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
+import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { pageRoom } from '../../../lambdas/kubernetes/page-room.ts';
 import { type ListRequest, listPages } from '../../../lambdas/kubernetes/paging.ts';
-import { isJsonObject } from '../../../lambdas/resources/fields.ts';
+import { isJsonObject, text } from '../../../lambdas/resources/fields.ts';
 import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();
@@ -212,7 +213,7 @@ describe('listPages', () => {
     );
     expect(error).toBeUndefined();
     expect(ids(pages)).toEqual(Array.from({ length: 40 }, (_, index) => index));
-    expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 8, 16, 16]);
+    expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 4, 4, 8, 16]);
   });
 
   test('a page with more values or names than are parsed at once is asked for in smaller pieces', async () => {
@@ -236,12 +237,112 @@ describe('listPages', () => {
     ]);
   });
 
-  test('one object over the limit is an error', async () => {
-    const { error } = await list(
-      numbers(3, () => 9 * 1024 * 1024),
-      { limit: 2 },
+  test('an object over the limit is skipped, and the error after all others names it', async () => {
+    const serve = numbers(5, (item) => (item === 2 ? 9 * 1024 * 1024 : 10));
+    const { pages, error } = await list((request, response) => {
+      const query = new URL(request.url, 'https://host').searchParams;
+      if (query.get('includeObject') === null) return serve(request, response);
+      expect(request.headers.accept).toBe('application/json;as=Table;v=v1;g=meta.k8s.io');
+      return answer(response, 200, {
+        kind: 'Table',
+        metadata: { continue: '3', resourceVersion: '7' },
+        columnDefinitions: [{ name: 'Age' }, { name: 'Name' }],
+        rows: [{ cells: ['5m', '→\u001b[2Jtwo'] }],
+      });
+    });
+    expect(ids(pages)).toEqual([0, 1, 3, 4]);
+    expect([error?.kind, error?.problem]).toEqual([
+      'too-large',
+      'one object is too large to read: ?[2Jtwo (the first of the list)',
+    ]);
+    expect(error?.skipped).toMatchObject({ count: 1, items: [{ name: '→\u001b[2Jtwo' }] });
+  });
+
+  test('a server without tables, or that ignores the limit, hides nothing: the list is not read', async () => {
+    const row = { cells: ['a'] };
+    for (const table of [{}, { kind: 'Table', rows: [] }, { kind: 'Table', rows: [row, row] }]) {
+      const serve = numbers(3, (item) => (item === 2 ? 9 * 1024 * 1024 : 10));
+      const { pages, error } = await list((request, response) =>
+        request.url.includes('includeObject') ? answer(response, 200, table) : serve(request, response),
+      );
+      expect(ids(pages)).toEqual([0, 1]);
+      expect([error?.kind, error?.skipped]).toEqual(['too-large', undefined]);
+    }
+  });
+
+  /** A list in memory: `small`, `wide` with more members than asked for, `huge` that never fits. */
+  function served(sizes: readonly ('small' | 'wide' | 'huge')[]): KubernetesClient {
+    const name = (index: number) => `item-${index}`;
+    const request: KubernetesClient['request'] = async ({ query = {}, asTable, maxItemMembers }) => {
+      const start = Number(query['continue'] ?? 0);
+      const end = Math.min(sizes.length, start + Number(query['limit']));
+      const page = sizes.slice(start, end);
+      const metadata = { resourceVersion: '7', ...(end < sizes.length ? { continue: String(end) } : {}) };
+      if (asTable === true) {
+        const rows = page.map((_, index) => ({ cells: [name(start + index), 'signer', `user-${start + index}`] }));
+        const columnDefinitions = [{ name: 'Name' }, { name: 'SignerName' }, { name: 'Requestor' }];
+        return { kind: 'Table', metadata, columnDefinitions, rows };
+      }
+      if (page.includes('huge'))
+        throw new KubernetesError({ kind: 'too-large', object: 'list', problem: 'large', remedy: '' });
+      const items = page.map((size, index) =>
+        size === 'wide' && maxItemMembers !== undefined
+          ? null
+          : { metadata: { namespace: 'ns', name: name(start + index) } },
+      );
+      return { metadata, items };
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that a list uses
+    return { server: 'https://host', request } as KubernetesClient;
+  }
+
+  test('of any list, exactly the items that are too large are skipped, and each is named', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('small', 'small', 'wide', 'huge'), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (sizes, limit) => {
+          const read: unknown[] = [];
+          let skipped: KubernetesError['skipped'];
+          try {
+            const pages = listPages(served(sizes), { path: '/api/v1/nodes', signal, limit, maxItemMembers: 9 });
+            for await (const page of pages) read.push(...page.map((item) => text(item, 'metadata', 'name')));
+          } catch (error) {
+            if (!(error instanceof KubernetesError) || error.skipped === undefined) throw error;
+            ({ skipped } = error);
+          }
+          const names = sizes.map((size, index) => ({ size, name: `item-${index}` }));
+          expect(read).toEqual(names.filter(({ size }) => size === 'small').map(({ name }) => name));
+          const large = names.filter(({ size }) => size !== 'small');
+          expect(skipped?.count ?? 0).toBe(large.length);
+          expect(skipped?.items.map(({ name, signerName, username }) => [name, signerName, username]) ?? []).toEqual(
+            large.map(({ name }) => [name, 'signer', name.replace('item', 'user')]),
+          );
+        },
+      ),
+      { seed: 42 },
     );
-    expect(error?.kind).toBe('too-large');
+  });
+
+  test('an item of the first page that was too large a moment ago, and no longer is, is read', async () => {
+    let reads = 0;
+    const { pages, error, queries } = await list(
+      ({ url }, response) => {
+        const query = new URL(url, 'https://host').searchParams;
+        if (query.get('includeObject') !== null)
+          return answer(response, 200, { kind: 'Table', metadata: { resourceVersion: '7' }, rows: [{ cells: [] }] });
+        reads += 1;
+        const padding = 'x'.repeat(reads === 1 ? 9 * 1024 * 1024 : 1);
+        return answer(response, 200, { metadata: { resourceVersion: '7' }, items: [{ id: 0, padding }] });
+      },
+      { limit: 1 },
+    );
+    expect([ids(pages), error]).toEqual([[0], undefined]);
+    expect(queries.map((query) => [query.get('resourceVersion'), query.get('resourceVersionMatch')])).toEqual([
+      [null, null],
+      [null, null],
+      ['7', 'Exact'],
+    ]);
   });
 
   test('nothing is asked for before the caller wants it', async () => {

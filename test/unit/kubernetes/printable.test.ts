@@ -11,6 +11,7 @@ test.each([
   ['zero\u200Bwidth', 'zerowidth'],
   ['\uD800half', 'half'],
   ['denied \u2800\u3164✔\u2800oslo → certmarshal sweep', 'denied ?oslo ? certmarshal sweep'],
+  ['fix at https://evil.example/x', 'fix at https[:]//evil.example/x'],
   ['grüße 漢字', 'grüße 漢字'],
 ])('%j becomes %j', (text, expected) => {
   expect(printable(text)).toBe(expected);

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../../lambdas/kubernetes/workload-clusters.ts';
 import { answer, startTlsServer } from './tls-server.ts';
 
@@ -117,5 +118,27 @@ describe('listWorkloadClusters', () => {
       kind: 'not-found',
       problem: expect.stringContaining('does not serve cluster.x-k8s.io'),
     });
+  });
+
+  test.each([
+    ['by its name, without its service CIDRs', 'oslo', ['berlin', 'oslo'], false],
+    ['not at all, if its name is not shown: others are not taken for gone', undefined, ['berlin'], true],
+  ])('has one that is too large %s', async (_name, name, names, isCut) => {
+    const client: Pick<KubernetesClient, 'server' | 'request'> = {
+      server: 'https://host',
+      request: async ({ path, query = {}, asTable }) => {
+        if (path === '/apis/cluster.x-k8s.io') return { versions: [{ version: 'v1beta2' }] };
+        const metadata = { resourceVersion: '7', ...(query['continue'] === undefined ? { continue: '1' } : {}) };
+        if (asTable === true)
+          return { kind: 'Table', metadata, columnDefinitions: [{ name: 'Name' }], rows: [{ cells: [name] }] };
+        if (query['continue'] === '1') return { metadata, items: [cluster(['10.96.0.0/12'])] };
+        throw new KubernetesError({ kind: 'too-large', object: 'list', problem: 'large', remedy: '' });
+      },
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that a list uses
+    const found = await listWorkloadClusters(client as KubernetesClient, ['eksa-system'], signal);
+    expect(found.clusters.map((one) => one.name).toSorted()).toEqual(names);
+    expect(found.cut).toBe(isCut);
+    expect(found.problems).toMatchObject([{ kind: 'too-large' }]);
   });
 });

@@ -65,7 +65,7 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for the fleet that ships', () => {
     expect(typesOf(ships)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 37,
+        "AWS::CloudWatch::Alarm": 38,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::IAM::Policy": 6,
@@ -91,7 +91,7 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for everything', () => {
     expect(typesOf(everything)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 46,
+        "AWS::CloudWatch::Alarm": 47,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::EKS::AccessEntry": 1,
@@ -120,7 +120,8 @@ describe('the template of the hub', () => {
 
   it('allows and denies exactly this for the fleet that ships', () => {
     expect(statementsOf(ships).join('\n')).toMatchInlineSnapshot(`
-      "<DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
+      "<AuditHistoryPolicy> Deny s3:PutObject on <AuditHistory>/snapshots/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
+      <DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
       <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
       <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json.gz
@@ -202,6 +203,7 @@ describe('the template of the hub', () => {
       <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
       <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
       <HintsHintRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <HintsWaitingPolicy> Deny sqs:SendMessage on <HintsWaiting> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<HintsHintRole>,<HintsWebhookWebhookRole>]}}
       <HintsWebhookWebhookRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <HintsWebhookWebhookRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsWebhookWebhookLogs>
       <HintsWebhookWebhookRole> Allow secretsmanager:GetSecretValue on <HintsWebhookKey>
@@ -245,7 +247,7 @@ describe('the template of the hub', () => {
       NotifyDigest {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{digest:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRoleForTarget43c003>}}
       LanedefaultShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
       LanedefaultSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      LanedefaultSweep {MemorySize:1024,Timeout:60,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      LanedefaultSweep {MemorySize:1024,Timeout:60,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
       LanedefaultSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
       LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:50}}
       DispatchLogs {RetentionInDays:365,DeletionPolicy:Retain}
@@ -257,11 +259,11 @@ describe('the template of the hub', () => {
 
   it('sets them so for everything', () => {
     expect(more(settingsOf).join('\n')).toMatchInlineSnapshot(`
-      "LanedefaultSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      "LanedefaultSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
       LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
       LaneonpremShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
       LaneonpremSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      LaneonpremSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,VpcConfig:{SecurityGroupIds:[sg-0a1b2c3d4e5f60718],SubnetIds:[subnet-0a1b2c3d4e5f60718,subnet-1b2c3d4e5f607182a]},Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:onprem,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
+      LaneonpremSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,VpcConfig:{SecurityGroupIds:[sg-0a1b2c3d4e5f60718],SubnetIds:[subnet-0a1b2c3d4e5f60718,subnet-1b2c3d4e5f607182a]},Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:onprem,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
       LaneonpremSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
       LaneonpremSweepSqsEventSourceCertMarshalLaneonpremShards1274BD34 {EventSourceArn:<LaneonpremShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
       Dispatch {MemorySize:768,Timeout:60,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},OUTCOMES_QUEUE_URL:<OutcomesQueue>,STARTS_QUEUE_URL:<OutcomesStarts>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
@@ -308,6 +310,7 @@ describe('the template of the hub', () => {
       certmarshal-certificate-warning (certmarshal-warning): MAX(CertificatesWarning) by Cluster, Class >= 1, 2 of 3 times 60 s
       certmarshal-kubelet-overdue (certmarshal-warning): MAX(KubeletsOverdue) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-coverage-lost (certmarshal-critical): MAX(CoverageLost) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-coverage-gap (certmarshal-warning): MAX(CoverageGapHours) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-requests-stuck (certmarshal-critical): MAX(RequestsStuck) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-requests-waiting (certmarshal-warning): MAX(RequestsWaiting) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-impersonation-attempt (certmarshal-critical): MAX(RequestsHostile) by Cluster >= 1, 1 of 1 times 60 s

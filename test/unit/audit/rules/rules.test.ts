@@ -575,6 +575,33 @@ describe('what could not be read', () => {
     expect(found(assess([nothing], first, NOW + HOUR), 'SourceUnread')).toMatchObject([{ object: `source ${source}` }]);
   });
 
+  it('is partial where the rest of a list was read: only what was not read again may have expired unnoticed', () => {
+    const secret = (name: string, changes = {}) =>
+      certificate({ source: 'tls-secrets', what: 'tls-secret', where: `Secret web/${name}`, ...changes });
+    const poisoned = unread('tls-secrets', { problem: 'too-large', message: 'one object is too large: poison' });
+    const first = assess([secret('old'), read('tls-secrets')]);
+    const at = (hours: number, changes = {}) => assess([secret('old', changes), poisoned], first, NOW + hours * HOUR);
+    expect(codes(at(1))).toEqual(['warning SourcePartial source tls-secrets']);
+    expect(at(1).findings[0]?.message).toMatch(/could be read only in part \(too-large: one object .*: poison\)/);
+    const expiring = assess([secret('old', { notAfter: days(2) }), poisoned], at(1), NOW + 30 * HOUR);
+    expect(codes(expiring)).toContain('warning SourceLost source tls-secrets');
+  });
+
+  it('has been unread since its first failure, however it fails', () => {
+    const whole = unread('tls-secrets');
+    const place = unread('tls-secrets', { where: 'Secret a/b', problem: 'missing' });
+    const one = certificate({ source: 'tls-secrets', what: 'tls-secret', where: 'Secret web/old' });
+    let last = assess([whole]);
+    for (const [hours, now] of [
+      [1, [place, read('tls-secrets')]],
+      [2, [one, whole]],
+      [3, [place, read('tls-secrets')]],
+      [4, [whole]],
+    ] as const)
+      last = assess([...now], last, NOW + hours * HOUR);
+    expect(found(last, 'SourceUnread').map(({ since }) => since)).toEqual([days(0)]);
+  });
+
   it('is one finding for many places', () => {
     const places = Array.from({ length: 30 }, (_, index) =>
       unread('tls', {

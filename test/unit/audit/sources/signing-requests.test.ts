@@ -260,6 +260,6 @@ test('a list that its deadline cuts is a lower bound, and says of what', async (
     'unread - @ (source): timeout',
   ]);
   expect(read.observations[1]).toMatchObject({
-    message: 'list certificatesigningrequests: not done in time; 2000 requests were counted before that',
+    message: 'list certificatesigningrequests: not done in time; 2000 requests were counted',
   });
 });
