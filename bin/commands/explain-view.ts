@@ -135,8 +135,10 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
 
 function story({ verdict, names, message }: Verdict, who: string): string {
   const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
-  if (stranger?.ownedBy !== undefined)
-    return `${who} asks for a serving certificate that covers ${stranger.name} of ${stranger.ownedBy.node}`;
+  if (stranger?.ownedBy !== undefined) {
+    const { name, ownedBy } = stranger;
+    return `${who} asks for a serving certificate that covers ${name === ownedBy.node ? 'the name' : name} of ${ownedBy.node}`;
+  }
   if (verdict !== 'approve') return `${who}: ${message}`;
   const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
   return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;

@@ -12,6 +12,7 @@ import type { Cluster } from '../resources/cluster.ts';
 import { readSigningRequest, type SigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
+import { collectClaims } from './claims.ts';
 import { gateReason } from './decide-approval.ts';
 import { type Believed, believe, knowsServices, notRead, wantedSources, withLearned } from './evidence/believed.ts';
 import { collectOwners, type ListedSource } from './evidence/collect-owners.ts';
@@ -81,6 +82,7 @@ export async function observe(
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
+  const claims = collectClaims(now());
   // Concurrent with the list, which may have no room for the wanted request.
   let reading = wanted && readEvidence(target, selecting, signal);
   // If the list fails first, this rejection would be unhandled.
@@ -88,7 +90,10 @@ export async function observe(
   const listed = await listRequests(target.workload, {
     signerName: KUBELET_SERVING_SIGNER,
     signal,
-    seen: (csr) => asked.add(csr),
+    seen: (csr) => {
+      asked.add(csr);
+      if (csr.username.startsWith(NODE_PREFIX)) claims.add(csr);
+    },
     // The first open request starts it, concurrent with further pages; an idle cluster costs one LIST.
     opened: () => {
       reading ??= readEvidence(target, selecting, signal);
@@ -100,6 +105,7 @@ export async function observe(
   return {
     cluster,
     ...listed,
+    open: listed.open.map((request) => ({ ...request, claims: claims.of(request.csr.username) })),
     // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps(readings)),
     asked: asked.all(),

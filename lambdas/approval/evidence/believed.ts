@@ -1,5 +1,6 @@
 import type { AwsError } from '../../aws/errors.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
+import { canonicalDnsName, isDnsName } from '../../names.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -41,16 +42,18 @@ export function wantedSources(policies: readonly Pick<ApprovalPolicy, 'evidence'
 }
 
 /**
- * Adds the endpoints and service CIDRs of the Cluster and of the connections to those of fleet.yaml. Reserving too much
- * is safe. Pure.
+ * Adds the endpoints, service CIDRs and service domain of the Cluster and of the connections to those of fleet.yaml.
+ * Reserving too much is safe. Pure.
  */
 export function withLearned({ cluster, workload }: KnownTarget, object?: Cluster): ClusterContext {
   const { endpoints = [], serviceCidrs = [] } = cluster;
   const told = object?.serviceCidrs ?? [];
   const cidrs = new Set([...serviceCidrs, ...(told === 'unusable' ? [] : told)]);
   const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
+  const domain = canonicalDnsName(object?.serviceDomain ?? '');
   return {
     ...cluster,
+    ...(isDnsName(domain) ? { serviceDomain: domain } : {}),
     endpoints: [...new Set(hosts.filter((host) => host !== ''))],
     ...(cidrs.size === 0 ? {} : { serviceCidrs: [...cidrs] }),
   };

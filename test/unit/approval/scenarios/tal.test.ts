@@ -79,7 +79,7 @@ testScenarios('TA', 29, { machines: [owner, other] }, [
       metadata: { name: node, annotations: { 'alpha.kubernetes.io/provided-node-ip': '1.2.3.4' } },
     }),
   ],
-  ['TA25: second address is of another node', asking(...both, ...ips('2000::1')), 'deny SanNotOwned'],
+  ['TA25: second address is of another node', asking(...both, ...ips('2000::1')), 'leave SanNotOwned'],
   ['TA26: IPv4 and IPv6 of the Machine', asking(...both, ...ips('2001:db8::4')), 'approve Proven'],
   [
     'TA26: IPv4 and IPv6 of the Node',
