@@ -3,7 +3,7 @@ import type { SigningRequest } from '../resources/signing-request.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { CertificateRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
-import { isNewer } from './open-requests.ts';
+import { isNewer } from './request.ts';
 
 /** Sources show a moved address within this time, and a kubelet asks for no address that it lost. */
 const STANDS_MS = 20 * MINUTE_MS;

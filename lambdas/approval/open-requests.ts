@@ -2,6 +2,7 @@ import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import type { Claims } from './claims.ts';
 import { FLOOD_LIMIT } from './decide-approval.ts';
+import { isNewer } from './request.ts';
 
 /** The newest pending request of one requester, and what a write to it needs. */
 export interface OpenRequest {
@@ -80,14 +81,6 @@ export function collectOpenRequests(
     },
     all: () => [...newest.values()],
   };
-}
-
-type Created = Pick<SigningRequest, 'name' | 'createdAt'>;
-
-/** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
-export function isNewer(a: Created, b: Created): boolean {
-  const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
-  return difference === 0 ? a.name > b.name : difference > 0;
 }
 
 function replaceOldest(times: number[], time: number): void {

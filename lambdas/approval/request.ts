@@ -33,3 +33,11 @@ export interface ApprovalRequest {
   readonly csr: SigningRequest;
   readonly siblings: Siblings;
 }
+
+type Created = Pick<SigningRequest, 'name' | 'createdAt'>;
+
+/** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
+export function isNewer(a: Created, b: Created): boolean {
+  const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
+  return difference === 0 ? a.name > b.name : difference > 0;
+}

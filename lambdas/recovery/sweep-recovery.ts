@@ -1,6 +1,6 @@
 import { type Acted, act } from '../approval/act.ts';
 import { type Decision, decide } from '../approval/decide.ts';
-import { isNewer } from '../approval/open-requests.ts';
+import { isNewer } from '../approval/request.ts';
 import { problemsOf, type ToldRequest, toldOf } from '../approval/report.ts';
 import type { Outcome } from '../approval/rules/rules.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
