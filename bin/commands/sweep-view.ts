@@ -56,7 +56,14 @@ export function isHostile({ rows }: SweepReport): boolean {
 }
 
 /** Ignored, but pending: another sweep may judge them, or a person. */
-const PENDING = ['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded', 'Deleting'] as const satisfies Reason[];
+const PENDING = [
+  'RequesterMisnamed',
+  'RequesterNotNode',
+  'TooYoung',
+  'Orphaned',
+  'Superseded',
+  'Deleting',
+] as const satisfies Reason[];
 
 /** How many pending requests were ignored. */
 function pendingIgnored({ ignored }: SweepReport): number {
@@ -131,7 +138,9 @@ export function sweepStory(
 }
 
 function judged({ report, server, yes = false, policies, program, repeat, repeatNames }: SweepView): Lines {
-  const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
+  const rows = [...report.rows, ...(report.misnamed ?? [])].toSorted(
+    (a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason),
+  );
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
   const shown = [...others.slice(0, MAX_OTHERS), ...approvals.slice(0, MAX_APPROVALS)];

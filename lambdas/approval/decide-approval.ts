@@ -9,7 +9,7 @@ import type { Evidence } from './evidence/evidence.ts';
 import { type EnginePolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
 import { claimedOfAnother, mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
-import { evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
+import { commonNames, evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { Check, NameProof, Verdict } from './verdict.ts';
 
@@ -70,7 +70,8 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
   if (inTime.length === 0 && first !== undefined) {
     // A theft that stands is older than what a kubelet waits for.
     const standing = standingOf(request, now);
-    const late = standing.length > 0 ? combine(judgeByEach(request, evidence, selected, now, standing), mayDeny) : undefined;
+    const late =
+      standing.length > 0 ? combine(judgeByEach(request, evidence, selected, now, standing), mayDeny) : undefined;
     if (late?.checks.some(({ rule, hostile }) => rule === 'san-standing' && hostile) === true) return late;
     const window = first.age[cluster.provider];
     return unjudged(
@@ -119,9 +120,17 @@ export function gateReason(
     if (condition !== undefined)
       return { reason, message: `condition ${type}, reason ${printable(condition.reason, 100) || 'none'}` };
   }
-  if (isServing && !csr.username.startsWith(NODE_PREFIX))
-    return { reason: 'RequesterNotNode', message: `requester is ${printable(csr.username, 100)}` };
-  return undefined;
+  return isServing && !csr.username.startsWith(NODE_PREFIX) ? notOfNode(csr) : undefined;
+}
+
+/** A kubelet names its node whatever the API server takes it for; the webhook of an operator asks as a service account. */
+function notOfNode(csr: SigningRequest): { readonly reason: Reason; readonly message: string } {
+  const who = printable(csr.username, 100);
+  const decoded = csr.username.startsWith('system:serviceaccount:') ? undefined : decodeRequest(csr);
+  const [name = ''] = decoded?.ok === true ? commonNames(decoded.request) : [];
+  return name.startsWith(NODE_PREFIX)
+    ? { reason: 'RequesterMisnamed', message: `common name is ${printable(name, 100)}, but requester is ${who}` }
+    : { reason: 'RequesterNotNode', message: `requester is ${who}` };
 }
 
 // A request that was approved and then failed at the signer has both conditions; Failed says more.

@@ -29,6 +29,7 @@ import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 
 const SHOWN_UNREADABLE = 100;
+const SHOWN_MISNAMED = 20;
 /** The most that one call of `listInstances` accepts. */
 const NODES_AT_ONCE = 2_000;
 
@@ -53,6 +54,13 @@ export interface ListedRequests {
   /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
+  /** The first requests of kubelets that the API server takes for other users. */
+  readonly misnamed?: readonly Misnamed[];
+}
+
+export interface Misnamed {
+  readonly csr: SigningRequest;
+  readonly message: string;
 }
 
 /** Everything that one sweep read. */
@@ -166,6 +174,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
   let unreadableCount = 0;
+  const misnamed: Misnamed[] = [];
   const unread = (request: UnreadableRequest) => {
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
@@ -181,6 +190,8 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     const gate = gateReason(csr, signerName);
     if (gate !== undefined) {
       ignore(gate.reason);
+      if (gate.reason === 'RequesterMisnamed' && misnamed.length < SHOWN_MISNAMED)
+        misnamed.push({ csr: { ...csr, request: undefined }, message: gate.message });
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
@@ -194,7 +205,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
   for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
-  return { open: open.all(), ignored, unreadable, unreadableCount };
+  return { open: open.all(), ignored, unreadable, unreadableCount, misnamed };
 }
 
 /** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */

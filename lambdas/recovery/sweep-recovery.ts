@@ -1,7 +1,7 @@
 import { type Acted, act } from '../approval/act.ts';
 import { type Decision, decide } from '../approval/decide.ts';
-import { isNewer } from '../approval/request.ts';
 import { problemsOf, type ToldRequest, toldOf } from '../approval/report.ts';
+import { isNewer } from '../approval/request.ts';
 import type { Outcome } from '../approval/rules/rules.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';

@@ -101,6 +101,8 @@ interface OwnersOfNode {
   readonly ambiguous: readonly (readonly Owner[])[];
   /** An object of the node that is not live, if a source of the policy has no live one. */
   readonly notLive: Owner | undefined;
+  /** An EC2 instance that has a requested address under another name, if no object is the node. */
+  readonly namesake: string | undefined;
   readonly mayBeControlPlane: boolean;
 }
 
@@ -127,8 +129,21 @@ function ownersOfNode(
     trusted: trusted.toSorted(byIndependence),
     ambiguous,
     notLive,
+    namesake: all.length === 0 ? namesakeOf(names, evidence) : undefined,
     mayBeControlPlane: mayBeControlPlane(node, evidence),
   };
+}
+
+/** A guest with another hostname than its instance, as DHCP options may give it. */
+function namesakeOf(names: readonly GeneralName[], evidence: Evidence): string | undefined {
+  for (const name of names) {
+    if (name.kind !== 'iPAddress') continue;
+    const owner = evidence.holdersOf('ip', name.value).owners.find(({ source }) => source === 'ec2');
+    const called = owner?.nodes.find((node) => !node.startsWith('i-'));
+    if (owner !== undefined && called !== undefined)
+      return `${printable(owner.object, 100)} has ${name.value}, but is called ${printable(called, 253)}: check the hostname of the node, and the domain in the DHCP options of its VPC`;
+  }
+  return undefined;
 }
 
 /** EKS itself approves a hybrid node only with its own name among the DNS names. */
@@ -270,7 +285,7 @@ function unproven(
   for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
     const weak = weakAddresses.find(({ address }) => address === canonical);
     if (weak !== undefined)
-      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
+      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 400)}`, hostile: false };
   }
   return { reason: 'SanNotOwned', message: `${label} is not among the names of ${objects}`, hostile: false };
 }
@@ -304,7 +319,9 @@ export function claimedOfAnother(
   const { trusted } = ownersOfNode([], node, evidence, policy);
   const listing = new Set(trusted.filter(listsAddresses).map(({ source }) => source));
   for (const name of claimed) {
-    const asked = askedName(spellsAddress(name) ? { kind: 'dNSName', value: name } : { kind: 'iPAddress', value: name });
+    const asked = askedName(
+      spellsAddress(name) ? { kind: 'dNSName', value: name } : { kind: 'iPAddress', value: name },
+    );
     const { owners, more } = evidence.holdersOf(asked.kind, name);
     const isOwn =
       owners.some(({ nodes }) => nodes.includes(node)) ||
@@ -317,13 +334,15 @@ export function claimedOfAnother(
 }
 
 /** Why no object proves anything for the node. */
-function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
+function missing(node: string, { notLive, namesake }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
   const looked = whyWithout(node, evidence, policy);
   if (notLive !== undefined)
     return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
-  const why = nodeWithoutInstance(node);
+  const why = nodeWithoutInstance(node) ?? namesake;
+  // An instance is there before its node asks; a Machine gets its node later.
+  const yet = evidence.readings.some(({ source, ok }) => ok && source === 'machine') ? ' yet' : '';
   const nothing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
-  return `${why === undefined ? `${nothing} yet` : `${nothing}: ${why}`}${looked}`;
+  return `${nothing}${why === undefined ? yet : `: ${why}`}${looked}`;
 }
 
 /**

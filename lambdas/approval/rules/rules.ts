@@ -2,7 +2,12 @@ import { canonicalAddress, canonicalDnsName, isDnsName, isNodeName } from '../..
 import { printable } from '../../printable.ts';
 import type { SigningRequest } from '../../resources/signing-request.ts';
 import type { Reason } from '../../tables/reasons.ts';
-import type { CertificateRequest, DecodedRequest, DecodeRefusalCode, GeneralName } from '../../x509/certificate-request.ts';
+import type {
+  CertificateRequest,
+  DecodedRequest,
+  DecodeRefusalCode,
+  GeneralName,
+} from '../../x509/certificate-request.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import type { ApprovalPolicy, KeyPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';

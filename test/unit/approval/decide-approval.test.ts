@@ -74,7 +74,11 @@ describe('a verdict', () => {
     const { reason, message, checks } = decide(fields);
     expect(reason).toBe('GroupsMissing');
     expect(message).toBe('groups: none; expected system:nodes and system:authenticated among the groups');
-    expect(checks.filter(({ passed }) => !passed).map(({ rule }) => rule)).toEqual(['groups', 'expiration', 'san-proven']);
+    expect(checks.filter(({ passed }) => !passed).map(({ rule }) => rule)).toEqual([
+      'groups',
+      'expiration',
+      'san-proven',
+    ]);
   });
 
   it('evaluates what it can of a request that cannot be decoded', () => {
@@ -257,7 +261,10 @@ describe('denial', () => {
         machine(name, { InternalIP: [address], Hostname: [name] }),
       );
       const evidence = evidenceFor(BERLIN, { machines });
-      const fields = { request: { sans: [...dns('*.evil.io', 'auth.evil.io', 'node-2'), ...ips('10.0.0.77')] }, ...also };
+      const fields = {
+        request: { sans: [...dns('*.evil.io', 'auth.evil.io', 'node-2'), ...ips('10.0.0.77')] },
+        ...also,
+      };
       for (const only of [denying, leaving])
         expect(decide(fields, { evidence, policies: [only] })).toMatchObject({
           reason: 'SanNotOwned',

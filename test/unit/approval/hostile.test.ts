@@ -14,7 +14,9 @@ const own = (node: string, ...addresses: string[]): Names => ({ dnsNames: [node]
 
 /** Hostile verdicts of a tick: who asked, and what is said. */
 const hostileIn = (fleet: Fleet): string[] =>
-  fleet.tick().flatMap(({ csr, verdict }) => (verdict.hostile ? [`${fleet.minute()} ${csr.username} ${verdict.message}`] : []));
+  fleet
+    .tick()
+    .flatMap(({ csr, verdict }) => (verdict.hostile ? [`${fleet.minute()} ${csr.username} ${verdict.message}`] : []));
 
 function after(fleet: Fleet, minutes: number): string[] {
   return Array.from({ length: minutes }, () => hostileIn(fleet)).flat();
@@ -33,12 +35,19 @@ const hostname = fc
     fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 64 }),
     fc.domain(),
     fc.constantFrom('localhost', 'localhost.localdomain', '1042', '10', 'w1.rack.7', '10.9.9.9', 'node_1', 'a b.c'),
-    fc.constantFrom('kubernetes.lab.example.com', 'w1.svc.corp.example', 'dhcp-172-16-3-31', 'w-1.corp', 'x.cluster.local'),
+    fc.constantFrom(
+      'kubernetes.lab.example.com',
+      'w1.svc.corp.example',
+      'dhcp-172-16-3-31',
+      'w-1.corp',
+      'x.cluster.local',
+    ),
     fc.constantFrom('ip-10-0-0-2.ec2.internal', 'ubuntu-2204-kube-v1.33', 'a'.repeat(200)),
   )
   .filter((name) => {
     const canonical = canonicalDnsName(name);
-    const isTheirs = NODES.some((node) => node === canonical) || reservedDnsName(canonical, BERLIN, true)?.hostile === true;
+    const isTheirs =
+      NODES.some((node) => node === canonical) || reservedDnsName(canonical, BERLIN, true)?.hostile === true;
     // No tool that sets the name of a host takes an asterisk.
     return !isTheirs && !name.includes('*');
   });
@@ -100,9 +109,7 @@ describe('a theft that stands', () => {
     expect(after(fleet, 5)).toEqual([]);
     fleet.ask(thief, claim);
     expect(after(fleet, 19)).toEqual([]);
-    expect(hostileIn(fleet)).toEqual([
-      `25 system:node:w-1 IP ${stolen} belongs to w-2 (Machine eksa-system/md-0-w-2)`,
-    ]);
+    expect(hostileIn(fleet)).toEqual([`25 system:node:w-1 IP ${stolen} belongs to w-2 (Machine eksa-system/md-0-w-2)`]);
   });
 
   it('is hostile then too if a harmless CSR follows each hostile one, which is approved until then', () => {

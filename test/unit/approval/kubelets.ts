@@ -1,6 +1,7 @@
 import { collectClaims } from '../../../lambdas/approval/claims.ts';
 import { type Decision, decide } from '../../../lambdas/approval/decide.ts';
 import { gateReason } from '../../../lambdas/approval/decide-approval.ts';
+import type { Evidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
@@ -46,6 +47,9 @@ export function startFleet(nodes: readonly string[], late: (node: string) => num
   const kubelets = new Map<string, Kubelet>();
   const shown = new Map<string, { names: Names; until: number }>();
   const stored: Stored[] = [];
+  /** Those with something to do. */
+  const busy = new Set<string>(nodes);
+  let evidence: Evidence | undefined;
   let minute = 0;
   let serial = 0;
 
@@ -68,20 +72,22 @@ export function startFleet(nodes: readonly string[], late: (node: string) => num
 
   function run(node: string, kubelet: Kubelet): void {
     const { names, served, waiting } = kubelet;
-    if (kubelet.isOff) return;
+    if (kubelet.isOff || (waiting === undefined && covers(served, names))) {
+      busy.delete(node);
+      return;
+    }
     if (waiting?.csr.csr.issued === true) {
       kubelet.served = waiting.names;
       kubelet.waiting = undefined;
     } else if (waiting !== undefined) {
       const isOutdated = !isSame(waiting.names, names) && !covers(served, names);
       if (isOutdated || minute - waiting.since >= WAITS) renew(node);
-      return;
-    }
-    if (!covers(kubelet.served, names)) renew(node);
+    } else renew(node);
   }
 
   function renew(node: string): void {
     const kubelet = kubeletOf(node);
+    busy.add(node);
     kubelet.waiting = { csr: ask(node, kubelet.names), names: kubelet.names, since: minute };
   }
 
@@ -93,10 +99,12 @@ export function startFleet(nodes: readonly string[], late: (node: string) => num
       if (gateReason(csr) === undefined) open.add(csr, approvalSubjectOf(object));
     }
     const judged = open.all().map((request) => ({ ...request, claims: claims.of(request.csr.username) }));
-    const machines = [...shown].map(([node, { names }]) =>
-      machine(node, { InternalIP: names.addresses, InternalDNS: [node] }),
-    );
-    const decisions = [...decide(BERLIN, { open: judged, evidence: evidenceFor(BERLIN, { machines }) }, [DEFAULT_POLICY], now())];
+    evidence ??= evidenceFor(BERLIN, {
+      machines: [...shown].map(([node, { names }]) =>
+        machine(node, { InternalIP: names.addresses, InternalDNS: [node] }),
+      ),
+    });
+    const decisions = [...decide(BERLIN, { open: judged, evidence }, [DEFAULT_POLICY], now())];
     for (const { csr, verdict } of decisions) {
       const one = stored.find(({ csr: { uid } }) => uid === csr.uid);
       if (verdict.verdict !== 'approve' || one === undefined) continue;
@@ -120,7 +128,9 @@ export function startFleet(nodes: readonly string[], late: (node: string) => num
     set(node: string, names: Names): void {
       const kubelet = kubeletOf(node);
       kubelet.names = names;
+      busy.add(node);
       if (shown.has(node)) return;
+      evidence = undefined;
       shown.set(node, { names, until: late(node) });
     },
     renew,
@@ -128,23 +138,30 @@ export function startFleet(nodes: readonly string[], late: (node: string) => num
     power(node: string, isOn: boolean): void {
       const kubelet = kubeletOf(node);
       kubelet.isOff = !isOn;
+      busy.add(node);
       kubelet.waiting = undefined;
     },
     /** As a thief with the credentials of the node does. */
     ask,
-    /** The verdicts of a sweep after a minute; none are looked for while no CSR of the last hour waits. */
-    tick(): readonly Decision[] {
+    /**
+     * The verdicts of a sweep after a minute, which needs a CSR of the last hour that waits.
+     *
+     * @param isSwept false while the approver is away
+     */
+    tick(isSwept = true): readonly Decision[] {
       minute += 1;
       for (const [node, view] of shown) {
         if (view.until > minute) continue;
-        shown.set(node, { names: kubeletOf(node).names, until: minute + late(node) });
+        const { names } = kubeletOf(node);
+        if (names !== view.names) evidence = undefined;
+        shown.set(node, { names, until: minute + late(node) });
       }
-      for (const [node, kubelet] of kubelets) run(node, kubelet);
+      for (const node of busy) run(node, kubeletOf(node));
       const isKept = ({ csr: { createdAt = 0 }, decidedAt }: Stored) =>
         decidedAt === undefined ? now() - createdAt < PENDING * 60_000 : minute - decidedAt < DECIDED;
       stored.splice(0, stored.length, ...stored.filter(isKept));
       const waits = ({ csr: { issued, createdAt = 0 } }: Stored) => !issued && now() - createdAt <= HOUR * 60_000;
-      return stored.some(waits) ? sweep() : [];
+      return isSwept && stored.some(waits) ? sweep() : [];
     },
   };
 }

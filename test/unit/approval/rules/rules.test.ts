@@ -21,7 +21,12 @@ import {
 
 const cluster = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'] };
 
-function decide({ csr: fields = {}, sources = KNOWN, policy = {}, claimedMinutesAgo = [] }: Failure['examples'][number]) {
+function decide({
+  csr: fields = {},
+  sources = KNOWN,
+  policy = {},
+  claimedMinutesAgo = [],
+}: Failure['examples'][number]) {
   const csr = signingRequest(csrObject(fields));
   const claims = collectClaims(NOW);
   claims.add(csr);
