@@ -355,7 +355,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     const requestPem = requestFor(node, address, {
       sans: [
         { kind: 'iPAddress', value: address },
-        { kind: 'iPAddress', value: neighbour.address },
+        { kind: 'dNSName', value: neighbour.node },
       ],
     });
     await createCsr(admin, { name: 'thief', nodeName: node, requestPem });

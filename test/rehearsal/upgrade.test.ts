@@ -100,7 +100,7 @@ describe.skipIf(missing)('a fleet that is upgraded, rolled back, and upgraded ag
     cairo.ask('cp-1', 'second');
     rome.addNode(1);
     rome.addNode(2);
-    askFor(rome.server.api, 'rome-2', HOSTILE_CLAIMS.neighbourAddress(nodeOf(2), nodeOf(1)));
+    askFor(rome.server.api, 'rome-2', HOSTILE_CLAIMS.neighbourName(nodeOf(2), nodeOf(1)));
     await story.minutes(4);
     expect(lasting()).toEqual(before);
     expect([approvedIn(cairo), approvedIn(zurich).length]).toEqual([['first', 'second'], 40]);

@@ -137,7 +137,7 @@ describe('gateReason', () => {
     expect(gateReason(read({ conditions: ['Approved'], certificate: 'eA==' }))?.reason).toBe('AlreadyIssued');
     expect(gateReason(read({ conditions: ['Approved'], deleting: true }))?.reason).toBe('Deleting');
     expect(gateReason(read({ deleting: true, signerName: 'x' }))?.reason).toBe('NotKubeletServing');
-    expect(gateReason(read({ username: 'jane' }))?.reason).toBe('RequesterNotNode');
+    expect(gateReason(read({ username: 'jane', signerName: 'x' }))?.reason).toBe('NotKubeletServing');
   });
 
   it('does not take conditions of other types for a decision', () => {
@@ -147,9 +147,23 @@ describe('gateReason', () => {
   it.each(['System:node:node-1', ' system:node:node-1', 'system:nodes:node-1', 'system:node', ''])(
     'takes the requester %j for no node',
     (username) => {
-      expect(gateReason(read({ username }))?.reason).toBe('RequesterNotNode');
+      expect(gateReason(read({ username, request: { commonName: 'webhook' } }))?.reason).toBe('RequesterNotNode');
     },
   );
+
+  it.each<[string, CsrFields, string]>([
+    ['the role of its node', { username: 'arn:aws:iam::111122223333:role/nodes' }, 'RequesterMisnamed'],
+    ['a user of another mapping', { username: 'test', groups: ['system:masters'] }, 'RequesterMisnamed'],
+    ['an operator that names a node', { username: 'system:serviceaccount:db:operator' }, 'RequesterNotNode'],
+    ['a user with bytes that are none', { username: 'test', pem: Buffer.from('x') }, 'RequesterNotNode'],
+  ])('tells a kubelet that the API server takes for another user from others: %s', (_, fields, reason) => {
+    expect(gateReason(read(fields))).toMatchObject({
+      reason,
+      message: expect.stringContaining(
+        reason === 'RequesterMisnamed' ? 'common name is system:node:node-1, but requester is ' : 'requester is ',
+      ),
+    });
+  });
 });
 
 describe('policies that select a request', () => {

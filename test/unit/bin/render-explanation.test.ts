@@ -63,7 +63,7 @@ describe('the explanation of a request', () => {
 
   it('does not promise what mode observe keeps from happening', () => {
     expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
-      /The policy only observes: no sweep writes it\.$/,
+      /The policy only observes: no sweep writes it without mode: enforce\.$/,
     );
   });
 

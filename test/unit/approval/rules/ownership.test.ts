@@ -84,7 +84,7 @@ describe('an address that a node could have given itself', () => {
   it('is not proven, and the reason says why', () => {
     expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
       reason: 'SanNotOwned',
-      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself',
+      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself: set --node-ip to the primary one',
       hostile: false,
     });
   });
@@ -281,9 +281,9 @@ describe('a name that nobody lists', () => {
       'mi-0123456789abcdef0',
       /: a hybrid node has no EC2 instance. EKS approves it automatically if its Node has the label eks.amazonaws.com\/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks/,
     ],
-    ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
-    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],
-    ['mi-casa', /names node mi-casa yet$/],
+    ['i-0123456789abcdef0', /names node i-0123456789abcdef0$/],
+    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal$/],
+    ['mi-casa', /names node mi-casa$/],
   ])('explains a node that can have no instance by its name: %s', (node, says) => {
     const evidence = evidenceFor(DUBLIN, { instances: [] });
     expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
@@ -293,10 +293,20 @@ describe('a name that nobody lists', () => {
     });
   });
 
+  it('names the instance that has its address under another name, as DHCP options may make it', () => {
+    const evidence = evidenceFor(DUBLIN, { instances: [instance('i-1', '10.0.1.23')] });
+    expect(proveOwnership([dnsName('glued'), ip('10.0.1.23')], 'glued', evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message:
+        'no EC2 instance (1 checked) names node glued: EC2 instance i-1 has 10.0.1.23, but is called ip-10-0-1-23.eu-west-1.compute.internal: check the hostname of the node, and the domain in the DHCP options of its VPC',
+      hostile: false,
+    });
+  });
+
   it('says so when no source was read', () => {
     expect(prove([dnsName('node-1')], {}).failure).toEqual({
       reason: 'EvidenceMissing',
-      message: 'no evidence was read (policy asks for machine, ec2); nothing names node node-1 yet',
+      message: 'no evidence was read (policy asks for machine, ec2); nothing names node node-1',
       hostile: false,
     });
   });

@@ -65,7 +65,7 @@ testScenarios('CM', 75, owning({}), [
   ['CM1: every name in the Machine, RSA', good, 'approve Proven'],
   ['CM2: every name in the Machine, ECDSA', { node, request: { sans } }, 'approve Proven'],
   ['CM3: broken PEM', { ...good, pem: Buffer.from('-----BEGIN??') }, 'deny RequestMalformed'],
-  ['CM4: requester is not a node', { ...good, username: 'test' }, 'ignore RequesterNotNode'],
+  ['CM4: requester is not a node', { ...good, username: 'test' }, 'ignore RequesterMisnamed'],
   ['CM5: requester is a node without a name', { ...good, username: 'system:node:' }, 'deny CommonNameMismatch'],
   ['CM6: no Machine has become that node', good, 'leave EvidenceMissing', { machines: [machine('other')] }],
   ['CM7: not authenticated', groups('system:nodes'), 'leave GroupsMissing'],

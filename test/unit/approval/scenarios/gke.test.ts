@@ -55,7 +55,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   [
     'GK14: legacy client, signer kubelet-serving',
     { ...client, signerName: 'kubernetes.io/kubelet-serving' },
-    'ignore RequesterNotNode',
+    'ignore RequesterMisnamed',
   ],
   [
     'GK15: legacy client, common name mike',
@@ -81,7 +81,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   ['GK21: common name mike', { node, request: { sans, commonName: 'mike' } }, 'deny CommonNameMismatch'],
   ['GK21: no organization', { node, request: { sans, organizations: [] } }, 'deny OrganizationMismatch'],
   ['GK21: system:master', { node, request: { sans, organizations: ['system:master'] } }, 'deny OrganizationMismatch'],
-  ['GK21: requester joe', { ...good, username: 'joe' }, 'ignore RequesterNotNode'],
+  ['GK21: requester joe', { ...good, username: 'joe' }, 'ignore RequesterMisnamed'],
   [
     'GK21: common name of another node',
     { node, request: { sans, commonName: 'system:node:bar' } },
@@ -106,7 +106,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   ],
   ['GK26: nothing set', { node, request: { subject: [], sans: [] } }, 'deny CommonNameMismatch'],
   // They deny. kube-apiserver sets the username: an empty one is no node, so the request is none of ours.
-  ['GK27: username empty', { ...good, username: '' }, 'ignore RequesterNotNode'],
+  ['GK27: username empty', { ...good, username: '' }, 'ignore RequesterMisnamed'],
   // They want an address. Here the names alone are judged: proven they are approved (as AX22), else left.
   ['GK28: no address, names not known yet', asking(...names), 'leave EvidenceMissing', { machines: [] }],
   ['GK28: no address, names proven', asking(...names), 'approve Proven'],

@@ -57,6 +57,6 @@ testScenarios('PF', 19, { machines: [owner] }, [
   ],
   ['PF16: nothing but an address that nobody owns', asking(...ips('2001:c0fe:beef::14')), 'leave SanNotOwned'],
   ['PF17: garbage', { node: 'n', pem: Buffer.from('-----BEGIN GARBAGE\nno request') }, 'deny RequestMalformed'],
-  ['PF18: requester is not a node', { ...good, username: 'jane' }, 'ignore RequesterNotNode'],
+  ['PF18: requester is not a node', { ...good, username: 'jane' }, 'ignore RequesterMisnamed'],
   ['PF19: no name at all', asking(), 'deny SanMissing'],
 ]);

@@ -26,7 +26,7 @@ const pem = Buffer.from(csrObject(asking(...both)).spec.request, 'base64');
 testScenarios('TA', 29, { machines: [owner, other] }, [
   ['TA1: decided', { node, conditions: ['Approved'] }, 'ignore AlreadyApproved'],
   ['TA2: another signer', { node, signerName: 'example.com/signer' }, 'ignore NotKubeletServing'],
-  ['TA3: requester is not a node', { node, username: 'invalid' }, 'ignore RequesterNotNode'],
+  ['TA3: requester is not a node', { node, username: 'invalid' }, 'ignore RequesterMisnamed'],
   ['TA4: issued', { node, certificate: 'Y2VydGlmaWNhdGU=' }, 'ignore AlreadyIssued'],
   ['TA5: not PEM', { node, pem: Buffer.from('certificate') }, 'deny RequestMalformed'],
   ['TA5: DER cut short', { node, pem: toPem(makeRequest().der.subarray(0, 60)) }, 'deny RequestMalformed'],

@@ -27,7 +27,7 @@ const pem = Buffer.from(csrObject(good).spec.request, 'base64').toString();
 testScenarios('TH', 41, { machines: [owner] }, [
   ['TH1: nothing wrong', good, 'approve Proven'],
   ['TH2: another signer', { ...good, signerName: 'example.com/signer' }, 'ignore NotKubeletServing'],
-  ['TH3: requester is not a node', { ...good, username: 'jane' }, 'ignore RequesterNotNode'],
+  ['TH3: requester is not a node', { ...good, username: 'jane' }, 'ignore RequesterMisnamed'],
   ['TH4: requester is a node without a name', { ...good, username: 'system:node:' }, 'deny CommonNameMismatch'],
   ['TH5: group system:nodes missing', { ...good, groups: ['system:authenticated'] }, 'leave GroupsMissing'],
   ['TH6: request empty', { node, pem: Buffer.alloc(0) }, 'deny RequestMalformed'],
