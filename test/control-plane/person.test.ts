@@ -232,7 +232,9 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     await ask('hiding-it', node, address);
     const { status, stdout } = await decide('hidden');
     expect(status).toBe(1);
-    expect(stdout).toMatch(/No sweep judges it\.[^]*✖ {2}san-proven[^]*Superseded[^]*a name in it belongs to another node/);
+    expect(stdout).toMatch(
+      /No sweep judges it\.[^]*✖ {2}san-proven[^]*Superseded[^]*a name in it belongs to another node/,
+    );
     expect(await conditionsOf('hidden')).toEqual([]);
   });
 

@@ -262,7 +262,8 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     await admin.post(CSRS, { ...spec('example.com/other'), metadata: { name: 'other-signer' } });
     const report = await approve(target, POLICIES, Date.now, signal);
     expect(report.counts.approved).toBe(0);
-    expect(report.ignored).toEqual({ RequesterNotNode: 1 });
+    expect(report.ignored).toEqual({ RequesterMisnamed: 1 });
+    expect(report.misnamed).toMatchObject([{ csr: 'admin', verdict: 'ignore', outcome: 'none' }]);
     expect(await conditionsOf('admin')).toEqual([]);
     expect(await conditionsOf('other-signer')).toEqual([]);
   });

@@ -334,7 +334,12 @@ export function claimedOfAnother(
 }
 
 /** Why no object proves anything for the node. */
-function missing(node: string, { notLive, namesake }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
+function missing(
+  node: string,
+  { notLive, namesake }: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): string {
   const looked = whyWithout(node, evidence, policy);
   if (notLive !== undefined)
     return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;

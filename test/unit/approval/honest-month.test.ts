@@ -67,7 +67,7 @@ function month(seed: number) {
   const due = new Map<number, (() => void)[]>();
   const at = (minute: number, work: () => void): void => void due.set(minute, [...(due.get(minute) ?? []), work]);
   const AWAY = [12 * DAY, 13 * DAY + 6 * HOUR] as const;
-  for (let count = 0; count < 400; count += 1) at(upTo(30 * DAY), () => lease(some(LEASED)));
+  for (let count = 0; count < 250; count += 1) at(upTo(30 * DAY), () => lease(some(LEASED)));
   for (let count = 0; count < 60; count += 1) at(count * 12 * HOUR + upTo(11 * HOUR), float);
   for (const node of leases.keys())
     for (const days of [0, 10, 20]) at(days * DAY + upTo(10 * DAY), () => fleet.renew(node));

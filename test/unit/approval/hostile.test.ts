@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { reservedDnsName } from '../../../lambdas/approval/rules/reserved-names.ts';
 import { canonicalDnsName } from '../../../lambdas/names.ts';
 import { runs } from '../../runs.ts';
-import { BERLIN } from './fixtures.ts';
+import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, signingRequest } from './fixtures.ts';
 import { type Names, startFleet } from './kubelets.ts';
 
 const NODES = ['w-1', 'w-2', 'w-3', 'w-4'] as const;
@@ -93,7 +95,40 @@ describe('an honest kubelet', () => {
         hostile.push(...after(fleet, 70));
         expect(hostile).toEqual([]);
       }),
-      { seed: 14, numRuns: runs(40) },
+      { seed: 14, numRuns: runs(15) },
+    );
+  });
+});
+
+describe('a node with a number as its name', () => {
+  const numbered = ['1042', '10', '10.0', 'rack.7', '10.0.0.2', '010.0.0.2', '167772162', '999.9.9.9'];
+  const machines = numbered.map((node, index) => machine(node, { InternalIP: [`10.0.0.${index + 1}`] }, `m-${index}`));
+
+  it('gets its own name and addresses, and nothing that is or reads as the address of another', () => {
+    const evidence = evidenceFor(BERLIN, { machines });
+    const asked = fc.record({
+      node: fc.constantFrom(...numbered),
+      dnsNames: fc.uniqueArray(fc.constantFrom(...numbered), { maxLength: 2 }),
+      addresses: fc.uniqueArray(fc.integer({ min: 1, max: numbered.length }), { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(asked, ({ node, dnsNames, addresses: hosts }) => {
+        fc.pre(dnsNames.length + hosts.length > 0);
+        const sans = [...dns(...dnsNames), ...ips(...hosts.map((last) => `10.0.0.${last}`))];
+        const csr = signingRequest(csrObject({ node, request: { sans } }));
+        const { verdict, reason } = decideApproval(
+          { cluster: BERLIN, csr, siblings: { pending: 1 } },
+          evidence,
+          [DEFAULT_POLICY],
+          NOW,
+        );
+        const isOwn = dnsNames.every((name) => name === node) && hosts.every((last) => numbered[last - 1] === node);
+        const readsAsAddress = dnsNames.some((name) => name.split('.').length === 4);
+        expect([verdict, reason]).toEqual(
+          isOwn && !readsAsAddress ? ['approve', 'Proven'] : ['leave', expect.stringMatching(/^San/)],
+        );
+      }),
+      { seed: 16, numRuns: runs(200) },
     );
   });
 });

@@ -84,7 +84,8 @@ describe('an address that a node could have given itself', () => {
   it('is not proven, and the reason says why', () => {
     expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
       reason: 'SanNotOwned',
-      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself: set --node-ip to the primary one',
+      message:
+        'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself: set --node-ip to the primary one',
       hostile: false,
     });
   });
@@ -295,7 +296,9 @@ describe('a name that nobody lists', () => {
 
   it('names the instance that has its address under another name, as DHCP options may make it', () => {
     const evidence = evidenceFor(DUBLIN, { instances: [instance('i-1', '10.0.1.23')] });
-    expect(proveOwnership([dnsName('glued'), ip('10.0.1.23')], 'glued', evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
+    expect(
+      proveOwnership([dnsName('glued'), ip('10.0.1.23')], 'glued', evidence, DEFAULT_POLICY, DUBLIN).failure,
+    ).toEqual({
       reason: 'EvidenceMissing',
       message:
         'no EC2 instance (1 checked) names node glued: EC2 instance i-1 has 10.0.1.23, but is called ip-10-0-1-23.eu-west-1.compute.internal: check the hostname of the node, and the domain in the DHCP options of its VPC',
