@@ -6,6 +6,7 @@ import { readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
+import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
@@ -54,12 +55,13 @@ export interface ListedRequests {
   /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
-  /** The first requests of kubelets that the API server takes for other users. */
-  readonly misnamed?: readonly Misnamed[];
+  /** The first ones of kubelets that the API server takes for another user; absent without one. */
+  readonly misnamed?: readonly MisnamedRequest[] | undefined;
 }
 
-export interface Misnamed {
-  readonly csr: SigningRequest;
+export interface MisnamedRequest {
+  readonly csr: string;
+  readonly requester: string;
   readonly message: string;
 }
 
@@ -174,7 +176,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
   let unreadableCount = 0;
-  const misnamed: Misnamed[] = [];
+  const misnamed: MisnamedRequest[] = [];
   const unread = (request: UnreadableRequest) => {
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
@@ -191,7 +193,11 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     if (gate !== undefined) {
       ignore(gate.reason);
       if (gate.reason === 'RequesterMisnamed' && misnamed.length < SHOWN_MISNAMED)
-        misnamed.push({ csr: { ...csr, request: undefined }, message: gate.message });
+        misnamed.push({
+          csr: printable(csr.name, 253),
+          requester: printable(csr.username, 253),
+          message: gate.message,
+        });
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
@@ -205,7 +211,13 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
   for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
-  return { open: open.all(), ignored, unreadable, unreadableCount, misnamed };
+  return {
+    open: open.all(),
+    ignored,
+    unreadable,
+    unreadableCount,
+    misnamed: misnamed.length > 0 ? misnamed : undefined,
+  };
 }
 
 /** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */

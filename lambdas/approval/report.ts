@@ -8,7 +8,7 @@ import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { SourceReading } from './evidence/evidence.ts';
-import type { Misnamed, Observed } from './observe.ts';
+import type { MisnamedRequest, Observed } from './observe.ts';
 import type { Mode } from './policy.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 
@@ -59,8 +59,8 @@ export interface SweepReport {
   };
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
   readonly rows: readonly SweepRow[];
-  /** Ignored requests of kubelets that the API server takes for other users, at most 20: `node` is that user. */
-  readonly misnamed?: readonly SweepRow[];
+  /** Ignored requests of kubelets under another user, at most 20; absent without one. */
+  readonly misnamed?: readonly MisnamedRequest[] | undefined;
   readonly evidence: readonly {
     readonly source: EvidenceSource;
     readonly lookedAt: number;
@@ -128,7 +128,7 @@ export function report(input: ReportInput): SweepReport {
     },
     ignored: Object.fromEntries([...ignored].toSorted(([a], [b]) => a.localeCompare(b))),
     rows,
-    ...misnamedRows(observed?.misnamed ?? [], input.startedAt),
+    misnamed: observed?.misnamed,
     evidence: (observed?.evidence.readings ?? []).map((reading) =>
       reading.ok
         ? { source: reading.source, lookedAt: reading.lookedAt }
@@ -167,21 +167,6 @@ function rowOf(acted: Acted, now: number): SweepRow {
     policy,
     mode,
   };
-}
-
-function misnamedRows(misnamed: readonly Misnamed[], now: number): Pick<SweepReport, 'misnamed'> {
-  const rows = misnamed.map(({ csr, message }) => ({
-    ...rowOf(
-      {
-        csr,
-        verdict: { verdict: 'ignore', reason: 'RequesterMisnamed', message, hostile: false },
-        outcome: { kind: 'none' },
-      },
-      now,
-    ),
-    node: printable(csr.username, 253),
-  }));
-  return rows.length === 0 ? {} : { misnamed: rows };
 }
 
 /** Problems of reading, judging and writing that a person must know. */

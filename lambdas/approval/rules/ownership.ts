@@ -210,7 +210,7 @@ function proveName(
 
   if (rival !== undefined) {
     // If the node has no object yet, a name may reach that late.
-    const isOfAnother = known.trusted.length > 0 && counts(rival);
+    const isOfAnother = known.trusted.length > 0 && isWitness(rival);
     return fail(
       { ...base, ownedBy: ownedBy(rival) },
       {
@@ -295,14 +295,14 @@ function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
 }
 
 /** Shows who has a name: live, and not written by a node. */
-export function counts(owner: Owner): boolean {
+function isWitness(owner: Owner): boolean {
   return isLive(owner) && isIndependent(owner);
 }
 
 /** Whether a name moves from node to node as addresses do: an address, or spelled like one and not the name of a node. */
 function mayMove(canonical: string, called: Owners | undefined): boolean {
   if (called === undefined || readsAsAddress(canonical)) return true;
-  return spellsAddress(canonical) && !called.owners.some(counts);
+  return spellsAddress(canonical) && !called.owners.some(isWitness);
 }
 
 /**
@@ -327,7 +327,7 @@ export function claimedOfAnother(
       owners.some(({ nodes }) => nodes.includes(node)) ||
       trusted.some(({ weakAddresses = [] }) => weakAddresses.some(({ address }) => address === name));
     if (isOwn || more.length > 0 || (asked.kind === 'ip' && reservedAddress(name, cluster) !== undefined)) continue;
-    const rival = owners.find((owner) => counts(owner) && listing.has(owner.source));
+    const rival = owners.find((owner) => isWitness(owner) && listing.has(owner.source));
     if (rival !== undefined) return `${asked.label} belongs to ${describe(rival)}`;
   }
   return undefined;

@@ -62,10 +62,13 @@ export function reservedDnsName(
  * Service addresses, and the endpoint's moves between control plane machines.
  */
 export function reservedAddress(address: string, cluster: ClusterContext): Reserved | undefined {
-  const reserved = (why: string, isOfCluster = false): Reserved => ({ why, isOfCluster, hostile: false });
-  for (const [why, ranges] of RESERVED_ADDRESSES) if (ranges.has(address)) return reserved(why);
-  if (isEndpoint(address, cluster)) return reserved('the API endpoint of the cluster');
-  return serviceRanges(cluster).has(address) ? reserved('in the service CIDR', true) : undefined;
+  for (const [why, ranges] of RESERVED_ADDRESSES)
+    if (ranges.has(address)) return { why, isOfCluster: false, hostile: false };
+  if (isEndpoint(address, cluster))
+    return { why: 'the API endpoint of the cluster', isOfCluster: false, hostile: false };
+  return serviceRanges(cluster).has(address)
+    ? { why: 'in the service CIDR', isOfCluster: true, hostile: false }
+    : undefined;
 }
 
 const endpointsByCluster = new WeakMap<object, ReadonlySet<string>>();

@@ -124,9 +124,7 @@ describe('a node with a number as its name', () => {
         );
         const isOwn = dnsNames.every((name) => name === node) && hosts.every((last) => numbered[last - 1] === node);
         const readsAsAddress = dnsNames.some((name) => name.split('.').length === 4);
-        expect([verdict, reason]).toEqual(
-          isOwn && !readsAsAddress ? ['approve', 'Proven'] : ['leave', expect.stringMatching(/^San/)],
-        );
+        expect(`${verdict} ${reason}`).toMatch(isOwn && !readsAsAddress ? /^approve Proven$/ : /^leave San/);
       }),
       { seed: 16, numRuns: runs(200) },
     );
