@@ -103,16 +103,7 @@ function facts(
     // Otherwise the headline has it.
     ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, key ${key}`],
-    ...(judged === undefined
-      ? []
-      : [
-          [
-            'approved',
-            request === undefined
-              ? goneRequest(node)
-              : `by ${request.approvedBy === undefined ? 'an unknown approver' : approverName(request.approvedBy)} (${request.name})`,
-          ],
-        ]),
+    ...(judged === undefined ? [] : [['approved', approvedWords(node, request)]]),
     ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],
   ];
 }
@@ -122,6 +113,8 @@ function whereSeen(seen: NonNullable<NodeExplanation['seen']>, request: string |
   return `in a handshake with ${seen.where}${seen.keyProven ? '' : ', which did not show that it has the key'}`;
 }
 
-function goneRequest(node: string): string {
+function approvedWords(node: string, request: NodeExplanation['request']): string {
+  if (request !== undefined)
+    return `by ${request.approvedBy === undefined ? 'an unknown approver' : approverName(request.approvedBy)} (${request.name})`;
   return `approver not known: its request is gone. The audit log of the API server has the user that approved a request of system:node:${printable(node, 253)}`;
 }

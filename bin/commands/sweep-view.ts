@@ -158,7 +158,7 @@ function judged({ report, server, yes = false, policies, program, repeat, repeat
         [
           ['CSR', 'NODE', 'AGE', 'VERDICT', 'WHY'].map(faint),
           ...shown.map((row, index) => cells(row, shown[index - 1])),
-          ...misnamed.map(({ csr, requester, message }) => [csr, requester, '', faint('· ignored'), message]),
+          ...misnamed.map(({ csr, message }) => [csr, '', '', faint('· ignored'), message]),
         ],
         80,
       ),

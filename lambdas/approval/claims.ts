@@ -101,11 +101,9 @@ function movingNames({ subjectAltNames }: CertificateRequest): readonly string[]
  */
 export function standingClaims({ newest, times, names }: Claims, now: number): readonly string[] {
   return [...names].flatMap(([name, { first, last, count, isApproved }]) => {
-    if (isApproved) return [];
-    const { createdAt: from } = first;
-    const { createdAt: until } = last;
-    const between = times.filter((time) => time >= from && time <= until).length;
-    const stands = last.uid === newest.uid ? now - from >= STANDS_MS : until - from >= STANDS_MS && between > count;
-    return stands ? [name] : [];
+    const [from, until] = [first.createdAt, last.createdAt];
+    const isDropped = times.filter((time) => time >= from && time <= until).length > count;
+    const stands = last.uid === newest.uid ? now - from >= STANDS_MS : isDropped && until - from >= STANDS_MS;
+    return stands && !isApproved ? [name] : [];
   });
 }

@@ -185,10 +185,8 @@ function judgeNewest(
     const pending = askedAt.filter((time) => time >= then - longestWait).length;
     // A request made during the listing is not in the future.
     const now = Math.max(lookedAt, then);
-    return fateOfUndecided(
-      decideApproval({ cluster, csr, siblings: { pending, claims } }, evidence, policies, now),
-      allRead,
-    );
+    const siblings = { pending, claims };
+    return fateOfUndecided(decideApproval({ cluster, csr, siblings }, evidence, policies, now), allRead);
   };
 }
 

@@ -55,14 +55,8 @@ export interface ListedRequests {
   /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
-  /** The first ones of kubelets that the API server takes for another user; absent without one. */
-  readonly misnamed?: readonly MisnamedRequest[] | undefined;
-}
-
-export interface MisnamedRequest {
-  readonly csr: string;
-  readonly requester: string;
-  readonly message: string;
+  /** The first ones of kubelets that the API server takes for another user. */
+  readonly misnamed?: readonly { readonly csr: string; readonly message: string }[];
 }
 
 /** Everything that one sweep read. */
@@ -176,7 +170,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
   let unreadableCount = 0;
-  const misnamed: MisnamedRequest[] = [];
+  const misnamed: { csr: string; message: string }[] = [];
   const unread = (request: UnreadableRequest) => {
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
@@ -193,11 +187,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     if (gate !== undefined) {
       ignore(gate.reason);
       if (gate.reason === 'RequesterMisnamed' && misnamed.length < SHOWN_MISNAMED)
-        misnamed.push({
-          csr: printable(csr.name, 253),
-          requester: printable(csr.username, 253),
-          message: gate.message,
-        });
+        misnamed.push({ csr: printable(csr.name, 253), message: gate.message });
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
@@ -211,13 +201,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
       unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
   };
   for await (const page of listSigningRequests(client, { signerName, signal })) await eachInTurns(page, look);
-  return {
-    open: open.all(),
-    ignored,
-    unreadable,
-    unreadableCount,
-    misnamed: misnamed.length > 0 ? misnamed : undefined,
-  };
+  return { open: open.all(), ignored, unreadable, unreadableCount, misnamed };
 }
 
 /** Patterns need Nodes too: a CIDR counts only for an address that this Node shows and no other. */

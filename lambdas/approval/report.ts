@@ -8,7 +8,7 @@ import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { SourceReading } from './evidence/evidence.ts';
-import type { MisnamedRequest, Observed } from './observe.ts';
+import type { Observed } from './observe.ts';
 import type { Mode } from './policy.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 
@@ -59,8 +59,8 @@ export interface SweepReport {
   };
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
   readonly rows: readonly SweepRow[];
-  /** Ignored requests of kubelets under another user, at most 20; absent without one. */
-  readonly misnamed?: readonly MisnamedRequest[] | undefined;
+  /** Ignored requests of kubelets that the API server takes for another user, at most 20. */
+  readonly misnamed?: Observed['misnamed'];
   readonly evidence: readonly {
     readonly source: EvidenceSource;
     readonly lookedAt: number;
