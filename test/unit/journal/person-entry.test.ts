@@ -39,7 +39,7 @@ describe('personEntries', () => {
         judged: 'leave',
         reason: 'SanNotOwned',
         message: VERDICT.message,
-        hostile: true,
+        hostile: false,
         failed: ['san-proven'],
         outcome: 'written',
         policy: 'default',
