@@ -88,17 +88,17 @@ export const REASONS = {
   NotKubeletServing: {
     verdict: 'ignore',
     meaning: 'The request is for a signer other than kubernetes.io/kubelet-serving.',
-    next: 'The approver of that signer decides.',
+    next: 'Its own approver decides.',
   },
   RequesterMisnamed: {
     verdict: 'ignore',
     meaning: 'The request names a node, but the API server takes its kubelet for another user.',
-    next: 'On EKS its role is mapped wrongly, or twice. Give the role one access entry of type EC2_LINUX, or one entry of mapRoles in aws-auth: username system:node:{{EC2PrivateDNSName}}, groups system:bootstrappers and system:nodes. Elsewhere correct the kubeconfig of the kubelet.',
+    next: 'On EKS give its role one access entry of type EC2_LINUX, or one line in aws-auth: username system:node:{{EC2PrivateDNSName}}, groups system:bootstrappers and system:nodes.',
   },
   RequesterNotNode: {
     verdict: 'ignore',
     meaning: 'The requester is not a node (username without the prefix system:node:).',
-    next: 'certmarshal approves only nodes: its owner decides.',
+    next: 'Its owner decides.',
   },
   Deleting: {
     verdict: 'ignore',
@@ -165,7 +165,7 @@ export const REASONS = {
   NodeNameInvalid: {
     verdict: 'leave',
     meaning: 'The username is system:node: followed by nothing, or by a name that Kubernetes accepts for no Node.',
-    next: 'Correct the hostname of the node, or find out which credential uses that name.',
+    next: 'Correct the hostname, or find out which credential uses that name.',
   },
   GroupsMissing: {
     verdict: 'leave',
@@ -200,7 +200,7 @@ export const REASONS = {
   CommonNameMismatch: {
     verdict: 'leave',
     meaning: 'The common name is not the username of the requester.',
-    next: 'A node asks in the name of another, or its kubelet runs with --hostname-override: without that, treat it as compromised.',
+    next: 'Without --hostname-override at its kubelet, the node asks in the name of another: treat it as compromised.',
   },
   OrganizationMismatch: {
     verdict: 'leave',
