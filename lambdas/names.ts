@@ -27,16 +27,21 @@ export function spellsAddress(dnsName: string): boolean {
   return ADDRESS_DERIVED.test(dnsName);
 }
 
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
-/**
- * A valid Node name (DNS-1123 subdomain). A name whose last label is a number could be read as an address and is
- * rejected.
- */
+/** A name that Kubernetes accepts for a Node. Source: apimachinery, `IsDNS1123Subdomain`; labels have no bound. */
+export function isNodeName(name: string): boolean {
+  return name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
+}
+
+/** Four numbers: some clients take it for an IPv4 address, also `010.0.0.1`. */
+export function readsAsAddress(dnsName: string): boolean {
+  return /^\d+(?:\.\d+){3}$/.test(dnsName);
+}
+
+/** A Node name that a certificate can have as a DNS name. */
 export function isDnsName(canonical: string): boolean {
-  if (canonical.length === 0 || canonical.length > 253) return false;
-  const labels = canonical.split('.');
-  return labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+  return isNodeName(canonical) && !readsAsAddress(canonical);
 }
 
 /** A set of CIDRs. IPv4 rules never match IPv6 addresses. */

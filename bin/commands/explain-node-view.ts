@@ -1,6 +1,6 @@
 import { approverName } from '../../lambdas/approval/condition-reasons.ts';
 import type { NameProof } from '../../lambdas/approval/verdict.ts';
-import { pasteable } from '../../lambdas/command.ts';
+import { isWord, pasteable } from '../../lambdas/command.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { ISSUED, type IssuedVerdict } from '../../lambdas/tables/issued-verdicts.ts';
@@ -35,7 +35,7 @@ interface Rendering extends Places {
  */
 export function nodeExplanationLines(explanation: NodeExplanation, rendering: Rendering): Lines {
   const { cluster, server, now } = rendering;
-  const { seen, judged, problems } = explanation;
+  const { seen, judged, problems, waiting } = explanation;
   return [
     hang('', headline(explanation)),
     hang('  ', faint(printable(joined([cluster, server && serverWords(server)], ' · '), 600))),
@@ -46,10 +46,13 @@ export function nodeExplanationLines(explanation: NodeExplanation, rendering: Re
       '',
     ]),
     judged !== undefined && hang('  ', `${sentence(ISSUED[judged.verdict].title)}: ${ISSUED[judged.verdict].meaning}`),
-    seen === undefined
-      ? hang('  → ', `${rendering.program} sweep shows whether a request of it waits, and why`)
-      : nextLines(judged?.verdict, rendering),
+    seen === undefined ? hang('  → ', waitingNext(waiting, rendering.program)) : nextLines(judged?.verdict, rendering),
   ];
+}
+
+function waitingNext(waiting: string | undefined, program: string): string {
+  if (waiting === undefined) return `${program} sweep shows whether a request of it waits, and why`;
+  return `its request waits: ${isWord(waiting) ? `${program} explain ${waiting}` : waiting}`;
 }
 
 /** @param verdict undefined if the cluster did not issue the certificate */
@@ -100,12 +103,7 @@ function facts(
     // Otherwise the headline has it.
     ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, key ${key}`],
-    [
-      'approved',
-      request === undefined
-        ? goneRequest(node)
-        : `by ${request.approvedBy === undefined ? 'an unknown approver' : approverName(request.approvedBy)} (${request.name})`,
-    ],
+    ...(judged === undefined ? [] : [['approved', approvedWords(node, request)]]),
     ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],
   ];
 }
@@ -115,6 +113,8 @@ function whereSeen(seen: NonNullable<NodeExplanation['seen']>, request: string |
   return `in a handshake with ${seen.where}${seen.keyProven ? '' : ', which did not show that it has the key'}`;
 }
 
-function goneRequest(node: string): string {
+function approvedWords(node: string, request: NodeExplanation['request']): string {
+  if (request !== undefined)
+    return `by ${request.approvedBy === undefined ? 'an unknown approver' : approverName(request.approvedBy)} (${request.name})`;
   return `approver not known: its request is gone. The audit log of the API server has the user that approved a request of system:node:${printable(node, 253)}`;
 }

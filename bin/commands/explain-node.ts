@@ -41,6 +41,8 @@ export interface NodeExplanation {
   readonly node: string;
   /** Absent if no certificate could be read. */
   readonly seen?: Seen | undefined;
+  /** Name of its newest request that waits for an approval. */
+  readonly waiting?: string | undefined;
   /** The request that it was issued for, until Kubernetes deletes it. */
   readonly request?: Pick<CountedRequest, 'name' | 'approvedBy'> | undefined;
   /** Absent if the cluster did not issue the certificate: clients that trust the cluster reject it. */
@@ -162,7 +164,8 @@ async function explainNode(
     };
   }
   const [newest] = requests.issued;
-  if (newest === undefined) return { node, names: [], problems: [answer.problem, ...problems] };
+  const { waiting } = requests;
+  if (newest === undefined) return { node, waiting, names: [], problems: [answer.problem, ...problems] };
   const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes);
   return {
     node,
@@ -200,21 +203,29 @@ interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'of
 /** A kubelet without an approval retries four times an hour, and issued requests are kept for an hour. */
 const MAX_ISSUED = 16;
 
-/** Issued requests of a node, newest first. */
+/** Issued requests of a node, newest first, and its newest that waits. */
 async function issuedRequests(
   { workload }: SweepTarget,
   node: string,
   signal: AbortSignal,
-): Promise<{ readonly issued: readonly IssuedRequest[]; readonly problems: readonly Problem[] }> {
+): Promise<{
+  readonly issued: readonly IssuedRequest[];
+  readonly waiting: string | undefined;
+  readonly problems: readonly Problem[];
+}> {
   let newest: readonly CountedRequest[] = [];
+  let waiting: CountedRequest | undefined;
   const problems: Problem[] = [];
   try {
     for await (const page of listSigningRequests(workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
       const own = page
         .map(readCountedRequest)
         .filter((request) => typeof request === 'object')
-        .filter(({ requester, state }) => requester === NODE_PREFIX + node && state === 'issued');
-      newest = [...newest, ...own].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MAX_ISSUED);
+        .filter(({ requester }) => requester === NODE_PREFIX + node);
+      const issued = own.filter(({ state }) => state === 'issued');
+      newest = [...newest, ...issued].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MAX_ISSUED);
+      for (const request of own)
+        if (request.state === 'pending' && request.createdAt >= (waiting?.createdAt ?? 0)) waiting = request;
     }
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
@@ -227,7 +238,7 @@ async function issuedRequests(
     const shown = { name: printable(name, 253), approvedBy: approvedBy && printable(approvedBy, 100) };
     return [{ ...shown, ofNodes, certificate: leaf.certificate }];
   });
-  return { issued, problems };
+  return { issued, waiting: waiting && printable(waiting.name, 253), problems };
 }
 
 type Shown =

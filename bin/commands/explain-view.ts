@@ -18,7 +18,7 @@ const ENDINGS = {
   deny: 'Provably hostile: sweep --yes denies it, and so does a deployed certmarshal.',
   ignore: 'Not judged.',
 } as const;
-const OBSERVED = 'The policy only observes: no sweep writes it.';
+const OBSERVED = 'The policy only observes: no sweep writes it without mode: enforce.';
 const IGNORED = 'No sweep judges it.';
 const MAX_NAMES = 20;
 const RUNBOOK = /\bcertmarshal runbook (?<name>[a-z-]+)/g;
@@ -133,10 +133,13 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
   return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
 }
 
-function story({ verdict, names, message }: Verdict, who: string): string {
-  const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
-  if (stranger?.ownedBy !== undefined)
-    return `${who} asks for a serving certificate that covers ${stranger.name} of ${stranger.ownedBy.node}`;
+function story({ verdict, reason, names, message }: Verdict, who: string): string {
+  // Of a node that nothing is known of, the address may be its own.
+  const stranger = reason === 'EvidenceMissing' ? undefined : names.find(({ ownedBy }) => ownedBy !== undefined);
+  if (stranger?.ownedBy !== undefined) {
+    const { name, ownedBy } = stranger;
+    return `${who} asks for a serving certificate that covers ${name === ownedBy.node ? 'the name' : name} of ${ownedBy.node}`;
+  }
   if (verdict !== 'approve') return `${who}: ${message}`;
   const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
   return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;

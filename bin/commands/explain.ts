@@ -1,10 +1,10 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
 import { type Observed, observe, observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
-import { isNewer } from '../../lambdas/approval/open-requests.ts';
 import { judgeForPerson } from '../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
+import { isNewer } from '../../lambdas/approval/request.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { isWord } from '../../lambdas/command.ts';

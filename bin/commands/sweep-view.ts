@@ -56,7 +56,14 @@ export function isHostile({ rows }: SweepReport): boolean {
 }
 
 /** Ignored, but pending: another sweep may judge them, or a person. */
-const PENDING = ['RequesterNotNode', 'TooYoung', 'Orphaned', 'Superseded', 'Deleting'] as const satisfies Reason[];
+const PENDING: readonly Reason[] = [
+  'RequesterMisnamed',
+  'RequesterNotNode',
+  'TooYoung',
+  'Orphaned',
+  'Superseded',
+  'Deleting',
+];
 
 /** How many pending requests were ignored. */
 function pendingIgnored({ ignored }: SweepReport): number {
@@ -131,31 +138,34 @@ export function sweepStory(
 }
 
 function judged({ report, server, yes = false, policies, program, repeat, repeatNames }: SweepView): Lines {
+  const { misnamed = [] } = report;
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
   const shown = [...others.slice(0, MAX_OTHERS), ...approvals.slice(0, MAX_APPROVALS)];
   const hidden = rows.length - shown.length;
   const [first] = others;
+  const next = (first ?? misnamed[0])?.csr ?? '';
   const advice = first !== undefined && hostileAdvice(first, program, repeatNames);
   return [
     hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, yes)}`),
     serverLine(server),
     '',
     table(summary(report, others, yes, whyUnwritten(policies, yes))),
-    shown.length > 0 && [
+    shown.length + misnamed.length > 0 && [
       '',
       table(
         [
           ['CSR', 'NODE', 'AGE', 'VERDICT', 'WHY'].map(faint),
           ...shown.map((row, index) => cells(row, shown[index - 1])),
+          ...misnamed.map(({ csr, message }) => [csr, '', '', faint('· ignored'), message]),
         ],
         80,
       ),
     ],
     hidden > 0 && `  … and ${hidden} more; --output json lists them all`,
     advice !== false && ['', hang('  ✖ ', advice, bad)],
-    first !== undefined && KUBERNETES_NAME.test(first.csr) && ['', `  → ${program} explain ${first.csr}${repeat}`],
+    KUBERNETES_NAME.test(next) && ['', `  → ${program} explain ${next}${repeat}`],
   ];
 }
 

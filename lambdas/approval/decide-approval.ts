@@ -4,11 +4,12 @@ import { REASONS, type Reason } from '../tables/reasons.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
+import { standingClaims } from './claims.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { type EnginePolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
-import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
-import { evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
+import { claimedOfAnother, mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
+import { commonNames, evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { Check, NameProof, Verdict } from './verdict.ts';
 
@@ -63,8 +64,15 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
   if (ageMs < -CLOCK_TOLERANCE_MS)
     return unjudged('ClockSkew', `created ${seconds(-ageMs)} s in the future of this clock`);
   const inTime = selected.filter((policy) => ageReason(ageMs, policy, cluster) === undefined);
+  // A policy for another age still counts: no other policy denies what it would leave pending.
+  const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
   const [first] = selected;
   if (inTime.length === 0 && first !== undefined) {
+    // A theft that stands is older than what a kubelet waits for.
+    const standing = standingOf(request, now);
+    const late =
+      standing.length > 0 ? combine(judgeByEach(request, evidence, selected, now, standing), mayDeny) : undefined;
+    if (late?.checks.some(({ rule, hostile }) => rule === 'san-standing' && hostile) === true) return late;
     const window = first.age[cluster.provider];
     return unjudged(
       ageReason(ageMs, first, cluster) ?? 'Orphaned',
@@ -81,9 +89,11 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
       `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
-  // A policy for another age still counts: no other policy denies what it would leave pending.
-  const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
-  return combine(judgeByEach(request, evidence, inTime, now), mayDeny);
+  return combine(judgeByEach(request, evidence, inTime, now, standingOf(request, now)), mayDeny);
+}
+
+function standingOf({ siblings: { claims } }: ApprovalRequest, now: number): readonly string[] {
+  return claims === undefined ? [] : standingClaims(claims, now);
 }
 
 /**
@@ -110,9 +120,17 @@ export function gateReason(
     if (condition !== undefined)
       return { reason, message: `condition ${type}, reason ${printable(condition.reason, 100) || 'none'}` };
   }
-  if (isServing && !csr.username.startsWith(NODE_PREFIX))
-    return { reason: 'RequesterNotNode', message: `requester is ${printable(csr.username, 100)}` };
-  return undefined;
+  return isServing && !csr.username.startsWith(NODE_PREFIX) ? notOfNode(csr) : undefined;
+}
+
+/** A kubelet names its node whatever the API server takes it for; the webhook of an operator asks as a service account. */
+function notOfNode(csr: SigningRequest): { readonly reason: Reason; readonly message: string } {
+  const who = printable(csr.username, 100);
+  const decoded = csr.username.startsWith('system:serviceaccount:') ? undefined : decodeRequest(csr);
+  const [name = ''] = decoded?.ok === true ? commonNames(decoded.request) : [];
+  return name.startsWith(NODE_PREFIX)
+    ? { reason: 'RequesterMisnamed', message: `common name is ${printable(name, 100)}, but requester is ${who}` }
+    : { reason: 'RequesterNotNode', message: `requester is ${who}` };
 }
 
 // A request that was approved and then failed at the signer has both conditions; Failed says more.
@@ -139,6 +157,7 @@ function judgeByEach(
   evidence: Evidence,
   policies: readonly EnginePolicy[],
   now: number,
+  standing: readonly string[],
 ): readonly Judgement[] {
   const decoded = decodeRequest(csr);
   let verified: Judged['signature'];
@@ -159,6 +178,7 @@ function judgeByEach(
       evidence,
       now,
       ownership,
+      claimOfAnother: claimedOfAnother(standing, node, evidence, policy, cluster),
       mayBeControlPlane: mayBeControlPlane(node, evidence),
       // The slowest step: runs once, and only if a rule asks.
       get signature() {
@@ -173,7 +193,7 @@ function judgeByEach(
 /** Decodes the PKCS#10 request in `spec.request`. */
 export function decodeRequest(csr: SigningRequest): DecodedRequest {
   if (csr.request !== undefined) return decodeCertificateRequest(csr.request);
-  return { ok: false, refusal: { code: 'NotPem', message: 'spec.request is missing, not base64, or too large' } };
+  return { ok: false, refusal: { code: 'TooLarge', message: 'spec.request is missing, not base64, or too large' } };
 }
 
 function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
@@ -233,7 +253,7 @@ function proof(names: readonly NameProof[]): string {
 }
 
 function sentence({ rule, expected, found }: Check): string {
-  return rule === 'san-proven' ? found : `${rule}: ${found}; expected ${expected}`;
+  return rule === 'san-proven' || rule === 'san-standing' ? found : `${rule}: ${found}; expected ${expected}`;
 }
 
 function unjudged(reason: Reason, message: string, policy?: EnginePolicy): Verdict {

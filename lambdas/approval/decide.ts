@@ -27,9 +27,9 @@ export function* decide(
   now: number,
 ): Generator<Decision> {
   const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
-  for (const { csr, subject, askedAt } of open) {
+  for (const { csr, subject, askedAt, claims } of open) {
     const pending = askedAt.filter((time) => time >= now - longestWait).length;
-    const request: ApprovalRequest = { cluster, csr, siblings: { pending } };
+    const request: ApprovalRequest = { cluster, csr, siblings: { pending, claims } };
     const verdict = subject === undefined ? UNWRITABLE : decideApproval(request, evidence, policies, now);
     yield { csr, subject, request, verdict };
   }

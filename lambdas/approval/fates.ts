@@ -179,13 +179,14 @@ function judgeNewest(
     if (approved.has(username)) return 'missed';
     const request = newest.get(username);
     if (request === undefined) return undefined;
-    const { csr, subject, askedAt } = request;
+    const { csr, subject, askedAt, claims } = request;
     if (subject === undefined) return 'refused';
     const then = csr.createdAt ?? lookedAt;
     const pending = askedAt.filter((time) => time >= then - longestWait).length;
     // A request made during the listing is not in the future.
     const now = Math.max(lookedAt, then);
-    return fateOfUndecided(decideApproval({ cluster, csr, siblings: { pending } }, evidence, policies, now), allRead);
+    const siblings = { pending, claims };
+    return fateOfUndecided(decideApproval({ cluster, csr, siblings }, evidence, policies, now), allRead);
   };
 }
 

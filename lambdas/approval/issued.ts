@@ -265,8 +265,7 @@ function judgeNames(
   );
   if (isAnother) return told('names-another');
   if (having('untold') !== undefined) return told('unknown');
-  const isPlain = having("another's address") !== undefined || having('foreign') !== undefined;
-  return told(isSettled || isPlain ? 'not-proven' : 'unknown');
+  return told(isSettled || having("another's address") !== undefined ? 'not-proven' : 'unknown');
 }
 
 /** A known verdict still holds; only an unknown one waits for evidence. */
@@ -327,12 +326,11 @@ export function shownElsewhere(node: string, meant: string): string {
 }
 
 /**
- * Why one policy does not prove a certificate. `untold`: no source that it trusts can tell. `foreign`: no node asks for
- * such a name by mistake.
+ * Why one policy does not prove a certificate. `untold`: no source that it trusts can tell.
  */
 interface Failure {
   readonly why: string;
-  readonly kind: "another's name" | "another's address" | 'foreign' | 'unproven' | 'untold' | 'unread';
+  readonly kind: "another's name" | "another's address" | 'unproven' | 'untold' | 'unread';
   readonly unproven: readonly string[];
   /** For an address: its current owner had it when the certificate was issued, as far as known. */
   readonly wasTheirs?: boolean;
@@ -359,11 +357,10 @@ function failureOf(
   const name = ofAnother.find(({ isItsName }) => isItsName);
   if (name !== undefined) return { kind: "another's name", why: belongsTo(name), unproven };
   const [first] = ofAnother;
-  if (failure.hostile && first !== undefined) {
+  if (failure.isOfAnother && first !== undefined) {
     const lasting = ofAnother.find((one) => hadIt(one, notBefore, grounds));
     return { kind: "another's address", why: belongsTo(lasting ?? first), unproven, wasTheirs: lasting !== undefined };
   }
-  if (failure.hostile) return { kind: 'foreign', why, unproven };
   if (first !== undefined) return { kind: 'unproven', why: belongsTo(first), unproven };
   return { kind: canTell(node, policy, evidence, failure.reason) ? 'unproven' : 'untold', why, unproven };
 }
@@ -452,7 +449,7 @@ function reservedNames(
               name,
               {
                 why: `it has ${printable(name, 253)}, which is ${reserved.why}`,
-                isAnother: reserved.hostile && !isOwnName(name, node, evidence),
+                isAnother: reserved.hostile || (reserved.isOfCluster && !isOwnName(name, node, evidence)),
               },
             ],
           ],
@@ -460,19 +457,13 @@ function reservedNames(
   );
 }
 
-/** Names by which pods find the API server and Services. */
-const OF_THE_CLUSTER = /^kubernetes(?:\.default(?:\..*)?)?$|\.svc$|\.svc\.cluster\.local$/;
-
 /**
  * A machine may have a name like that of a Service, in its own domain: its requests are not approved, but it takes no
  * name from a Service.
  */
 function isOwnName(name: string, node: string, evidence: Evidence): boolean {
   const canonical = canonicalDnsName(name);
-  return (
-    !OF_THE_CLUSTER.test(canonical) &&
-    counting(evidence.holdersOf('dns', canonical)).some(({ nodes }) => nodes.includes(node))
-  );
+  return counting(evidence.holdersOf('dns', canonical)).some(({ nodes }) => nodes.includes(node));
 }
 
 /** @param key as certificates have it: `P-256`, `RSA-2048`, `Ed25519`, `ML-DSA-65` */

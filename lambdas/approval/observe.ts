@@ -16,6 +16,7 @@ import type { Cluster } from '../resources/cluster.ts';
 import { readSigningRequest, type SigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
+import { collectClaims } from './claims.ts';
 import { gateReason } from './decide-approval.ts';
 import {
   type Believed,
@@ -39,6 +40,7 @@ import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 
 const SHOWN_UNREADABLE = 100;
+const SHOWN_MISNAMED = 20;
 /** The most that one call of `listInstances` accepts. */
 const NODES_AT_ONCE = 2_000;
 
@@ -67,6 +69,8 @@ export interface ListedRequests {
   /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
+  /** The first ones of kubelets that the API server takes for another user. */
+  readonly misnamed?: readonly { readonly csr: string; readonly message: string }[];
 }
 
 /** Everything that one sweep read. */
@@ -97,6 +101,7 @@ export async function observe(
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
+  const claims = collectClaims(now());
   // Concurrent with the list, which may have no room for the wanted request.
   let reading = wanted && readEvidence(target, selecting, signal);
   // If the list fails first, this rejection would be unhandled.
@@ -104,7 +109,10 @@ export async function observe(
   const listed = await listRequests(target.workload, {
     signerName: KUBELET_SERVING_SIGNER,
     signal,
-    seen: (csr) => asked.add(csr),
+    seen: (csr) => {
+      asked.add(csr);
+      if (csr.username.startsWith(NODE_PREFIX)) claims.add(csr);
+    },
     // The first open request starts it, concurrent with further pages; an idle cluster costs one LIST.
     opened: () => {
       reading ??= readEvidence(target, selecting, signal);
@@ -116,6 +124,7 @@ export async function observe(
   return {
     cluster,
     ...listed,
+    open: listed.open.map((request) => ({ ...request, claims: claims.of(request.csr.username) })),
     // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps(readings)),
     endpointAddresses: believed.endpointAddresses,
@@ -179,6 +188,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
   let unreadableCount = 0;
+  const misnamed: { csr: string; message: string }[] = [];
   const unread = (request: UnreadableRequest) => {
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
@@ -195,6 +205,8 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     const gate = gateReason(csr, signerName);
     if (gate !== undefined) {
       ignore(gate.reason);
+      if (gate.reason === 'RequesterMisnamed' && misnamed.length < SHOWN_MISNAMED)
+        misnamed.push({ csr: printable(csr.name, 253), message: gate.message });
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {
@@ -215,7 +227,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     for (const item of items) unread({ name: item.name, problem: tooLarge(item), remedy: TOO_LARGE_REMEDY });
     unreadableCount += count - items.length;
   }
-  return { open: open.all(), ignored, unreadable, unreadableCount };
+  return { open: open.all(), ignored, unreadable, unreadableCount, misnamed };
 }
 
 const TOO_LARGE_REMEDY = 'Find out why this user makes such requests, and delete it: kubectl delete csr NAME.';

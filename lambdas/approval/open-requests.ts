@@ -1,6 +1,8 @@
 import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
+import type { Claims } from './claims.ts';
 import { FLOOD_LIMIT } from './decide-approval.ts';
+import { isNewer } from './request.ts';
 
 /** The newest pending request of one requester, and what a write to it needs. */
 export interface OpenRequest {
@@ -9,6 +11,8 @@ export interface OpenRequest {
   readonly subject: ApprovalSubject | undefined;
   /** Creation times of all pending requests of the requester, including this one; at most as many as show a flood. */
   readonly askedAt: readonly number[];
+  /** Absent for another signer than that of serving certificates. */
+  readonly claims?: Claims | undefined;
 }
 
 /**
@@ -77,12 +81,6 @@ export function collectOpenRequests(
     },
     all: () => [...newest.values()],
   };
-}
-
-/** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
-export function isNewer(a: SigningRequest, b: SigningRequest): boolean {
-  const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
-  return difference === 0 ? a.name > b.name : difference > 0;
 }
 
 function replaceOldest(times: number[], time: number): void {

@@ -79,6 +79,9 @@ const NOTHING_TO_DECIDE: ReadonlySet<Reason> = new Set([
   'AlreadyIssued',
 ]);
 
+/** Rules that a request of a node always passes, hostile or not. */
+const ABOUT_NODES: ReadonlySet<string> = new Set(['requester', 'groups', 'request'] satisfies readonly RuleId[]);
+
 /** Rules whose hostile failures a person can override by typing names. */
 const ABOUT_NAMES: ReadonlySet<string> = new Set([
   'san-wildcard',
@@ -89,9 +92,9 @@ const ABOUT_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Why a person may not make this decision; undefined if they may. A denial needs no judgement: the kubelet asks again.
- * An approval needs one. If a name makes the request hostile, belongs to another node, is contested or reserved, or if
- * evidence could not be read, every name that is not proven has to be typed. A reserved name is never proven. A request
- * that is hostile otherwise is never approved. Pure.
+ * An approval needs one. If a name makes the request hostile, belongs to another node, is contested or reserved, if a DNS
+ * name is not proven, or if evidence could not be read, every name that is not proven has to be typed. A reserved name is
+ * never proven. A request that is hostile otherwise, or not of a node, is never approved. Pure.
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
   const { reason, message, hostile, checks } = verdict;
@@ -101,10 +104,13 @@ export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouche
   if (checks.length === 0) return { message: `it was not judged: ${message}`, remedy: REASONS[reason].next };
 
   const unproven = verdict.names.filter((name) => !name.proven || isReserved(name, cluster));
-  const beyondNames = checks.filter(({ rule, hostile: isHostile }) => isHostile === true && !ABOUT_NAMES.has(rule));
+  const beyondNames = checks.filter(
+    ({ rule, passed, hostile: isHostile }) =>
+      !passed && (isHostile === true || ABOUT_NODES.has(rule)) && !ABOUT_NAMES.has(rule),
+  );
   if (beyondNames.length > 0 || (hostile && unproven.length === 0))
     return {
-      message: `it is provably hostile, and not only because of a name that a person could vouch for: ${failedRules(verdict)}`,
+      message: `it fails not only because of a name that a person could vouch for: ${failedRules(verdict)}`,
       remedy: REASONS[reason].next,
     };
   const wanted = [...new Set(unproven.map(({ name }) => name))];
@@ -134,7 +140,13 @@ function whyTyped({ hostile, names, checks }: Verdict, cluster: ClusterContext, 
   if (names.some((name) => isReserved(name, cluster))) return 'it has a name that no node may have';
   if (names.some(({ ownedBy }) => ownedBy !== undefined)) return 'a name in it belongs to another node';
   if (checks.some(({ reason }) => reason === 'SanContested')) return 'a name in it is claimed by others too';
+  if (checks.some(({ reason }) => reason === 'SanNotOwned' || reason === 'SanMalformed') && names.some(isUnprovenDns))
+    return 'a DNS name in it is not known to be the node’s';
   return allRead ? undefined : 'evidence could not be read, so the owner of its names is unknown';
+}
+
+function isUnprovenDns({ kind, proven }: NameProof): boolean {
+  return kind === 'dns' && !proven;
 }
 
 function isReserved({ name }: NameProof, cluster: ClusterContext): boolean {

@@ -56,6 +56,8 @@ export interface SweepReport {
   };
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
   readonly rows: readonly SweepRow[];
+  /** Ignored requests of kubelets that the API server takes for another user, at most 20. */
+  readonly misnamed?: Observed['misnamed'];
   readonly evidence: readonly {
     readonly source: EvidenceSource;
     readonly lookedAt: number;
@@ -134,6 +136,7 @@ export function report(input: ReportInput): SweepReport {
     },
     ignored: Object.fromEntries([...ignored].toSorted(([a], [b]) => a.localeCompare(b))),
     rows,
+    misnamed: observed?.misnamed,
     evidence: (observed?.evidence.readings ?? []).map((reading) =>
       reading.ok
         ? { source: reading.source, lookedAt: reading.lookedAt }

@@ -1,5 +1,6 @@
 import type { Provider } from '../identifiers.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
+import type { Claims } from './claims.ts';
 
 /** The cluster of a request. */
 export interface ClusterContext {
@@ -12,20 +13,31 @@ export interface ClusterContext {
   readonly endpoints?: readonly string[];
   /** Service CIDRs, if known; never approved as addresses of a node. */
   readonly serviceCidrs?: readonly string[];
+  /** The DNS domain of its Services, if its Cluster says so. @default unknown, and `cluster.local` */
+  readonly serviceDomain?: string;
   /** The networks of the hybrid nodes of an EKS cluster, as EKS reports them. */
   readonly remoteNodeNetworks?: readonly string[];
 }
 
-/** The other pending requests of the same requester in the same sweep. */
+/** The other requests of the same requester in the same sweep. */
 export interface Siblings {
   /** Name of a newer pending request of the same requester. */
   readonly supersededBy?: string;
   /** Pending requests of the same requester, including this one. */
   readonly pending: number;
+  readonly claims?: Claims | undefined;
 }
 
 export interface ApprovalRequest {
   readonly cluster: ClusterContext;
   readonly csr: SigningRequest;
   readonly siblings: Siblings;
+}
+
+type Created = Pick<SigningRequest, 'name' | 'createdAt'>;
+
+/** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
+export function isNewer(a: Created, b: Created): boolean {
+  const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
+  return difference === 0 ? a.name > b.name : difference > 0;
 }

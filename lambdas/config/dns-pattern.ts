@@ -9,7 +9,8 @@ export function dnsPatternProblem(pattern: string): string | undefined {
   // With `{node}0`, worker-1 could claim the name of worker-10.
   if (!pattern.split('.').every((label) => label === NODE || !label.includes(NODE)))
     return `has ${NODE} next to other characters of a label, so names of two nodes could collide; put a dot between`;
-  if (!isDnsName(canonicalDnsName(pattern.replaceAll(NODE, 'node'))))
+  // With a node called 10, `{node}.0.0.2` is an address.
+  if (!isDnsName(canonicalDnsName(pattern.replaceAll(NODE, 'node'))) || /\.\d+\.?$/.test(pattern))
     return `is not a DNS name; around ${NODE} use labels of letters, digits and hyphens, for example ${NODE}.corp.example.com`;
   return undefined;
 }

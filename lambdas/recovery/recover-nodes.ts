@@ -1,8 +1,8 @@
 import { type Acted, act } from '../approval/act.ts';
 import { type Decision, decide } from '../approval/decide.ts';
 import type { SweepTarget } from '../approval/observe.ts';
-import { isNewer } from '../approval/open-requests.ts';
 import { problemsOf, type Recovered } from '../approval/report.ts';
+import { isNewer } from '../approval/request.ts';
 import { requestedNode } from '../approval/requested-node.ts';
 import type { Outcome } from '../approval/rules/rules.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';

@@ -23,6 +23,8 @@ export interface Cluster {
   readonly apiServerPort?: number;
   /** `spec.clusterNetwork.services.cidrBlocks`; empty if absent. */
   readonly serviceCidrs: readonly string[] | 'unusable';
+  /** `spec.clusterNetwork.serviceDomain`. */
+  readonly serviceDomain?: string;
 }
 
 /**
@@ -48,6 +50,7 @@ export function readCluster(object: unknown): Cluster | undefined {
     endpoint: nameAt(object, 'spec', 'controlPlaneEndpoint', 'host'),
     apiServerPort: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
     serviceCidrs: cidrsAt(object, 'spec', 'clusterNetwork', 'services', 'cidrBlocks'),
+    serviceDomain: nameAt(object, 'spec', 'clusterNetwork', 'serviceDomain'),
   };
 }
 

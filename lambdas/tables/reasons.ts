@@ -93,16 +93,33 @@ export const REASONS = {
   NotKubeletServing: {
     verdict: 'ignore',
     meaning: 'The request is for a signer other than kubernetes.io/kubelet-serving.',
-    next: '',
+    next: 'Its own approver decides.',
+  },
+  RequesterMisnamed: {
+    verdict: 'ignore',
+    meaning: 'The request names a node, but the API server takes its kubelet for another user.',
+    next: 'On EKS give its role one access entry of type EC2_LINUX, or one line in aws-auth: username system:node:{{EC2PrivateDNSName}}, groups system:bootstrappers and system:nodes.',
   },
   RequesterNotNode: {
     verdict: 'ignore',
     meaning: 'The requester is not a node (username without the prefix system:node:).',
-    next: '',
+    next: 'Its owner decides.',
   },
-  Deleting: { verdict: 'ignore', meaning: 'The request is being deleted.', next: '' },
-  AlreadyApproved: { verdict: 'ignore', meaning: 'The request is already approved.', next: '' },
-  AlreadyDenied: { verdict: 'ignore', meaning: 'The request is already denied.', next: '' },
+  Deleting: {
+    verdict: 'ignore',
+    meaning: 'The request is being deleted.',
+    next: 'A kubelet asks again automatically.',
+  },
+  AlreadyApproved: {
+    verdict: 'ignore',
+    meaning: 'The request is already approved.',
+    next: 'If it has no certificate after a minute: certmarshal runbook request-not-issued',
+  },
+  AlreadyDenied: {
+    verdict: 'ignore',
+    meaning: 'The request is already denied.',
+    next: 'certmarshal runbook request-denied',
+  },
   AlreadyFailed: {
     verdict: 'ignore',
     meaning: 'The signer failed the request after its approval.',
@@ -112,14 +129,18 @@ export const REASONS = {
   TooYoung: {
     verdict: 'ignore',
     meaning: 'The request is younger than the policy allows; on EKS its own approver has the first two minutes.',
-    next: '',
+    next: 'Wait: it is judged then.',
   },
   Orphaned: {
     verdict: 'ignore',
     meaning: 'The request is older than a kubelet waits (15 minutes): its private key is gone.',
     next: 'Nothing for this one; if a node has no newer request, check its kubelet.',
   },
-  Superseded: { verdict: 'ignore', meaning: 'The same node has a newer pending request.', next: '' },
+  Superseded: {
+    verdict: 'ignore',
+    meaning: 'The same node has a newer pending request.',
+    next: 'Explain the newer one.',
+  },
 
   NoPolicySelected: {
     verdict: 'leave',
@@ -148,8 +169,8 @@ export const REASONS = {
   },
   NodeNameInvalid: {
     verdict: 'leave',
-    meaning: 'The username is system:node: followed by nothing, or by an invalid Node name.',
-    next: 'Find out which credential uses that name.',
+    meaning: 'The username is system:node: followed by nothing, or by a name that Kubernetes accepts for no Node.',
+    next: 'Correct the hostname, or find out which credential uses that name.',
   },
   GroupsMissing: {
     verdict: 'leave',
@@ -184,7 +205,7 @@ export const REASONS = {
   CommonNameMismatch: {
     verdict: 'leave',
     meaning: 'The common name is not the username of the requester.',
-    next: 'A node asks in the name of another: treat it as compromised.',
+    next: 'Without --hostname-override at its kubelet, the node asks in the name of another: treat it as compromised.',
   },
   OrganizationMismatch: {
     verdict: 'leave',
@@ -218,13 +239,14 @@ export const REASONS = {
   },
   SanMalformed: {
     verdict: 'leave',
-    meaning: 'The request has a DNS name that no Node can have.',
-    next: 'Suspect the requester: no kubelet sends this.',
+    meaning: 'The request has a DNS name that no Node can have, or that reads as an address.',
+    next: 'Correct the hostname of the guest, or the domain in its DHCP options.',
   },
   SanReserved: {
     verdict: 'leave',
-    meaning: 'The request has a name that no node may have: API server, Service, loopback, link-local.',
-    next: 'Find out why the node has such an address; such names are never approved.',
+    meaning:
+      'The request has a name that no node may have: API server, Service, domain of the cluster, loopback, link-local.',
+    next: 'Such names are never approved: correct the hostname, or the address of the kubelet (--node-ip).',
   },
   SanNotOwned: {
     verdict: 'leave',
@@ -240,7 +262,7 @@ export const REASONS = {
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
-    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses. EKS: check that the instance runs, and that its tags name this cluster and no other. Hybrid nodes: certmarshal runbook san-not-owned',
+    next: 'Cluster API: kubectl get machines.cluster.x-k8s.io -A -o wide shows whether its Machine has a nodeRef and addresses. EKS: check that the instance runs, and that its tags name this cluster and no other. For a node without either, as a virtual kubelet, let a policy trust node. Hybrid nodes: certmarshal runbook san-not-owned',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',

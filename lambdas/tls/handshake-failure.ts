@@ -8,6 +8,7 @@ const HANDSHAKE = 22;
 
 /** AlertDescription (RFC 8446 §6). */
 const PROTOCOL_VERSION = 70;
+const INTERNAL_ERROR = 80;
 const UNRECOGNIZED_NAME = 112;
 const ALERTS: ReadonlyMap<number, string> = new Map([
   [0, 'close_notify'],
@@ -16,7 +17,7 @@ const ALERTS: ReadonlyMap<number, string> = new Map([
   [47, 'illegal_parameter'],
   [PROTOCOL_VERSION, 'protocol_version'],
   [71, 'insufficient_security'],
-  [80, 'internal_error'],
+  [INTERNAL_ERROR, 'internal_error'],
   [UNRECOGNIZED_NAME, 'unrecognized_name'],
 ]);
 
@@ -24,6 +25,14 @@ const OLD_TLS: HandshakeFailure = {
   kind: 'old-tls',
   message: 'it speaks only TLS 1.0 or 1.1',
   remedy: 'Let the server speak TLS 1.2 or later: older versions are broken (RFC 8996).',
+};
+
+const KUBELET_PORT = 10_250;
+/** Source: kubelet `server.go`, "no serving certificate available for the kubelet". */
+const KUBELET_WITHOUT_CERTIFICATE: HandshakeFailure = {
+  kind: 'closed',
+  message: 'it refused the handshake (tls: internal error): the kubelet has no serving certificate yet',
+  remedy: 'Its request waits for an approval: certmarshal sweep shows it, and why.',
 };
 
 /** Why a server showed no certificate. */
@@ -40,7 +49,7 @@ export function failureOf(target: HandshakeTarget, end: End, transcript: Buffer,
     case 'closed':
     case 'error':
       return transcript.length > 0
-        ? spoken(transcript)
+        ? spoken(target, transcript)
         : unspoken(target, end.kind === 'error' ? end.error : undefined);
   }
 }
@@ -107,7 +116,7 @@ function timedOut(
 }
 
 /** It answered, but not with a certificate. */
-function spoken(transcript: Buffer): HandshakeFailure {
+function spoken({ port }: HandshakeTarget, transcript: Buffer): HandshakeFailure {
   const [type, major] = transcript;
   if (major !== 3 || (type !== ALERT && type !== HANDSHAKE)) return notTls(transcript);
   // A ServerHello of TLS 1.0 or 1.1 has the version after the headers of record and message.
@@ -115,6 +124,7 @@ function spoken(transcript: Buffer): HandshakeFailure {
   if (type === ALERT) {
     const description = transcript[6] ?? 0;
     if (description === PROTOCOL_VERSION) return OLD_TLS;
+    if (description === INTERNAL_ERROR && port === KUBELET_PORT) return KUBELET_WITHOUT_CERTIFICATE;
     const name = ALERTS.get(description) ?? `alert ${description}`;
     return {
       kind: 'closed',

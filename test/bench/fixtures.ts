@@ -25,7 +25,7 @@ export function machineOf(index: number): object {
   return { ...made, status: { ...made.status, nodeRef: { name: nodeName(index) } } };
 }
 
-/** What the kubelet of node `index` sends: its name and its address, P-256. `steals` makes it ask for another node's address too. */
+/** What the kubelet of node `index` sends: its name and its address, P-256. `steals` makes it ask for another node's name too. */
 export function requestOf(index: number, options: RequestOptions & { readonly steals?: number } = {}): Buffer {
   const { steals, ...rest } = options;
   return makeRequest({
@@ -33,7 +33,7 @@ export function requestOf(index: number, options: RequestOptions & { readonly st
     sans: [
       { kind: 'dNSName', value: nodeName(index) },
       { kind: 'iPAddress', value: addressOf(index) },
-      ...(steals === undefined ? [] : [{ kind: 'iPAddress' as const, value: addressOf(steals) }]),
+      ...(steals === undefined ? [] : [{ kind: 'dNSName' as const, value: nodeName(steals) }]),
     ],
     ...rest,
   }).pem;

@@ -109,7 +109,14 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       await createCsr(admin, {
         name: 'csr-q77zt',
         nodeName: 'worker-3',
-        requestPem: request('worker-3', '10.0.1.23', '10.0.1.24'),
+        requestPem: makeRequest({
+          commonName: 'system:node:worker-3',
+          sans: [
+            { kind: 'dNSName', value: 'worker-3' },
+            { kind: 'dNSName', value: 'worker-8' },
+            { kind: 'iPAddress', value: '10.0.1.23' },
+          ],
+        }).pem.toString(),
       });
     });
 
@@ -296,7 +303,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             '  ·  \\d+ ignored.*',
             '',
             '  CSR        NODE      AGE +VERDICT         WHY',
-            '  csr-q77zt  worker-3  Ns +✖ not approved  IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
+            '  csr-q77zt  worker-3  Ns +✖ not approved  DNS name worker-8 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
             '  csr-8xk2p  worker-8  Ns +✔ approved      worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
             '',
             '  ✖ Do not approve csr-q77zt\\. Unless someone moved this name to worker-3 on purpose, worker-3 may be compromised: kubectl certmarshal runbook san-not-owned --kubeconfig berlin\\.yaml',
@@ -318,11 +325,11 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     it('explains a request it left, and one that is decided', async () => {
       const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
       expect(stdout).toContain(
-        'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Not approved.',
+        'worker-3 asks for a serving certificate that covers the name of worker-8. Not approved.',
       );
-      expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
-      expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
-      expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
+      expect(stdout).toMatch(/✖ {2}san-proven +DNS name worker-8 belongs to worker-8/);
+      expect(stdout.match(/✔ {2}/g)).toHaveLength(17);
+      expect(stdout).toMatch(/names +✖ worker-8 owned by worker-8[^\n]*\n +✔ worker-3/);
       expect(stdout).toContain('→ certmarshal runbook san-not-owned --kubeconfig berlin.yaml\n');
       await admin.put(`${CSRS}/csr-q77zt/approval`, {
         ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),

@@ -90,7 +90,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a Service': { beside: [dns('vault.prod.svc.cluster.local')], told: ANOTHER },
   'the address of a Service': { beside: [ip('10.96.0.1')], told: ANOTHER },
   'a wildcard': { beside: [dns('*.berlin.internal')], told: ANOTHER },
-  'a foreign name': { beside: [dns('auth.evil.io')], told: UNPROVEN },
+  'a foreign name': { beside: [dns('auth.evil.io')], told: LATE },
   'its own name in a foreign domain': { beside: [dns('NODE.evil.io')], told: LATE },
   'an address that no one has': { beside: [ip('10.20.9.9')], told: LATE },
   localhost: { beside: [dns('localhost')], told: LATE },

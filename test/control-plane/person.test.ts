@@ -186,7 +186,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     ]);
   });
 
-  it('approves a hostile request only when every name that is not proven is typed', async () => {
+  it('approves a request for an address of another only when every name that is not proven is typed', async () => {
     const victim = await joined();
     const { node, address } = await joined();
     await ask('hostile', node, address, victim.address, '10.9.9.8');
@@ -194,7 +194,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     for (const names of [[], [victim.address], [victim.address, '10.9.9.8', address], ['10.9.9.7', '10.9.9.8']]) {
       const { status, stdout, stderr } = await decide('hostile', { names });
       expect(status).toBe(1);
-      expect(stderr).toMatch(/^Nothing was written: (?:it is provably hostile|the typed names)/);
+      expect(stderr).toMatch(/^Nothing was written: (?:a name in it belongs to another node|the typed names)/);
       expect(stdout).toContain(`      --name ${victim.address} --name 10.9.9.8`);
     }
     expect(await conditionsOf('hostile')).toEqual([]);
@@ -231,7 +231,9 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
     await ask('hiding-it', node, address);
     const { status, stdout } = await decide('hidden');
     expect(status).toBe(1);
-    expect(stdout).toMatch(/No sweep judges it\.[^]*✖ {2}san-proven[^]*Superseded[^]*provably hostile/);
+    expect(stdout).toMatch(
+      /No sweep judges it\.[^]*✖ {2}san-proven[^]*Superseded[^]*a name in it belongs to another node/,
+    );
     expect(await conditionsOf('hidden')).toEqual([]);
   });
 
@@ -302,7 +304,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
       uid: metadata.uid,
       by: 'ada',
       because: BECAUSE,
-      judged: { verdict: 'leave', reason: 'SanNotOwned', hostile: true },
+      judged: { verdict: 'leave', reason: 'SanNotOwned', hostile: false },
       written: { kind: 'written' },
       journaled: true,
     });
@@ -319,7 +321,7 @@ describe.skipIf(real.missing)('a decision of a person on a real control plane', 
         verdict: 'approve',
         judged: 'leave',
         reason: 'SanNotOwned',
-        hostile: true,
+        hostile: false,
         failed: ['san-proven'],
         outcome: 'written',
         by: 'ada',

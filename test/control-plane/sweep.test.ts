@@ -288,7 +288,8 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     await admin.post(CSRS, { ...spec('example.com/other'), metadata: { name: 'other-signer' } });
     const report = await approve(target, POLICIES, Date.now, signal);
     expect(report.counts.approved).toBe(0);
-    expect(report.ignored).toEqual({ RequesterNotNode: 1 });
+    expect(report.ignored).toEqual({ RequesterMisnamed: 1 });
+    expect(report.misnamed).toMatchObject([{ csr: 'admin' }]);
     expect(await conditionsOf('admin')).toEqual([]);
     expect(await conditionsOf('other-signer')).toEqual([]);
   });
@@ -381,7 +382,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     const requestPem = requestFor(node, address, {
       sans: [
         { kind: 'iPAddress', value: address },
-        { kind: 'iPAddress', value: neighbour.address },
+        { kind: 'dNSName', value: neighbour.node },
       ],
     });
     await createCsr(admin, { name: 'thief', nodeName: node, requestPem });

@@ -22,12 +22,12 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
   berlin.addNode(1);
   berlin.addNode(2);
   const [attacker, neighbour] = [nodeOf(2), nodeOf(1)];
-  askFor(berlin.server.api, attacker.name, HOSTILE_CLAIMS.neighbourAddress(attacker, neighbour));
+  askFor(berlin.server.api, attacker.name, HOSTILE_CLAIMS.neighbourName(attacker, neighbour));
 }
 
 const UNREADABLE = 'certmarshal cannot read its certificate requests: unreachable: the connection broke (ECONNRESET)';
 const HOSTILE =
-  'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); not approved';
+  'berlin-2 asked for berlin-1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); not approved';
 
 describe('a cluster that cannot be reached', () => {
   it('rings after ten minutes, and is told once, and that it is over', async () => {

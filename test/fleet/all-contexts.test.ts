@@ -200,7 +200,7 @@ describe('--all-contexts', () => {
     if (bern === undefined) throw new Error('there is no second cluster');
     addMachine(bern, { name: 'worker-1', ipAddresses: ['10.0.1.20'], dnsNames: ['worker-1'] });
     addMachine(bern, { name: 'thief', ipAddresses: ['10.0.1.66'], dnsNames: ['thief'] });
-    bern.start({ name: 'thief', ipAddresses: ['10.0.1.20'], dnsNames: ['thief'] });
+    bern.start({ name: 'thief', ipAddresses: ['10.0.1.66'], dnsNames: ['thief', 'worker-1'] });
     await vi.waitFor(() => expect([...bern.server.api.csrs.all()]).toHaveLength(1));
     const file = join(directory, 'bern.yaml');
     await writeFile(file, documentOf(alive.filter(({ name }) => name === 'bern')));

@@ -80,7 +80,7 @@ try {
   for (let index = 1; index <= WORKERS; index += 1)
     berlin.start(
       worker(index),
-      index === THIEF ? HOSTILE_CLAIMS.neighbourAddress(worker(THIEF), worker(VICTIM)) : undefined,
+      index === THIEF ? HOSTILE_CLAIMS.neighbourName(worker(THIEF), worker(VICTIM)) : undefined,
     );
   screen.event(
     'dublin',
@@ -119,7 +119,7 @@ function adviseNext(): void {
   for (const [cluster, ...sentences] of [
     [
       'berlin',
-      `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If no one moved that address on purpose,`,
+      `worker-${THIEF} asked for the name of worker-${VICTIM} and did not get it. If no one moved that name on purpose,`,
       'treat the node as compromised: npx certmarshal runbook san-not-owned',
     ],
     [

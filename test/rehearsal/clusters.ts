@@ -17,7 +17,7 @@ export const SIMULATED = ['berlin', 'munich'] as const;
 
 const NODES = { dublin: ['10.0.1.11', '10.0.1.12', '10.0.1.13'], cork: ['10.0.2.11', '10.0.2.12'] } as const;
 const SIMULATED_NODES = 2;
-/** The address of an instance whose node asks for that of another one. */
+/** The address of an instance whose node asks for the name of another one. */
 const IMPOSTOR = '10.0.1.66';
 
 /** Everything that is swept, with requests that wait for a certificate. */
@@ -73,7 +73,8 @@ export async function startClusters(options: ClustersOptions): Promise<Clusters>
     for (const node of cluster.nodes.filter(({ address }) => address !== IMPOSTOR))
       honest.push({ cluster, name: await cluster.ask(node) });
   const impostor = dublin.nodes.find(({ address }) => address === IMPOSTOR) ?? assert.fail('no node of the impostor');
-  const hostile = { cluster: dublin, name: await dublin.ask(impostor, { address: NODES.dublin[0] }) };
+  const [victim] = dublin.nodes;
+  const hostile = { cluster: dublin, name: await dublin.ask(impostor, { dnsName: victim?.name }) };
   return {
     real: [dublin, cork],
     simulated,

@@ -29,7 +29,7 @@ export interface RealCluster {
   readonly webhook: ClusterWebhook;
   readonly nodes: readonly Ec2Node[];
   /** A kubelet asks for a serving certificate. @returns the name of its request. */
-  ask(node: Ec2Node, wanted?: { readonly address?: string }): Promise<string>;
+  ask(node: Ec2Node, wanted?: { readonly dnsName?: string | undefined }): Promise<string>;
   request(name: string): Promise<Csr>;
   stop(): Promise<void>;
 }
@@ -82,10 +82,10 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
     controlPlane,
     webhook,
     nodes,
-    async ask(node, { address = node.address } = {}) {
+    async ask(node, { dnsName = node.name } = {}) {
       asked += 1;
       const csr = `csr-${name}-${asked}`;
-      const wanted = { nodeName: node.name, dnsNames: [node.name], ipAddresses: [address] };
+      const wanted = { nodeName: node.name, dnsNames: [dnsName], ipAddresses: [node.address] };
       const { requestPem } = await createKubeletRequest(wanted);
       await createCsr(admin, { name: csr, nodeName: node.name, requestPem });
       return csr;

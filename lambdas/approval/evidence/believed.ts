@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { AwsError } from '../../aws/errors.ts';
 import type { KubernetesError, SkippedItems } from '../../kubernetes/errors.ts';
-import { canonicalAddress } from '../../names.ts';
+import { canonicalAddress, canonicalDnsName, isDnsName } from '../../names.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { needsNodes } from '../../tables/evidence-sources.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -56,8 +56,8 @@ export function wantedSources(policies: readonly Pick<ApprovalPolicy, 'evidence'
 }
 
 /**
- * Adds the endpoints and service CIDRs of the Cluster, of its ServiceCIDRs and of the connections to those of
- * fleet.yaml. Reserving too much is safe. Pure.
+ * Adds the endpoints, service CIDRs and service domain of the Cluster, of its ServiceCIDRs and of the connections to
+ * those of fleet.yaml. Reserving too much is safe. Pure.
  */
 export function withLearned(
   { cluster, workload }: KnownTarget,
@@ -72,8 +72,10 @@ export function withLearned(
     ...(isProblem(services) ? [] : services),
   ]);
   const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
+  const domain = canonicalDnsName(object?.serviceDomain ?? '');
   return {
     ...cluster,
+    ...(isDnsName(domain) ? { serviceDomain: domain } : {}),
     endpoints: [...new Set(hosts.filter((host) => host !== ''))],
     ...(cidrs.size === 0 ? {} : { serviceCidrs: [...cidrs] }),
   };

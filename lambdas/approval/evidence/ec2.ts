@@ -68,11 +68,15 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
   const notLive = whyNotLive(state, clusters, clusterName);
   const owned = ownedNames([...present(dnsNames), ...nodes], present(addresses));
   const weakAddresses = [
-    ...weak(atLaunch, owned.addresses, `is a secondary address of ${object}, which its node can assign to itself`),
+    ...weak(
+      atLaunch,
+      owned.addresses,
+      `is a secondary address of ${object}, which its node can assign to itself: set --node-ip to the primary one`,
+    ),
     ...weak(
       others,
       owned.addresses,
-      `belongs to a network interface that is not shown as attached at the launch of ${object}, and its node can attach one to itself`,
+      `belongs to a network interface that is not shown as attached at the launch of ${object}, and its node can attach one to itself: set --node-ip to the primary address, or attach it in the launch template`,
     ),
   ];
   return {

@@ -28,6 +28,7 @@ export function readHybridNodes(
   if (nodes === undefined || read.length < readings.length || !read.some(({ source }) => source === 'ec2'))
     return undefined;
   const networks = addressRanges(remoteNodeNetworks);
+  const outside = `is outside of ${remoteNodeNetworks.join(', ')}, the remote node networks of the cluster`;
   const others = new Map(
     read
       .filter(isIndependent)
@@ -49,6 +50,7 @@ export function readHybridNodes(
         nodes: [node],
         dnsNames: [node],
         addresses: own,
+        weakAddresses: addresses.flatMap((address) => (own.includes(address) ? [] : { address, why: outside })),
         listsNoDnsName: true,
       });
   };

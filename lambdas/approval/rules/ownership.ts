@@ -1,4 +1,4 @@
-import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from '../../names.ts';
+import { addressRanges, canonicalAddress, canonicalDnsName, readsAsAddress, spellsAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../../tables/evidence-sources.ts';
 import type { Reason } from '../../tables/reasons.ts';
@@ -15,13 +15,19 @@ import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { NameProof } from '../verdict.ts';
-import { isEndpoint } from './reserved-names.ts';
+import { isEndpoint, reservedAddress } from './reserved-names.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most useful reason. */
 export interface OwnershipResult {
   readonly proofs: readonly NameProof[];
   /** Absent when every name is proven. */
-  readonly failure?: { readonly reason: Reason; readonly message: string; readonly hostile: boolean };
+  readonly failure?: {
+    readonly reason: Reason;
+    readonly message: string;
+    readonly hostile: boolean;
+    /** An independent source shows it at a live object of another node, and has an object of this one. */
+    readonly isOfAnother?: true;
+  };
 }
 
 const independenceOf = (source: EvidenceSource): number => EVIDENCE_SOURCES[source].independence;
@@ -52,10 +58,11 @@ export function proveOwnership(
     const { proof, failure: why } = proveName(asked, node, known, evidence, policy);
     proofs.push(proof);
     if (why === undefined) continue;
-    const hostile = why.hostile && !isSharedEndpoint(asked, known, cluster);
-    // A name that provably belongs to another node says more than one that no node has, and that more than an unknown one.
-    const weight = hostile ? (proof.ownedBy === undefined ? 1 : 2) : 0;
-    if (failure === undefined || weight > worst) [failure, worst] = [{ ...why, hostile }, weight];
+    const { isOfAnother, ...plain } = why;
+    const shown = isOfAnother && isSharedEndpoint(asked, known, cluster) ? { ...plain, hostile: false } : why;
+    // What belongs to another node says more than what no node has.
+    const weight = shown.hostile ? 2 : Number(shown.isOfAnother === true);
+    if (failure === undefined || weight > worst) [failure, worst] = [shown, weight];
   }
   return failure === undefined ? { proofs } : { proofs, failure };
 }
@@ -94,6 +101,8 @@ interface OwnersOfNode {
   readonly ambiguous: readonly (readonly Owner[])[];
   /** An object of the node that is not live, if a source of the policy has no live one. */
   readonly notLive: Owner | undefined;
+  /** An EC2 instance that has a requested address under another name, if no object is the node. */
+  readonly namesake: string | undefined;
   readonly mayBeControlPlane: boolean;
 }
 
@@ -120,8 +129,21 @@ function ownersOfNode(
     trusted: trusted.toSorted(byIndependence),
     ambiguous,
     notLive,
+    namesake: all.length === 0 ? namesakeOf(names, evidence) : undefined,
     mayBeControlPlane: mayBeControlPlane(node, evidence),
   };
+}
+
+/** A guest with another hostname than its instance, as DHCP options may give it. */
+function namesakeOf(names: readonly GeneralName[], evidence: Evidence): string | undefined {
+  for (const name of names) {
+    if (name.kind !== 'iPAddress') continue;
+    const owner = evidence.holdersOf('ip', name.value).owners.find(({ source }) => source === 'ec2');
+    const called = owner?.nodes.find((node) => !node.startsWith('i-'));
+    if (owner !== undefined && called !== undefined)
+      return `${printable(owner.object, 100)} has ${name.value}, but is called ${printable(called, 253)}: check the hostname of the node, and the domain in the DHCP options of its VPC`;
+  }
+  return undefined;
 }
 
 /** EKS itself approves a hybrid node only with its own name among the DNS names. */
@@ -151,7 +173,7 @@ function proveName(
   const { kind, canonical, name, label } = asked;
   const base = { kind, name };
   if (canonical === undefined)
-    return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
+    return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: false });
 
   const holders = evidence.holdersOf(kind, canonical);
   const owner = known.trusted.find((candidate) => holders.owners.includes(candidate));
@@ -186,17 +208,19 @@ function proveName(
     );
   }
 
-  if (rival !== undefined)
+  if (rival !== undefined) {
+    // If the node has no object yet, a name may reach that late.
+    const isOfAnother = known.trusted.length > 0 && isWitness(rival);
     return fail(
       { ...base, ownedBy: ownedBy(rival) },
       {
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(rival)}`,
-        // Hostile only if the names of the node are known and the rival is live: a moved name may reach its new Machine
-        // late.
-        hostile: known.trusted.length > 0 && isLive(rival) && isIndependent(rival),
+        hostile: isOfAnother && !mayMove(canonical, sameName),
+        ...(isOfAnother ? { isOfAnother } : {}),
       },
     );
+  }
   return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
 }
 
@@ -251,7 +275,7 @@ function unproven(
     };
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
   // A Machine can have its Node shortly before its addresses.
-  if (known.trusted.every(isNameless)) {
+  if (!known.trusted.some((owner) => listsAddresses(owner) || owner.listsNoDnsName !== true)) {
     const message =
       known.trusted.length === 0
         ? missing(node, known, evidence, policy)
@@ -261,36 +285,69 @@ function unproven(
   for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
     const weak = weakAddresses.find(({ address }) => address === canonical);
     if (weak !== undefined)
-      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
+      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 400)}`, hostile: false };
   }
-  return {
-    reason: 'SanNotOwned',
-    message: `${label} is not among the names of ${objects}`,
-    hostile: kind === 'dns' && isForeign(canonical, node, known.trusted),
-  };
+  return { reason: 'SanNotOwned', message: `${label} is not among the names of ${objects}`, hostile: false };
 }
 
-function isNameless({ addresses, weakAddresses = [], listsNoDnsName }: Owner): boolean {
-  return listsNoDnsName === true && addresses.length + weakAddresses.length === 0;
+function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
+  return addresses.length + weakAddresses.length > 0;
+}
+
+/** Shows who has a name: live, and not written by a node. */
+function isWitness(owner: Owner): boolean {
+  return isLive(owner) && isIndependent(owner);
+}
+
+/** Whether a name moves from node to node as addresses do: an address, or spelled like one and not the name of a node. */
+function mayMove(canonical: string, called: Owners | undefined): boolean {
+  if (called === undefined || readsAsAddress(canonical)) return true;
+  return spellsAddress(canonical) && !called.owners.some(isWitness);
 }
 
 /**
- * Whether no node asks for this DNS name by mistake, if no object has it. Names that spell an address may move,
- * evidence may lag; an object without DNS names says nothing about them; and a node may use its own name in a domain.
+ * The first of some claimed names that a source shows at a live object of another node and not at this one, of which it
+ * lists addresses; for people. Undefined if there is none.
  */
-function isForeign(canonical: string, node: string, trusted: readonly Owner[]): boolean {
-  if (spellsAddress(canonical) || canonical.startsWith(`${node}.`)) return false;
-  return trusted.some(({ dnsNames, listsNoDnsName }) => dnsNames.length > 0 && listsNoDnsName !== true);
+export function claimedOfAnother(
+  claimed: readonly string[],
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+  cluster: ClusterContext,
+): string | undefined {
+  const { trusted } = ownersOfNode([], node, evidence, policy);
+  const listing = new Set(trusted.filter(listsAddresses).map(({ source }) => source));
+  for (const name of claimed) {
+    const asked = askedName(
+      spellsAddress(name) ? { kind: 'dNSName', value: name } : { kind: 'iPAddress', value: name },
+    );
+    const { owners, more } = evidence.holdersOf(asked.kind, name);
+    const isOwn =
+      owners.some(({ nodes }) => nodes.includes(node)) ||
+      trusted.some(({ weakAddresses = [] }) => weakAddresses.some(({ address }) => address === name));
+    if (isOwn || more.length > 0 || (asked.kind === 'ip' && reservedAddress(name, cluster) !== undefined)) continue;
+    const rival = owners.find((owner) => isWitness(owner) && listing.has(owner.source));
+    if (rival !== undefined) return `${asked.label} belongs to ${describe(rival)}`;
+  }
+  return undefined;
 }
 
 /** Why no object proves anything for the node. */
-function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
+function missing(
+  node: string,
+  { notLive, namesake }: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): string {
   const looked = whyWithout(node, evidence, policy);
   if (notLive !== undefined)
     return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
-  const why = nodeWithoutInstance(node);
+  const why = nodeWithoutInstance(node) ?? namesake;
+  // An instance is there before its node asks; a Machine gets its node later.
+  const yet = evidence.readings.some(({ source, ok }) => ok && source === 'machine') ? ' yet' : '';
   const nothing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
-  return `${why === undefined ? `${nothing} yet` : `${nothing}: ${why}`}${looked}`;
+  return `${nothing}${why === undefined ? yet : `: ${why}`}${looked}`;
 }
 
 /**

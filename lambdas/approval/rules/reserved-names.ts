@@ -4,7 +4,9 @@ import type { ClusterContext } from '../request.ts';
 /** Why no node may have a name, whatever the evidence says. */
 export interface Reserved {
   readonly why: string;
-  /** True if no misconfigured kubelet asks for it. */
+  /** With a certificate for it a node answers as the API server or a Service. */
+  readonly isOfCluster: boolean;
+  /** No honest kubelet asks for it. */
   readonly hostile: boolean;
 }
 
@@ -19,6 +21,13 @@ const RESERVED_ADDRESSES: readonly (readonly [why: string, ranges: AddressRanges
   ['IPv4-mapped', addressRanges(['::ffff:0:0/96'])],
 ];
 
+const API_SERVER = /^kubernetes(?:\.default(?:\.svc)?)?$/;
+const SERVICE = /^[^.]+\.[^.]+\.svc$/;
+/** A Service, or the Pod of one, if the rest is the domain of the cluster. */
+const LIKE_SERVICE = /^(?:[^.]+\.){2,}svc\./;
+/** In /etc/hosts of Debian, Fedora and their like. */
+const LOOPBACK = /^(?:localhost[46]?(?:\.localdomain[46]?)?|ip6-loopback|ip6-localhost|.*\.localhost)$/;
+
 /**
  * Checks a canonical DNS name. Source: the names of the API server certificate, and of Services (DNS-Based Service
  * Discovery).
@@ -30,20 +39,36 @@ export function reservedDnsName(
   cluster: ClusterContext,
   mayBeControlPlane: boolean,
 ): Reserved | undefined {
-  if (name === 'kubernetes' || name.startsWith('kubernetes.')) return { why: 'the API server', hostile: true };
-  if (name === 'svc' || name.endsWith('.svc') || name.includes('.svc.')) return { why: 'a Service', hostile: true };
-  if (name === 'cluster.local' || name.endsWith('.cluster.local')) return { why: 'a Service', hostile: true };
-  if (name === 'localhost' || name.endsWith('.localhost')) return { why: 'loopback', hostile: false };
-  if (isEndpoint(name, cluster)) return { why: 'the API endpoint of the cluster', hostile: !mayBeControlPlane };
-  return undefined;
+  const { serviceDomain } = cluster;
+  const domain = [serviceDomain, 'cluster.local'].find(
+    (own) => own !== undefined && (name === own || name.endsWith(`.${own}`)),
+  );
+  const host = domain === undefined ? name : name.slice(0, -domain.length - 1);
+  const isWhole = domain === undefined || host.endsWith('.svc');
+  if (isWhole && API_SERVER.test(host)) return { why: 'the API server', isOfCluster: true, hostile: true };
+  if (SERVICE.test(host)) return { why: 'a Service', isOfCluster: true, hostile: true };
+  if (domain !== undefined) return { why: 'in the domain of the cluster', isOfCluster: true, hostile: false };
+  // Until its own domain is known, any could be.
+  if (/(?:^|\.)svc$/.test(name) || (serviceDomain === undefined && LIKE_SERVICE.test(name)))
+    return { why: 'like the name of a Service', isOfCluster: true, hostile: false };
+  if (LOOPBACK.test(name)) return { why: 'loopback', isOfCluster: false, hostile: false };
+  return isEndpoint(name, cluster)
+    ? { why: 'the API endpoint of the cluster', isOfCluster: !mayBeControlPlane, hostile: !mayBeControlPlane }
+    : undefined;
 }
 
-/** Checks a canonical address. */
+/**
+ * Checks a canonical address. None is hostile: configuration and kube-proxy (IPVS) give nodes loopback, link-local and
+ * Service addresses, and the endpoint's moves between control plane machines.
+ */
 export function reservedAddress(address: string, cluster: ClusterContext): Reserved | undefined {
-  for (const [why, ranges] of RESERVED_ADDRESSES) if (ranges.has(address)) return { why, hostile: false };
-  if (isEndpoint(address, cluster)) return { why: 'the API endpoint of the cluster', hostile: false };
-  if (serviceRanges(cluster).has(address)) return { why: 'in the service CIDR', hostile: true };
-  return undefined;
+  for (const [why, ranges] of RESERVED_ADDRESSES)
+    if (ranges.has(address)) return { why, isOfCluster: false, hostile: false };
+  if (isEndpoint(address, cluster))
+    return { why: 'the API endpoint of the cluster', isOfCluster: false, hostile: false };
+  return serviceRanges(cluster).has(address)
+    ? { why: 'in the service CIDR', isOfCluster: true, hostile: false }
+    : undefined;
 }
 
 const endpointsByCluster = new WeakMap<object, ReadonlySet<string>>();

@@ -1,8 +1,13 @@
-import { canonicalAddress, canonicalDnsName, isDnsName } from '../../names.ts';
+import { canonicalAddress, canonicalDnsName, isDnsName, isNodeName } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import type { SigningRequest } from '../../resources/signing-request.ts';
 import type { Reason } from '../../tables/reasons.ts';
-import type { CertificateRequest, DecodedRequest, GeneralName } from '../../x509/certificate-request.ts';
+import type {
+  CertificateRequest,
+  DecodedRequest,
+  DecodeRefusalCode,
+  GeneralName,
+} from '../../x509/certificate-request.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import type { ApprovalPolicy, KeyPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
@@ -26,6 +31,8 @@ export interface Judged {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly ownership: OwnershipResult | undefined;
+  /** An address of another node that the requester claims for longer than sources are late; for people. */
+  readonly claimOfAnother: string | undefined;
   /** Whether the node is of the control plane by its Machine or instance, or not known yet. */
   readonly mayBeControlPlane: boolean;
 }
@@ -44,7 +51,14 @@ export interface Rule<Id extends string = string> {
 
 export const pass = (found: string): Outcome => ({ passed: true, found });
 export const fail = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: false });
-/** A failure that no kubelet causes by mistake. */
+/**
+ * A failure that no honest kubelet causes, in any state of the cluster; everything else is only not proven. A kubelet
+ * copies the names of its Node from the guest or the cloud, whatever they are. So these are hostile: what it never
+ * writes (here), the names of the API server and of Services (`reserved-names.ts`), a name of another live node
+ * (`ownership.ts`), and an address of one that is claimed for 20 minutes (`claims.ts`).
+ *
+ * Source: client-go `certificate_manager.go`; kubelet `certificate/kubelet.go`, `addressesToHostnamesAndIPs`.
+ */
 export const hostile = (reason: Reason, found: string): Outcome => ({ passed: false, found, reason, hostile: true });
 
 /** A rule about the decoded request; fails with `RequestMalformed` if it could not be decoded. */
@@ -52,7 +66,12 @@ function onRequest(judge: (request: CertificateRequest, judged: Judged) => Outco
   return (judged) =>
     judged.decoded.ok
       ? judge(judged.decoded.request, judged)
-      : hostile('RequestMalformed', 'not evaluated: the request cannot be decoded');
+      : malformed(judged.decoded.refusal.code, 'not evaluated: the request cannot be decoded');
+}
+
+/** A Node with too many addresses can make its request too large. */
+function malformed(code: DecodeRefusalCode, found: string): Outcome {
+  return (code === 'TooLarge' ? fail : hostile)('RequestMalformed', found);
 }
 
 const COMMON_NAME = '2.5.4.3';
@@ -70,9 +89,9 @@ export const RULES = [
     id: 'requester',
     expected: 'username system:node:<name of a Node>',
     judge: ({ csr, node }) =>
-      node === canonicalDnsName(node) && (isDnsName(node) || canonicalAddress(node) !== undefined)
+      isNodeName(node) || (node === canonicalDnsName(node) && canonicalAddress(node) !== undefined)
         ? pass(printable(csr.username, 300))
-        : hostile('NodeNameInvalid', quote(csr.username)),
+        : fail('NodeNameInvalid', quote(csr.username)),
   },
   {
     id: 'groups',
@@ -80,7 +99,7 @@ export const RULES = [
     judge: ({ csr }) =>
       csr.groups.includes('system:nodes') && csr.groups.includes('system:authenticated')
         ? pass(enumerate(csr.groups, false))
-        : hostile('GroupsMissing', enumerate(csr.groups)),
+        : fail('GroupsMissing', enumerate(csr.groups)),
   },
   usagesFor('server auth'),
   {
@@ -98,7 +117,9 @@ export const RULES = [
     id: 'request',
     expected: 'one PKCS#10 request in strict PEM and DER',
     judge: ({ decoded }) =>
-      decoded.ok ? pass('decoded') : hostile('RequestMalformed', `${decoded.refusal.code}: ${decoded.refusal.message}`),
+      decoded.ok
+        ? pass('decoded')
+        : malformed(decoded.refusal.code, `${decoded.refusal.code}: ${decoded.refusal.message}`),
   },
   {
     id: 'signature',
@@ -193,7 +214,7 @@ export const RULES = [
     expected: 'DNS names that a Node can have',
     judge: onRequest(({ subjectAltNames }) => {
       const bad = dnsNames(subjectAltNames).filter((name) => !isDnsName(canonicalDnsName(name)));
-      return bad.length === 0 ? pass('all') : hostile('SanMalformed', enumerate(bad));
+      return bad.length === 0 ? pass('all') : fail('SanMalformed', enumerate(bad));
     }),
   },
   {
@@ -221,6 +242,12 @@ export const RULES = [
       if (failure === undefined) return pass(`${proofs.length} of ${proofs.length}`);
       return { passed: false, found: failure.message, reason: failure.reason, hostile: failure.hostile };
     }),
+  },
+  {
+    id: 'san-standing',
+    expected: 'no address of another node, claimed for 20 minutes without an approval',
+    judge: ({ claimOfAnother }) =>
+      claimOfAnother === undefined ? pass('none') : hostile('SanNotOwned', claimOfAnother),
   },
 ] as const satisfies readonly Rule[];
 

@@ -23,7 +23,7 @@ import {
 
 const policy = (change: Partial<ApprovalPolicy> = {}): ApprovalPolicy => ({ ...DEFAULT_POLICY, ...change });
 const mine = evidenceFor(BERLIN, {
-  machines: [machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-1'] })],
+  machines: [machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-1'] }), machine('node-2')],
 });
 
 interface Situation {
@@ -42,7 +42,7 @@ function decide(fields: CsrFields, situation: Situation = {}) {
 }
 
 const read = (fields: CsrFields): SigningRequest => signingRequest(csrObject(fields));
-const hostile: CsrFields = { request: { sans: dns('auth.evil.io') } };
+const hostile: CsrFields = { request: { sans: dns('node-2') } };
 
 describe('a verdict', () => {
   it('of approval says what was proven by what, and shows every check', () => {
@@ -70,10 +70,15 @@ describe('a verdict', () => {
   });
 
   it('has the reason of the first rule that failed, and evaluates the others', () => {
-    const { reason, message, checks } = decide({ ...hostile, usages: ['server auth'], groups: [] });
+    const fields = { request: { sans: dns('auth.evil.io') }, expirationSeconds: 400 * 86_400, groups: [] };
+    const { reason, message, checks } = decide(fields);
     expect(reason).toBe('GroupsMissing');
     expect(message).toBe('groups: none; expected system:nodes and system:authenticated among the groups');
-    expect(checks.filter(({ passed }) => !passed).map(({ rule }) => rule)).toEqual(['groups', 'usages', 'san-proven']);
+    expect(checks.filter(({ passed }) => !passed).map(({ rule }) => rule)).toEqual([
+      'groups',
+      'expiration',
+      'san-proven',
+    ]);
   });
 
   it('evaluates what it can of a request that cannot be decoded', () => {
@@ -84,6 +89,7 @@ describe('a verdict', () => {
       'groups',
       'usages',
       'expiration',
+      'san-standing',
     ]);
   });
 
@@ -131,7 +137,7 @@ describe('gateReason', () => {
     expect(gateReason(read({ conditions: ['Approved'], certificate: 'eA==' }))?.reason).toBe('AlreadyIssued');
     expect(gateReason(read({ conditions: ['Approved'], deleting: true }))?.reason).toBe('Deleting');
     expect(gateReason(read({ deleting: true, signerName: 'x' }))?.reason).toBe('NotKubeletServing');
-    expect(gateReason(read({ username: 'jane' }))?.reason).toBe('RequesterNotNode');
+    expect(gateReason(read({ username: 'jane', signerName: 'x' }))?.reason).toBe('NotKubeletServing');
   });
 
   it('does not take conditions of other types for a decision', () => {
@@ -141,9 +147,23 @@ describe('gateReason', () => {
   it.each(['System:node:node-1', ' system:node:node-1', 'system:nodes:node-1', 'system:node', ''])(
     'takes the requester %j for no node',
     (username) => {
-      expect(gateReason(read({ username }))?.reason).toBe('RequesterNotNode');
+      expect(gateReason(read({ username, request: { commonName: 'webhook' } }))?.reason).toBe('RequesterNotNode');
     },
   );
+
+  it.each<[string, CsrFields, string]>([
+    ['the role of its node', { username: 'arn:aws:iam::111122223333:role/nodes' }, 'RequesterMisnamed'],
+    ['a user of another mapping', { username: 'test', groups: ['system:masters'] }, 'RequesterMisnamed'],
+    ['an operator that names a node', { username: 'system:serviceaccount:db:operator' }, 'RequesterNotNode'],
+    ['a user with bytes that are none', { username: 'test', pem: Buffer.from('x') }, 'RequesterNotNode'],
+  ])('tells a kubelet that the API server takes for another user from others: %s', (_, fields, reason) => {
+    expect(gateReason(read(fields))).toMatchObject({
+      reason,
+      message: expect.stringContaining(
+        reason === 'RequesterMisnamed' ? 'common name is system:node:node-1, but requester is ' : 'requester is ',
+      ),
+    });
+  });
 });
 
 describe('policies that select a request', () => {
@@ -255,7 +275,10 @@ describe('denial', () => {
         machine(name, { InternalIP: [address], Hostname: [name] }),
       );
       const evidence = evidenceFor(BERLIN, { machines });
-      const fields = { request: { sans: [...dns('*.evil.io', 'auth.evil.io'), ...ips('10.0.0.2')] }, ...also };
+      const fields = {
+        request: { sans: [...dns('*.evil.io', 'auth.evil.io', 'node-2'), ...ips('10.0.0.77')] },
+        ...also,
+      };
       for (const only of [denying, leaving])
         expect(decide(fields, { evidence, policies: [only] })).toMatchObject({
           reason: 'SanNotOwned',

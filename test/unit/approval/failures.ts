@@ -22,6 +22,8 @@ interface Example {
   readonly sources?: Sources;
   /** What differs from the built-in policy. */
   readonly policy?: Partial<ApprovalPolicy>;
+  /** When other CSRs of node-1 named 10.0.0.2, each dropped by a CSR of the same second. */
+  readonly claimedMinutesAgo?: readonly number[];
 }
 
 const mine = machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-1'] });
@@ -42,7 +44,7 @@ export const FAILURES: readonly Failure[] = [
     rule: 'requester',
     when: 'no name follows the prefix, or one that no Node can have',
     reason: 'NodeNameInvalid',
-    hostile: true,
+    hostile: false,
     examples: [
       named('system:node:'),
       named('system:node:Node-1'),
@@ -56,7 +58,7 @@ export const FAILURES: readonly Failure[] = [
     rule: 'groups',
     when: 'one of the two is missing',
     reason: 'GroupsMissing',
-    hostile: true,
+    hostile: false,
     examples: [
       { csr: { groups: ['system:nodes'] } },
       { csr: { groups: ['system:authenticated'] } },
@@ -100,6 +102,13 @@ export const FAILURES: readonly Failure[] = [
     reason: 'ObjectMalformed',
     hostile: false,
     examples: [{ csr: { expirationSeconds: 599 } }, { csr: { expirationSeconds: -1 } }],
+  },
+  {
+    rule: 'request',
+    when: 'it is too large, as too many addresses make it',
+    reason: 'RequestMalformed',
+    hostile: false,
+    examples: [asking(...ips(...Array.from({ length: 1_025 }, (_, index) => `10.1.${index >> 8}.${index & 255}`)))],
   },
   {
     rule: 'request',
@@ -214,36 +223,40 @@ export const FAILURES: readonly Failure[] = [
     rule: 'san-well-formed',
     when: 'a DNS name that is empty, an address, too long or has other characters',
     reason: 'SanMalformed',
-    hostile: true,
+    hostile: false,
     examples: [
       asking(...dns('')),
       asking(...dns('10.0.0.1')),
+      asking(...dns('010.0.0.1')),
       asking(...dns('node_1')),
-      asking(...dns('a'.repeat(64))),
+      asking(...dns('node 1')),
+      asking(...dns('a'.repeat(254))),
       asking(...dns('node-1\0.example.com')),
     ],
   },
   {
     rule: 'san-reserved',
-    when: 'a name of the API server, its endpoint or a Service, or an address in the service CIDR',
+    when: 'a name of the API server, its endpoint or a Service',
     reason: 'SanReserved',
     hostile: true,
     examples: [
       asking(...dns('kubernetes')),
       asking(...dns('Kubernetes.default.')),
       asking(...dns('vault.prod.svc')),
-      asking(...dns('x.cluster.local')),
+      asking(...dns('vault.prod.svc.cluster.local')),
       asking(...dns('BERLIN.example.com')),
-      asking(...ips('10.96.0.1')),
     ],
   },
   {
     rule: 'san-reserved',
-    when: 'localhost, or an address that is loopback, link-local, unspecified, multicast, IPv4-mapped or the endpoint’s',
+    when: 'another name of the domain of the cluster, localhost, or an address that is loopback, link-local, unspecified, multicast, IPv4-mapped, of a Service or the endpoint’s',
     reason: 'SanReserved',
     hostile: false,
     examples: [
       asking(...dns('localhost')),
+      asking(...dns('localhost.localdomain')),
+      asking(...dns('x.cluster.local')),
+      asking(...ips('10.96.0.1')),
       asking(...ips('127.0.0.1')),
       asking(...ips('::1')),
       asking(...ips('169.254.169.254')),
@@ -255,28 +268,30 @@ export const FAILURES: readonly Failure[] = [
   },
   {
     rule: 'san-proven',
-    when: 'a Machine or an instance shows that the name is another node’s, and the names of the requester are known',
+    when: 'a Machine or an instance shows that the DNS name is another node’s, and the requester has one',
     reason: 'SanNotOwned',
     hostile: true,
     examples: [
-      { ...asking(...ips('10.0.0.2')), sources: { machines: [mine, theirs] } },
       { ...asking(...dns('node-2')), sources: { machines: [mine, theirs] } },
+      {
+        ...asking(...dns('web.example.com')),
+        sources: { machines: [mine, machine('node-2', { InternalDNS: ['web.example.com'] })] },
+      },
     ],
   },
   {
     rule: 'san-proven',
-    when: 'no one has that DNS name, what stands for the requester lists DNS names, and the name neither spells an address nor is below the node’s own name',
-    reason: 'SanNotOwned',
-    hostile: true,
-    examples: [asking(...dns('auth.evil.io')), asking(...dns('node-1', 'node-10.evil.io'))],
-  },
-  {
-    rule: 'san-proven',
-    when: 'no one has that address or DNS name, and it may be the node’s all the same',
+    when: 'no one has the name, or it is an address, which moves, or spells one',
     reason: 'SanNotOwned',
     hostile: false,
     examples: [
       asking(...ips('10.0.0.77')),
+      asking(...dns('auth.evil.io')),
+      { ...asking(...ips('10.0.0.2')), sources: { machines: [mine, theirs] } },
+      {
+        ...asking(...dns('ec2-203-0-113-25.compute-1.amazonaws.com')),
+        sources: { machines: [mine, machine('node-2', { ExternalDNS: ['ec2-203-0-113-25.compute-1.amazonaws.com'] })] },
+      },
       asking(...dns('node-1', 'node-1.evil.io')),
       asking(...dns('ip-10-0-0-77.ec2.internal')),
       { ...asking(...ips('10.0.0.2')), sources: { machines: [theirs] } },
@@ -334,5 +349,15 @@ export const FAILURES: readonly Failure[] = [
     reason: 'SanMissing',
     hostile: false,
     examples: [asking()],
+  },
+  {
+    rule: 'san-standing',
+    when: 'CSRs of the node that nobody approved name the address of another for 20 minutes',
+    reason: 'SanNotOwned',
+    hostile: true,
+    examples: [
+      { ...asking(...ips('10.0.0.2')), sources: { machines: [mine, theirs] }, claimedMinutesAgo: [20] },
+      { ...asking(...dns('node-1')), sources: { machines: [mine, theirs] }, claimedMinutesAgo: [30, 5] },
+    ],
   },
 ];

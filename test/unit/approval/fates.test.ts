@@ -21,7 +21,7 @@ const NOW = Date.parse('2026-11-21T12:00:00Z');
 const CLUSTER = { name: 'bench', provider: 'eks-anywhere' as const };
 const idle = () => new AbortController().signal;
 
-/** Nodes 1 and 2 have a Machine, 3 has none, 4 has one and asks for the address of 1. */
+/** Nodes 1 and 2 have a Machine, 3 has none, 4 has one and asks for the name of 1. */
 const PEMS = [1, 2, 3, 4].map((index) => requestOf(index, index === 4 ? { steals: 1 } : {}));
 
 const machines: SourceReading = {
@@ -211,8 +211,8 @@ describe('the fate of a request that is undecided', () => {
       { evidence: indexEvidence([machines, { ...unread, source: 'node' }]) },
       'unprovable',
     ],
-    ['for the address of another node', 4, {}, 'refused'],
-    ['for the address of another node, where that is denied', 4, { policies: [denying] }, 'refused'],
+    ['for the name of another node', 4, {}, 'refused'],
+    ['for the name of another node, where that is denied', 4, { policies: [denying] }, 'refused'],
     ['with a key that is not allowed', 1, { policies: [rsa] }, 'refused'],
     ['with a key that is not allowed, Machines not read', 1, { policies: [rsa], evidence: UNREAD }, 'refused'],
     ['where the policy only observes', 1, { policies: [observing] }, undefined],
@@ -495,7 +495,7 @@ describe('histories', () => {
   function fateAt(asked: Asked, { at, machinesRead }: Pick<Look, 'at' | 'machinesRead'>): Fate {
     const decided = decidedAt(asked);
     if (asked.decision !== undefined && decided !== undefined && decided <= at) return KINDS[asked.decision.by];
-    // The address of another node is known to be that only from its Machine.
+    // The name of another node is known to be that only from its Machine.
     if (!machinesRead || asked.node <= 2) return 'missed';
     return asked.node === 3 ? 'unprovable' : 'refused';
   }

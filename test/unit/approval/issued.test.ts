@@ -240,10 +240,12 @@ describe('judgeIssued', () => {
   });
 
   it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
-    const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: ['node-1.svc.corp.com'] });
+    const own = ['node-1.svc.corp.com', 'node-1.rack-2.svc.corp.com'];
+    const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: own });
     const given = grounds({ machines: [named] });
-    expect(judge({ dnsNames: ['node-1.svc.corp.com'] }, given).verdict).toBe('not-proven');
-    expect(judge({ dnsNames: ['web.svc.corp.com'] }, given).verdict).toBe('names-another');
+    expect(judge({ dnsNames: own.slice(0, 1) }, given).verdict).toBe('proven');
+    expect(judge({ dnsNames: own }, given).verdict).toBe('not-proven');
+    expect(judge({ dnsNames: ['web.shop.svc.corp.com'] }, given).verdict).toBe('names-another');
     expect(judge({ dnsNames: ['web.shop.svc'] }, given).verdict).toBe('names-another');
   });
 

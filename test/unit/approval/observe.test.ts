@@ -84,6 +84,52 @@ function withPages(
   };
 }
 
+describe('the requests of a sweep', () => {
+  const now = Date.parse('2026-01-01T00:30:00Z');
+  const listing = (...items: readonly object[]) => {
+    const client = { ...withPages(1, () => []), request: undefined } as unknown as KubernetesClient;
+    const rest = withPages(1, () => []);
+    return observe(
+      benchTarget({
+        ...client,
+        request: async (call) =>
+          call.path.includes('certificatesigningrequests') ? { items, metadata: {} } : rest.request(call),
+      }),
+      [DEFAULT_POLICY],
+      signal,
+      () => now,
+    );
+  };
+  const csr = (name: string, at: string, change: object = {}, spec: object = {}) => {
+    const made = csrOf(1, requestOf(1), at) as { metadata: object; spec: object };
+    return { ...made, metadata: { ...made.metadata, name, uid: name }, spec: { ...made.spec, ...spec }, ...change };
+  };
+
+  it('have what their requesters claimed, decided or not', async () => {
+    const { open } = await listing(
+      csr('denied', '2026-01-01T00:05:00Z', { status: { conditions: [{ type: 'Denied', status: 'True' }] } }),
+      csr('open', '2026-01-01T00:25:00Z'),
+    );
+    expect(open).toHaveLength(1);
+    const claims = open[0]?.claims;
+    expect([claims?.newest.name, claims?.times.length]).toEqual(['open', 2]);
+    expect(claims?.names.get(addressOf(1))).toMatchObject({ first: { name: 'denied' }, count: 2, isApproved: false });
+  });
+
+  it('of kubelets under another user are shown, at most twenty', async () => {
+    const misnamed = { username: 'arn:aws:iam::111122223333:role/nodes' };
+    const { ignored, misnamed: shown } = await listing(
+      ...Array.from({ length: 21 }, (_, index) => csr(`m-${index}`, '2026-01-01T00:05:00Z', {}, misnamed)),
+      csr('webhook', '2026-01-01T00:05:00Z', {}, { username: 'system:serviceaccount:db:operator' }),
+    );
+    expect(Object.fromEntries(ignored)).toEqual({ RequesterMisnamed: 21, RequesterNotNode: 1 });
+    expect(shown).toHaveLength(20);
+    expect(shown?.[0]?.message).toBe(
+      'common name is system:node:worker-1, but requester is arn:aws:iam::111122223333:role/nodes',
+    );
+  });
+});
+
 describe('Machines of another namespace', () => {
   const machine = (namespace: string) => ({
     metadata: { name: 'm-1', namespace },
@@ -316,6 +362,25 @@ describe('evidence of a cluster', () => {
       endpoints: ['api.example.com', '10.0.9.1', '10.0.9.9'],
       serviceCidrs: ['10.100.0.0/16', '10.96.0.0/12'],
     });
+  });
+
+  it('has the domain of its Services, where the Cluster has one', async () => {
+    const domainIn = async (serviceDomain: unknown) => {
+      const spec = { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] }, serviceDomain } };
+      const client = withPages(
+        1,
+        () => [machine(0, 1)],
+        () => [clusterObject(spec)],
+      );
+      return (await sweptBy(client, ['machine'])).cluster.serviceDomain;
+    };
+    expect(await Promise.all(['K8s.Example.com.', '', 'no domain', 7, undefined].map(domainIn))).toEqual([
+      'k8s.example.com',
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('has no endpoint where neither fleet.yaml nor the Cluster names one', async () => {

@@ -84,7 +84,7 @@ function judged(
   return judgeForPerson(BERLIN, signingRequest(csrObject(fields)), evidenceFor(BERLIN, sources), policies, NOW);
 }
 
-const STOLEN = { request: { sans: [...dns('node-1'), ...ips('10.0.0.2')] } };
+const STOLEN = { request: { sans: [...dns('node-1', 'node-2')] } };
 
 describe('the judgement that a person is shown', () => {
   it.each<[string, Parameters<typeof csrObject>[0]]>([
@@ -143,13 +143,19 @@ describe('what a person may not decide', () => {
     ['in the name of another', { request: { commonName: 'system:node:node-2' } }],
     ['without a name', { request: { sans: [] } }],
     ['for usages, and a name of another', { ...STOLEN, usages: ['digital signature', 'client auth'] }],
+    ['without the groups of a node', { groups: ['system:authenticated'] }],
+    ['by no name of a Node', { username: 'system:node:Node 1', request: { commonName: 'system:node:Node 1' } }],
+    [
+      'that is too large',
+      { request: { sans: ips(...Array.from({ length: 1_025 }, (_, index) => `10.1.${index >> 8}.${index & 255}`)) } },
+    ],
     ['with a name of another kind', { request: { sans: [...dns('node-2'), { kind: 'rfc822Name', value: 'a@b.c' }] } }],
-  ])('is to approve a hostile request %s, whatever is typed', (_, fields) => {
+  ])('is to approve a request %s, whatever is typed', (_, fields) => {
     const verdict = judged(fields);
-    expect(verdict.hostile).toBe(true);
+    expect(verdict.verdict).toBe('leave');
     for (const names of [[], ['node-1'], ['node-2'], ['10.0.0.2']])
       expect(refused(verdict, { names })).toMatchObject({
-        message: expect.stringContaining('not only because of a name that a person could vouch for'),
+        message: expect.stringContaining('it fails not only because of a name that a person could vouch for'),
       });
     expect(refused(verdict, { decision: 'deny' })).toBeUndefined();
   });
@@ -173,7 +179,16 @@ describe('names that have to be typed', () => {
       ['node-9', '10.0.0.9'],
     ],
     ['one is another’s, by a node of which nothing is known', judged(TAKEN), true, ['node-9', '10.0.0.2']],
-    ['one is another’s, provably', judged(STOLEN), true, ['10.0.0.2']],
+    ['one is another’s, provably', judged(STOLEN), true, ['node-2']],
+    [
+      'an address is another’s',
+      judged({ request: { sans: [...dns('node-1'), ...ips('10.0.0.2')] } }),
+      true,
+      ['10.0.0.2'],
+    ],
+    ['no one has a DNS name', judged({ request: { sans: dns('node-1', 'dhcp-7') } }), true, ['dhcp-7']],
+    ['a DNS name is none', judged({ request: { sans: dns('node-1', 'node_1') } }), true, ['node_1']],
+    ['no one has an address', judged({ request: { sans: [...dns('node-1'), ...ips('10.0.0.7')] } }), true, undefined],
   ])('where %s', (_, verdict, allRead, names) => {
     expect(refused(verdict, { allRead })?.names).toEqual(names);
     if (names === undefined) return;

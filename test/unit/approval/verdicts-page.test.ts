@@ -28,6 +28,7 @@ describe('REASONS', () => {
     const before: Reason[] = [
       'Proven',
       'NotKubeletServing',
+      'RequesterMisnamed',
       'RequesterNotNode',
       'Deleting',
       'AlreadyApproved',

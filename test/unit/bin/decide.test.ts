@@ -76,7 +76,7 @@ describe('certmarshal decide', () => {
       reason: 'Proven',
       message: `${nodeName(1)}, 10.0.0.1 ← Machine eksa-system/md-0-1`,
     });
-    expect(first.checks).toHaveLength(17);
+    expect(first.checks).toHaveLength(18);
     expect(first.checks[0]).toEqual({
       rule: 'requester',
       passed: true,
@@ -84,7 +84,7 @@ describe('certmarshal decide', () => {
       found: 'system:node:worker-1',
     });
     expect(second).toMatchObject({ id: 'r3', verdict: 'leave', reason: 'SanNotOwned' });
-    expect(second.message).toBe('IP 10.0.0.4 belongs to worker-4 (Machine eksa-system/md-0-4)');
+    expect(second.message).toBe('DNS name worker-4 belongs to worker-4 (Machine eksa-system/md-0-4)');
     expect(third).toMatchObject({ id: 'r5', verdict: 'leave', reason: 'EvidenceMissing' });
     expect(third.message).toBe('no Machine (0 checked) names node worker-5 yet');
   });

@@ -195,6 +195,15 @@ describe('certmarshal explain --node', () => {
     expect(await json({ shows: REFUSED })).toEqual({ node: 'worker-8', names: [], problems: [expect.anything()] });
   });
 
+  it('names the newest request that waits where the kubelet has no certificate yet', async () => {
+    const waiting = ['2026-03-02T11:40:00Z', '2026-03-02T11:55:00Z', '2026-03-02T11:50:00Z'].map((at, index) => {
+      const made = csrOf(8, requestOf(8), at);
+      return { ...made, metadata: { ...Reflect.get(made, 'metadata'), name: `csr-${index}` } };
+    });
+    const { stdout } = await explain({ shows: REFUSED, answers: { [REQUESTS]: waiting } });
+    expect(stdout).toContain('→ its request waits: certmarshal explain csr-1\n');
+  });
+
   it('ends with status 1 where evidence cannot be read: that is no word against a certificate', async () => {
     const { status, stdout } = await explain({ shows: stolen, answers: { [MACHINES]: failure('forbidden') } });
     expect(status).toBe(1);
@@ -211,6 +220,7 @@ describe('certmarshal explain --node', () => {
     expect(status).toBe(1);
     expect(stdout.split('\n')[0]).toBe('worker-8 serves a certificate that the cluster did not issue. Not judged.');
     expect(stdout).toContain('→ certmarshal runbook issuer-unknown');
+    expect(stdout).not.toContain('approved  ');
   });
 
   it('says that nothing tells who issued it where the kubeconfig has no CA', async () => {

@@ -163,7 +163,7 @@ describe('certmarshal approve', () => {
   });
 
   it.each<[string, World, readonly string[]]>([
-    ['it is provably hostile', { csr: STOLEN }, [addressOf(9)]],
+    ['it is provably hostile', { csr: STOLEN }, ['worker-9']],
     ['evidence could not be read', { machines: failure('forbidden', 403) }, [nodeName(7), addressOf(7)]],
   ])('wants the names that are not proven where %s', async (why, world, names) => {
     const { status, stdout, stderr, calls } = await decide(world);
@@ -237,7 +237,7 @@ describe('certmarshal approve', () => {
     expect(looked).not.toHaveProperty('written');
     expect(await json()).toMatchObject({ status: 0, written: { kind: 'written' }, journaled: false });
     const refused = await json({ csr: STOLEN });
-    expect(refused).toMatchObject({ status: 1, refused: { names: [addressOf(9)] } });
+    expect(refused).toMatchObject({ status: 1, refused: { names: ['worker-9'] } });
     expect(refused).not.toHaveProperty('by');
   });
 

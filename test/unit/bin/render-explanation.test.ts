@@ -63,7 +63,7 @@ describe('the explanation of a request', () => {
 
   it('does not promise what mode observe keeps from happening', () => {
     expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
-      /The policy only observes: no sweep writes it\.$/,
+      /The policy only observes: no sweep writes it without mode: enforce\.$/,
     );
   });
 
@@ -102,10 +102,10 @@ describe('the explanation of a request', () => {
 
   it('shows one name a line, what is not proven first', () => {
     const lines = render(explain(9)).split('\n');
-    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers 10.0.0.9 of worker-9. Not approved.');
+    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers the name of worker-9. Not approved.');
     expect(lines.slice(2, 7)).toEqual([
       '  asked   3 min ago by system:node:worker-8 (system:nodes, system:authenticated)',
-      '  names   ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)',
+      '  names   ✖ worker-9 owned by worker-9 (Machine eksa-system/md-0-9)',
       '          ✔ worker-8 ← Machine eksa-system/md-0-8',
       '          ✔ 10.0.0.8 ← Machine eksa-system/md-0-8',
       '  policy  default',
@@ -142,7 +142,7 @@ describe('the explanation of a request', () => {
       checks: [],
     } as const;
     const text = render({ verdict, sweep, csr });
-    expect(text.split('\n')[0]).toMatch(/covers 10\.0\.0\.9 of worker-9\. No sweep judges it\.$/);
+    expect(text.split('\n')[0]).toMatch(/covers the name of worker-9\. No sweep judges it\.$/);
     expect(text).toMatch(/SanNotOwned: [^]*Superseded: /);
   });
 

@@ -53,6 +53,16 @@ describe('the table of a sweep', () => {
     expect(lines.at(-1)).toBe('12 ms, 1 read, 2 writes, 1 retry');
   });
 
+  it('has a row for a kubelet under another user, which is no more than ignored', () => {
+    const misnamed = [{ csr: 'role', message: 'm' }];
+    const counts = { ...COUNTS, left: 0, ignored: 1 };
+    const report = reportOf({ misnamed, ignored: { RequesterMisnamed: 1 }, counts });
+    const text = stripVTControlCharacters(render({ report }));
+    expect(text).toMatch(/\n {2}role +· ignored +m\n/);
+    expect(text).toContain('0 not approved');
+    expect(text).toContain('  → certmarshal explain role --kubeconfig k');
+  });
+
   it('says which server was asked, also where it did not answer', () => {
     const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
     for (const report of [REPORT, reportOf({ readable: false })])

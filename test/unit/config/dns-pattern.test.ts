@@ -23,7 +23,8 @@ describe('dnsPatternProblem', () => {
     ['{node}.{cluster}.com', 'is not a DNS name'],
     ['{node}.10', 'is not a DNS name'],
     ['{node}. com', 'is not a DNS name'],
-    [`{node}.${'a'.repeat(64)}`, 'is not a DNS name'],
+    ['{node}.0.0.2', 'is not a DNS name'],
+    ['{node}.0.0.2.', 'is not a DNS name'],
     [`{node}${'.abcdefgh'.repeat(28)}`, 'is not a DNS name'],
   ])('refuses %s', (pattern, problem) => {
     expect(dnsPatternProblem(pattern)).toContain(problem);

@@ -38,7 +38,7 @@ describe('personEntry', () => {
       judged: 'leave',
       reason: 'SanNotOwned',
       message: VERDICT.message,
-      hostile: true,
+      hostile: false,
       failed: ['san-proven'],
       outcome: 'written',
       policy: 'default',

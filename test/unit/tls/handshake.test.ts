@@ -317,3 +317,16 @@ async function freePort(taken: number): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return typeof address === 'object' && address !== null ? address.port : taken;
 }
+
+test.each([
+  [10_250, 80, /tls: internal error\): the kubelet has no serving certificate yet/, /certmarshal sweep/],
+  [6443, 80, /internal_error/, /log of the server/],
+  [10_250, 40, /handshake_failure/, /log of the server/],
+])('at port %i, alert %i says whether a kubelet waits for its certificate', (port, alert, message, remedy) => {
+  const transcript = Buffer.from([21, 3, 3, 0, 2, 2, alert]);
+  expect(failureOf({ host, port }, { kind: 'closed' }, transcript, 3_000)).toEqual({
+    kind: 'closed',
+    message: expect.stringMatching(message),
+    remedy: expect.stringMatching(remedy),
+  });
+});

@@ -59,7 +59,7 @@ describe('ownerFromInstance', () => {
     expect(owner?.weakAddresses).toBeUndefined();
   });
 
-  const SECONDARY = `is a secondary address of EC2 instance ${ID}, which its node can assign to itself`;
+  const SECONDARY = `is a secondary address of EC2 instance ${ID}, which its node can assign to itself: set --node-ip to the primary one`;
 
   it('does not prove what its node can assign to itself: secondary addresses and what is reached through them', () => {
     const owner = ownerFromInstance(
@@ -127,7 +127,7 @@ describe('ownerFromInstance', () => {
     }
   });
 
-  const LATE = `belongs to a network interface that is not shown as attached at the launch of EC2 instance ${ID}, and its node can attach one to itself`;
+  const LATE = `belongs to a network interface that is not shown as attached at the launch of EC2 instance ${ID}, and its node can attach one to itself: set --node-ip to the primary address, or attach it in the launch template`;
 
   it.each<[string, unknown, unknown]>([
     ['attached later', first, second(1, '2026-02-28T08:00:05.001Z')],

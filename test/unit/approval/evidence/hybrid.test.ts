@@ -55,6 +55,10 @@ describe('readHybridNodes', () => {
           nodes: [NODE],
           dnsNames: [NODE],
           addresses: ['10.80.0.5', '10.90.1.6'],
+          weakAddresses: ['10.90.2.6', '192.168.1.1', 'fd00::5'].map((address) => ({
+            address,
+            why: 'is outside of 10.80.0.0/16, 10.90.1.0/24, the remote node networks of the cluster',
+          })),
           listsNoDnsName: true,
         },
       ],

@@ -84,7 +84,8 @@ describe('an address that a node could have given itself', () => {
   it('is not proven, and the reason says why', () => {
     expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
       reason: 'SanNotOwned',
-      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself',
+      message:
+        'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself: set --node-ip to the primary one',
       hostile: false,
     });
   });
@@ -109,7 +110,7 @@ describe('an address that a node could have given itself', () => {
     expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary, victim] }).failure).toMatchObject({
       reason: 'SanNotOwned',
       message: expect.stringContaining('belongs to i-0bbbbbbbb'),
-      hostile: true,
+      isOfAnother: true,
     });
   });
 });
@@ -144,7 +145,7 @@ describe('an address of an instance that does not run', () => {
 describe('a name of another node', () => {
   const theirs = machine('node-2', { InternalIP: ['10.0.0.2'] });
 
-  it('is hostile when the asking node has names of its own', () => {
+  it('is shown to be that when the asking node has names of its own', () => {
     expect(prove([dnsName('node-1'), ip('10.0.0.2')], { machines: [mine, theirs] })).toEqual({
       proofs: [
         expect.objectContaining({ name: 'node-1', proven: true }),
@@ -158,9 +159,27 @@ describe('a name of another node', () => {
       failure: {
         reason: 'SanNotOwned',
         message: 'IP 10.0.0.2 belongs to node-2 (Machine eksa-system/md-0-node-2)',
-        hostile: true,
+        hostile: false,
+        isOfAnother: true,
       },
     });
+  });
+
+  it.each<[string, boolean, ...string[]]>([
+    ['the name of the node', true, 'node-2'],
+    ['another that it has', true, 'web.example.com', 'web.example.com'],
+    ['the name of a node that spells its address', true, 'ip-10-0-0-3.ec2.internal'],
+    ['one that moves with its address', false, 'ec2-203-0-113-25.example', 'ec2-203-0-113-25.example'],
+  ])('is hostile as a DNS name, but not as one that moves: %s', (_, hostile, name, ...listed) => {
+    const machines = [mine, machine('node-2', { ExternalDNS: listed }), machine('ip-10-0-0-3.ec2.internal')];
+    expect(prove([dnsName(name)], { machines }).failure).toMatchObject({ hostile, isOfAnother: true });
+    // Whatever it is called, a node without an object may have its name late.
+    expect(prove([dnsName(name)], { machines: machines.slice(1) }).failure).toMatchObject({ hostile: false });
+  });
+
+  it('is no theft where it reads as an address', () => {
+    const machines = [mine, machine('10.0.0.2', { InternalIP: ['10.0.0.2'] })];
+    expect(prove([dnsName('10.0.0.2')], { machines }).failure).toMatchObject({ hostile: false });
   });
 
   it('may be late evidence when nothing knows the asking node', () => {
@@ -179,30 +198,30 @@ describe('a name of another node', () => {
     });
   });
 
-  it('is hostile by a Machine, whatever a Node says and in whatever order', () => {
+  it('is shown by a Machine, whatever a Node says and in whatever order', () => {
     const nodes = [nodeObject('node-3', { InternalIP: ['10.0.0.2'] })];
     const index = evidenceFor(BERLIN, { machines: [mine, theirs], nodes });
     for (const evidence of [['machine', 'node'], ['node', 'machine'], ['machine']] as const)
       for (const read of [index, indexEvidence(index.readings.toReversed())]) {
         const { failure } = proveOwnership([ip('10.0.0.2')], 'node-1', read, under({ evidence }), BERLIN);
-        expect(failure).toMatchObject({ hostile: true, message: expect.stringContaining('node-2') });
+        expect(failure).toMatchObject({ isOfAnother: true, message: expect.stringContaining('node-2') });
       }
   });
 
   it('is named before one that is merely unknown', () => {
     expect(prove([ip('10.0.0.77'), ip('10.0.0.2')], { machines: [mine, theirs] }).failure).toMatchObject({
       message: expect.stringContaining('10.0.0.2'),
-      hostile: true,
+      isOfAnother: true,
     });
   });
 });
 
 describe('a name that nobody lists', () => {
-  it('is hostile as a DNS name, because DNS names do not drift', () => {
+  it('is not hostile as a DNS name, because a guest may be called anything', () => {
     expect(prove([dnsName('auth.evil.io')], { machines: [named] }).failure).toEqual({
       reason: 'SanNotOwned',
       message: 'DNS name auth.evil.io is not among the names of Machine eksa-system/md-0-node-1',
-      hostile: true,
+      hostile: false,
     });
   });
 
@@ -211,12 +230,6 @@ describe('a name that nobody lists', () => {
     ['it is the name of the node in a domain', { machines: [named] }, 'node-1.corp.example.com'],
   ])('is not hostile where %s', (_, sources, name) => {
     expect(prove([dnsName(name)], sources).failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
-  });
-
-  it('is hostile where it only begins as the name of the node does', () => {
-    expect(prove([dnsName('node-10.corp.example.com')], { machines: [named] }).failure).toMatchObject({
-      hostile: true,
-    });
   });
 
   it('is hostile where it is the name of another node in a domain, and that has it', () => {
@@ -269,9 +282,9 @@ describe('a name that nobody lists', () => {
       'mi-0123456789abcdef0',
       /: a hybrid node has no EC2 instance. EKS approves it automatically if its Node has the label eks.amazonaws.com\/compute-type=hybrid, one DNS name of the request is the name of the node, and every address is in remoteNodeNetworks/,
     ],
-    ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
-    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],
-    ['mi-casa', /names node mi-casa yet$/],
+    ['i-0123456789abcdef0', /names node i-0123456789abcdef0$/],
+    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal$/],
+    ['mi-casa', /names node mi-casa$/],
   ])('explains a node that can have no instance by its name: %s', (node, says) => {
     const evidence = evidenceFor(DUBLIN, { instances: [] });
     expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
@@ -281,10 +294,22 @@ describe('a name that nobody lists', () => {
     });
   });
 
+  it('names the instance that has its address under another name, as DHCP options may make it', () => {
+    const evidence = evidenceFor(DUBLIN, { instances: [instance('i-1', '10.0.1.23')] });
+    expect(
+      proveOwnership([dnsName('glued'), ip('10.0.1.23')], 'glued', evidence, DEFAULT_POLICY, DUBLIN).failure,
+    ).toEqual({
+      reason: 'EvidenceMissing',
+      message:
+        'no EC2 instance (1 checked) names node glued: EC2 instance i-1 has 10.0.1.23, but is called ip-10-0-1-23.eu-west-1.compute.internal: check the hostname of the node, and the domain in the DHCP options of its VPC',
+      hostile: false,
+    });
+  });
+
   it('says so when no source was read', () => {
     expect(prove([dnsName('node-1')], {}).failure).toEqual({
       reason: 'EvidenceMissing',
-      message: 'no evidence was read (policy asks for machine, ec2); nothing names node node-1 yet',
+      message: 'no evidence was read (policy asks for machine, ec2); nothing names node node-1',
       hostile: false,
     });
   });

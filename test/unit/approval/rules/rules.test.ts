@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { collectClaims } from '../../../../lambdas/approval/claims.ts';
 import { decideApproval } from '../../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
 import { enumerate, RULES } from '../../../../lambdas/approval/rules/rules.ts';
@@ -20,8 +21,21 @@ import {
 
 const cluster = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'] };
 
-function decide({ csr = {}, sources = KNOWN, policy = {} }: Failure['examples'][number]) {
-  const request = { cluster, csr: signingRequest(csrObject(csr)), siblings: { pending: 1 } };
+function decide({
+  csr: fields = {},
+  sources = KNOWN,
+  policy = {},
+  claimedMinutesAgo = [],
+}: Failure['examples'][number]) {
+  const csr = signingRequest(csrObject(fields));
+  const claims = collectClaims(NOW);
+  claims.add(csr);
+  for (const minutes of claimedMinutesAgo)
+    for (const sans of [ips('10.0.0.2'), dns('node-1')])
+      claims.add(
+        signingRequest(csrObject({ name: `${sans[0]?.kind}-${minutes}`, ageSeconds: minutes * 60, request: { sans } })),
+      );
+  const request = { cluster, csr, siblings: { pending: 1, claims: claims.of(csr.username) } };
   return decideApproval(request, evidenceFor(cluster, sources), [{ ...DEFAULT_POLICY, ...policy }], NOW);
 }
 

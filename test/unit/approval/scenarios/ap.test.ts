@@ -134,10 +134,10 @@ testScenarios('AP', 32, { machines: [owner] }, [
   ],
   ['AP25: no policy', { node }, 'leave NoPolicySelected', under()],
   ['AP27: no policy for this cluster', { node }, 'leave NoPolicySelected', under(elsewhere)],
-  ['AP28: the only policy denies', foreign, 'deny SanNotOwned', under({})],
+  ['AP28: the only policy denies', foreign, 'leave SanNotOwned', under({})],
   ['AP29: the only policy allows', { node }, 'approve Proven', under({})],
   ['AP30: one of two policies allows', { node }, 'approve Proven', under(byEc2, {})],
-  ['AP31: two policies deny', foreign, 'deny SanNotOwned', under({}, { evidence: ['machine'] })],
+  ['AP31: two policies deny', foreign, 'leave SanNotOwned', under({}, { evidence: ['machine'] })],
   [
     'AP32: one of two policies denies, the other has no opinion',
     foreign,

@@ -17,10 +17,10 @@ testScenarios('AX', 26, { machines: [owner] }, [
   [
     'AX7: foreign DNS name, RSA',
     { node, usages: RSA_USAGES, request: { key: 'rsa2048', sans: dns('foo.bar') } },
-    'deny SanNotOwned',
+    'leave SanNotOwned',
   ],
   ['AX8: bytes that are no PEM', { node, pem: Buffer.from('foobar') }, 'deny RequestMalformed'],
-  ['AX9: requester is not a node', { node, username: 'foo-system' }, 'ignore RequesterNotNode'],
+  ['AX9: requester is not a node', { node, username: 'foo-system' }, 'ignore RequesterMisnamed'],
   ['AX13: foreign organization', { node, request: { organizations: ['invalid'] } }, 'deny OrganizationMismatch'],
   [
     'AX14: common name without the prefix',

@@ -55,7 +55,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   [
     'GK14: legacy client, signer kubelet-serving',
     { ...client, signerName: 'kubernetes.io/kubelet-serving' },
-    'ignore RequesterNotNode',
+    'ignore RequesterMisnamed',
   ],
   [
     'GK15: legacy client, common name mike',
@@ -81,7 +81,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   ['GK21: common name mike', { node, request: { sans, commonName: 'mike' } }, 'deny CommonNameMismatch'],
   ['GK21: no organization', { node, request: { sans, organizations: [] } }, 'deny OrganizationMismatch'],
   ['GK21: system:master', { node, request: { sans, organizations: ['system:master'] } }, 'deny OrganizationMismatch'],
-  ['GK21: requester joe', { ...good, username: 'joe' }, 'ignore RequesterNotNode'],
+  ['GK21: requester joe', { ...good, username: 'joe' }, 'ignore RequesterMisnamed'],
   [
     'GK21: common name of another node',
     { node, request: { sans, commonName: 'system:node:bar' } },
@@ -106,7 +106,7 @@ testScenarios('GK', 51, { machines: [owner] }, [
   ],
   ['GK26: nothing set', { node, request: { subject: [], sans: [] } }, 'deny CommonNameMismatch'],
   // They deny. kube-apiserver sets the username: an empty one is no node, so the request is none of ours.
-  ['GK27: username empty', { ...good, username: '' }, 'ignore RequesterNotNode'],
+  ['GK27: username empty', { ...good, username: '' }, 'ignore RequesterMisnamed'],
   // They want an address. Here the names alone are judged: proven they are approved (as AX22), else left.
   ['GK28: no address, names not known yet', asking(...names), 'leave EvidenceMissing', { machines: [] }],
   ['GK28: no address, names proven', asking(...names), 'approve Proven'],
@@ -142,12 +142,12 @@ testScenarios('GK', 51, { machines: [owner] }, [
   [
     'GK30: address of another node',
     asking(...names, ...ips('1.2.3.5')),
-    'deny SanNotOwned',
+    'leave SanNotOwned',
     { machines: [owner, machine('i1', { InternalIP: ['1.2.3.5'] })] },
   ],
-  ['GK31: zonal DNS name of another node', asking(...dns('i1.z0.c.p0.internal', global, node)), 'deny SanNotOwned'],
-  ['GK31: global DNS name of another node', asking(...dns(zonal, 'i1.c.p0.internal', node)), 'deny SanNotOwned'],
-  ['GK31: Windows name of another node', asking(...dns(zonal, global, 'i1')), 'deny SanNotOwned'],
+  ['GK31: zonal DNS name of another node', asking(...dns('i1.z0.c.p0.internal', global, node)), 'leave SanNotOwned'],
+  ['GK31: global DNS name of another node', asking(...dns(zonal, 'i1.c.p0.internal', node)), 'leave SanNotOwned'],
+  ['GK31: Windows name of another node', asking(...dns(zonal, global, 'i1')), 'leave SanNotOwned'],
   // A kubelet with a TPM appends proof of its instance to the request for a client certificate.
   ['GK33: attested client', { ...client, pem: attested({ node, request: { sans: [] } }) }, 'ignore NotKubeletServing'],
   ['GK33: attested serving request', { node, pem: attested(good) }, 'deny RequestMalformed'],

@@ -26,7 +26,7 @@ const pem = Buffer.from(csrObject(asking(...both)).spec.request, 'base64');
 testScenarios('TA', 29, { machines: [owner, other] }, [
   ['TA1: decided', { node, conditions: ['Approved'] }, 'ignore AlreadyApproved'],
   ['TA2: another signer', { node, signerName: 'example.com/signer' }, 'ignore NotKubeletServing'],
-  ['TA3: requester is not a node', { node, username: 'invalid' }, 'ignore RequesterNotNode'],
+  ['TA3: requester is not a node', { node, username: 'invalid' }, 'ignore RequesterMisnamed'],
   ['TA4: issued', { node, certificate: 'Y2VydGlmaWNhdGU=' }, 'ignore AlreadyIssued'],
   ['TA5: not PEM', { node, pem: Buffer.from('certificate') }, 'deny RequestMalformed'],
   ['TA5: DER cut short', { node, pem: toPem(makeRequest().der.subarray(0, 60)) }, 'deny RequestMalformed'],
@@ -79,7 +79,7 @@ testScenarios('TA', 29, { machines: [owner, other] }, [
       metadata: { name: node, annotations: { 'alpha.kubernetes.io/provided-node-ip': '1.2.3.4' } },
     }),
   ],
-  ['TA25: second address is of another node', asking(...both, ...ips('2000::1')), 'deny SanNotOwned'],
+  ['TA25: second address is of another node', asking(...both, ...ips('2000::1')), 'leave SanNotOwned'],
   ['TA26: IPv4 and IPv6 of the Machine', asking(...both, ...ips('2001:db8::4')), 'approve Proven'],
   [
     'TA26: IPv4 and IPv6 of the Node',
