@@ -696,12 +696,11 @@ const RENEWED_BY_FILE: readonly ServingCertificate[] = [
 const WORKLOAD_SOURCES = ['api-services', 'cert-manager', 'crd-conversions', 'nodes', 'signing-requests', 'webhooks'];
 const MANAGEMENT_SOURCES = ['eks-anywhere', 'etcdadm-cluster', 'kubeadm-configs', 'kubeadm-control-plane', 'machines'];
 
-/** Of what it trusts itself it knows without asking. */
 const UNREAD_WITHOUT_API_SERVER: readonly string[] = [
-  ...WORKLOAD_SOURCES,
-  ...MANAGEMENT_SOURCES,
-  'trust-configmaps',
-].map((source) => `SourceUnread source ${source}`);
+  ...[...WORKLOAD_SOURCES, ...MANAGEMENT_SOURCES].map((source) => `SourceUnread source ${source}`),
+  // What it trusts itself it knows without asking.
+  'SourcePartial source trust-configmaps',
+];
 
 /** One of its ConfigMaps may be answered from memory, and another not. */
 const UNREAD_CONFIG_MAPS: readonly string[] = ['client-ca', 'cluster-ca', 'front-proxy-ca'].map(

@@ -310,7 +310,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             '',
             '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
             '',
-            'T, 4 reads, 1 write\n$',
+            'T, 5 reads, 1 write\n$',
           ].join('\n'),
         ),
       );

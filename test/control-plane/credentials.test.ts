@@ -77,7 +77,7 @@ RoleBinding kube-system/certmarshal-audit:sa:kube-system:certmarshal created
 Role kube-public/certmarshal-audit:sa:kube-system:certmarshal created
 RoleBinding kube-public/certmarshal-audit:sa:kube-system:certmarshal created
 Secret kube-system/certmarshal-token created
-tried: 13 rights are granted
+tried: 14 rights are granted
 `,
     });
     expect(parse(stdout)).toEqual({

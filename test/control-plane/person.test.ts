@@ -37,6 +37,7 @@ kind: ClusterRole
 metadata: { name: alan }
 rules:
   - { apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests], verbs: [get, list] }
+  - { apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: [list] }
   - { apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests/approval], verbs: [update] }
 ---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -68,9 +68,10 @@ export async function answerFaultily(fault: Fault, response: ServerResponse, rig
     }
     case 'wrong-list': {
       const { status, contentType, body } = right();
-      const list: unknown = JSON.parse(body);
-      fault.spoil(list);
-      response.writeHead(status, { 'content-type': contentType }).end(JSON.stringify(list));
+      const answer = JSON.parse(body) as { readonly items?: unknown };
+      // The table of a list is right.
+      if (answer.items !== undefined) fault.spoil(answer);
+      response.writeHead(status, { 'content-type': contentType }).end(JSON.stringify(answer));
     }
   }
 }
