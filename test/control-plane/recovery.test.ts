@@ -17,7 +17,7 @@ import { minuteOf } from '../unit/cluster/minute-over-tls.ts';
 import { keyPair, makeRequest, type RequestOptions } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';
-import { approveCsr, CSRS, type Csr, createMachine, createNode, signedCertificate } from './fixtures.ts';
+import { approveCsr, asNode, CSRS, type Csr, createMachine, createNode, signedCertificate } from './fixtures.ts';
 import { realComponents } from './real.ts';
 import { type ControlPlane, startControlPlane, type TokenUser } from './start.ts';
 
@@ -349,5 +349,30 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
     const renewed = connect('certmarshal', AUTHORITY);
     await renewed.request({ method: 'GET', path: '/version', signal });
     expect(renewed.recovering).toBeUndefined();
+  });
+
+  it('is not stopped by a worker that makes a request and its Node as large as the API server takes', async () => {
+    const annotations = Object.fromEntries(Array.from({ length: 12_000 }, (_, index) => [`a${index}`, '']));
+    const worker = asNode(admin, 'worker-1');
+    await worker.patch('/api/v1/nodes/worker-1', { metadata: { annotations } });
+    await worker.post(CSRS, {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'a-poison', annotations },
+      spec: {
+        request: makeRequest({ commonName: 'system:node:worker-1', sans: [] }).pem.toString('base64'),
+        signerName: KUBELET_CLIENT_SIGNER,
+        usages: ['digital signature', 'client auth'],
+      },
+    });
+    const { outcome, rows } = await minute([{ ...entry, nodes: ['cp-4'] }]);
+    expect(rows).toMatchObject({ 'unnamed-cp-4': 'Recovered written' });
+    expect(outcome.problems).toContainEqual(
+      expect.objectContaining({
+        kind: 'recovery-unreadable',
+        object: 'CertificateSigningRequest a-poison',
+        message: expect.stringContaining('requested by system:node:worker-1') as string,
+      }),
+    );
   });
 });
