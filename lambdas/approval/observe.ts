@@ -9,6 +9,7 @@ import { KubernetesError, type SkippedItem } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { readServiceCidrs } from '../kubernetes/service-cidrs.ts';
+import { canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
@@ -17,7 +18,7 @@ import { readSigningRequest, type SigningRequest, type UnreadableRequest } from 
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { collectClaims } from './claims.ts';
-import { gateReason } from './decide-approval.ts';
+import { decodeRequest, gateReason } from './decide-approval.ts';
 import {
   type Believed,
   believe,
@@ -120,7 +121,7 @@ export async function observe(
   });
   const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
   const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
-  const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal);
+  const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal, requests);
   return {
     cluster,
     ...listed,
@@ -148,17 +149,22 @@ export async function observeNodes(
   return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };
 }
 
-/** Adds the EC2 evidence of some nodes, and the evidence of hybrid ones that follows from all readings. */
+/**
+ * Adds the EC2 evidence of some nodes, and the evidence of hybrid ones that follows from all readings.
+ *
+ * @param requests if one asks for a name that these instances lack, all of the cluster are read, to see whose it is
+ */
 export async function withInstances(
   target: Parameters<typeof readInstances>[0],
   believed: Believed | Promise<Believed>,
   nodes: ReadonlySet<string>,
   selecting: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  requests?: readonly OpenRequest[],
 ): Promise<Believed> {
   const [{ cluster, readings }, instances] = await Promise.all([
     believed,
-    readInstances(target, nodes, selecting, signal),
+    readInstances(target, nodes, selecting, signal, requests),
   ]);
   const read = [...readings, ...instances];
   return { cluster, readings: [...read, ...hybridNodes(cluster, nodes, selecting, read)] };
@@ -305,6 +311,16 @@ function hybridNodes(
   return reading === undefined ? [] : [reading];
 }
 
+/** Canonical. */
+function namesIn(csr: SigningRequest): readonly string[] {
+  const decoded = decodeRequest(csr);
+  if (!decoded.ok) return [];
+  return decoded.request.subjectAltNames.flatMap((name) => {
+    if (name.kind === 'iPAddress') return [name.value];
+    return name.kind === 'dNSName' ? [canonicalDnsName(name.value)] : [];
+  });
+}
+
 function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
   return new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
 }
@@ -324,15 +340,27 @@ async function readInstances(
   nodes: ReadonlySet<string>,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  requests: readonly OpenRequest[] = [],
 ): Promise<readonly SourceReading[]> {
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
   if (nodes.size === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
-    const others = [...wanted].some(needsNodes) || (wanted.has('machine') && management !== undefined);
-    const pages = others
-      ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
-      : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
-    return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
+    const read = async (pages: AsyncIterable<readonly unknown[]>): Promise<SourceReading> =>
+      readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes));
+    const readAll = async () => read(listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal));
+    if ([...wanted].some(needsNodes) || (wanted.has('machine') && management !== undefined)) return [await readAll()];
+    const own = await read(inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal)));
+    if (!own.ok) return [own];
+    const listed = new Set(
+      own.owners.flatMap(({ nodes: names, dnsNames, addresses }) => [...names, ...dnsNames, ...addresses]),
+    );
+    const asksForMore = ({ csr }: OpenRequest) => namesIn(csr).some((name) => !listed.has(name));
+    for await (const isMore of inTurns(requests, asksForMore)) {
+      if (!isMore) continue;
+      const all = await readAll();
+      return [all.ok ? { ...all, owners: [...own.owners, ...all.owners] } : own];
+    }
+    return [own];
   }
   // Elsewhere EC2 has no instances of the cluster, and Machines represent the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];

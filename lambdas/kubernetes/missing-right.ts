@@ -70,5 +70,5 @@ function manifestsFor(path: string): string {
     return `certmarshal rbac --management --audit-secrets --cluster-secrets-of ${namespace}/${cluster}`;
   if (path === '/api/v1/secrets') return 'certmarshal rbac --audit-secrets';
   if (/^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path)) return 'certmarshal rbac --kubelet-metrics';
-  return path.startsWith('/api/v1/nodes') ? 'certmarshal rbac --policy FILE' : 'certmarshal rbac';
+  return 'certmarshal rbac';
 }

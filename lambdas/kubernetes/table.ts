@@ -1,6 +1,7 @@
 import { type JsonObject, list, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError, type SkippedItem } from './errors.ts';
+import type { PageRoom } from './page-room.ts';
 
 /** Where a page of a list is. */
 export interface ListPosition {
@@ -13,8 +14,8 @@ export interface Table extends ListPosition {
   readonly rows: readonly Omit<SkippedItem, 'after'>[];
 }
 
-/** A row of a CertificateSigningRequest takes 200 bytes. */
-const MAX_TABLE_BYTES = 1024 * 1024;
+/** A Node has up to 1.5 MiB in its columns, and JSON escapes some characters as six. */
+const MAX_TABLE_BYTES = 10 * 1024 * 1024;
 
 /** A page of a list as kubectl prints it: small, however large its objects are. Undefined if there is none. */
 export async function readTable(
@@ -22,8 +23,16 @@ export async function readTable(
   path: string,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  room: PageRoom,
 ): Promise<Table | undefined> {
-  const call = { method: 'GET', path, query: { ...query, includeObject: 'None' }, signal, asTable: true } as const;
+  const call = {
+    method: 'GET',
+    path,
+    query: { ...query, includeObject: 'None' },
+    signal,
+    room,
+    asTable: true,
+  } as const;
   try {
     const answer = await client.request({ ...call, maxResponseBytes: MAX_TABLE_BYTES });
     if (answer['kind'] !== 'Table') return undefined;

@@ -98,7 +98,7 @@ export const REASONS = {
   RequesterMisnamed: {
     verdict: 'ignore',
     meaning: 'The request names a node, but the API server takes its kubelet for another user.',
-    next: 'On EKS give its role one access entry of type EC2_LINUX, or one line in aws-auth: username system:node:{{EC2PrivateDNSName}}, groups system:bootstrappers and system:nodes.',
+    next: 'On EKS give its role one access entry of its type (EC2_LINUX, EC2_WINDOWS, HYBRID_LINUX), or one line in aws-auth: username system:node:{{EC2PrivateDNSName}}, groups system:bootstrappers and system:nodes.',
   },
   RequesterNotNode: {
     verdict: 'ignore',
@@ -271,8 +271,8 @@ export const REASONS = {
   },
   EvidenceUnreadable: {
     verdict: 'leave',
-    meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'Make the source readable: certmarshal doctor tries each right and says how to fix it.',
+    meaning: 'A source of the policy could not be read or not believed, and the others do not prove every name.',
+    next: 'The evidence says what failed; certmarshal doctor tries each right and says how to fix it.',
   },
 
   ...RECOVERY_REASONS,

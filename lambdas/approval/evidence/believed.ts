@@ -118,7 +118,8 @@ export function believe(
 
 /**
  * Reserved are all but those of a live Machine of the control plane, which contests them. An address that a live worker
- * has may be a mistake of the name, or a claim of its guest: it is reserved only while the name resolves to it.
+ * has may be a mistake of the name, or a claim of its guest: if it is new, it is reserved only while the name resolves
+ * to it.
  */
 function endpointAddresses(
   resolved: readonly string[],
@@ -131,7 +132,9 @@ function endpointAddresses(
   );
   return {
     reserved: canonical([...resolved, ...remembered]).filter((address) => !ofControlPlane?.has(address)),
-    kept: machines?.ok ? canonical(resolved).filter((address) => !ofWorkers?.has(address)) : [],
+    kept: machines?.ok
+      ? canonical(resolved).filter((address) => remembered.includes(address) || !ofWorkers?.has(address))
+      : [],
   };
 }
 

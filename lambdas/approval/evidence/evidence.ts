@@ -5,7 +5,7 @@ import type { EvidenceSource } from '../../tables/evidence-sources.ts';
 /** Sources that are read; `patterns` is part of the policy. */
 export type ReadableSource = Exclude<EvidenceSource, 'patterns'>;
 
-/** An address that the node could have assigned to itself: it proves nothing, and contests nothing of another node. */
+/** An address that the node could have assigned to itself: it proves nothing, and contests nothing but if `addresses` has it too. */
 export interface WeakAddress {
   readonly address: string;
   /** Printed after the address: `is a secondary address of EC2 instance i-0abc, which …`. */

@@ -34,7 +34,8 @@ export function ownerFromMachine(object: unknown, clusterName: string): Owner | 
     object: `Machine ${namespace === undefined ? name : `${namespace}/${name}`}`,
     nodes,
     dnsNames: names.dnsNames,
-    addresses: names.addresses.slice(0, most),
+    // Those that prove nothing keep their names from other nodes.
+    addresses: names.addresses,
     ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
     listsNoDnsName: dnsNames.length === 0 ? true : undefined,
     controlPlane: role === 'control-plane' ? true : undefined,

@@ -10,6 +10,7 @@ import {
   type Owners,
   type ReadableSource,
   type SourceReading,
+  type WeakAddress,
 } from '../evidence/evidence.ts';
 import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
@@ -176,7 +177,7 @@ function proveName(
     return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: false });
 
   const holders = evidence.holdersOf(kind, canonical);
-  const owner = known.trusted.find((candidate) => holders.owners.includes(candidate));
+  const owner = known.trusted.find((one) => holders.owners.includes(one) && weakOf(one, canonical) === undefined);
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
   const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
@@ -282,12 +283,16 @@ function unproven(
         : `${objects} has no addresses yet, or none of a known type`;
     return { reason: 'EvidenceMissing', message, hostile: false };
   }
-  for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
-    const weak = weakAddresses.find(({ address }) => address === canonical);
+  for (const owner of kind === 'ip' ? known.trusted : []) {
+    const weak = weakOf(owner, canonical);
     if (weak !== undefined)
       return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 400)}`, hostile: false };
   }
   return { reason: 'SanNotOwned', message: `${label} is not among the names of ${objects}`, hostile: false };
+}
+
+function weakOf({ weakAddresses = [] }: Owner, canonical: string): WeakAddress | undefined {
+  return weakAddresses.find(({ address }) => address === canonical);
 }
 
 function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
@@ -325,8 +330,7 @@ export function claimedOfAnother(
     );
     const { owners, more } = evidence.holdersOf(asked.kind, name);
     const isOwn =
-      owners.some(({ nodes }) => nodes.includes(node)) ||
-      trusted.some(({ weakAddresses = [] }) => weakAddresses.some(({ address }) => address === name));
+      owners.some(({ nodes }) => nodes.includes(node)) || trusted.some((owner) => weakOf(owner, name) !== undefined);
     if (isOwn || more.length > 0 || (asked.kind === 'ip' && reservedAddress(name, cluster) !== undefined)) continue;
     const rival = owners.find((owner) => isWitness(owner) && listing.has(owner.source));
     if (rival !== undefined) return `${asked.label} belongs to ${describe(rival)}`;
@@ -367,7 +371,7 @@ function unreadSource(
 function unread(label: string, source: ReadableSource): Failure {
   return {
     reason: 'EvidenceUnreadable',
-    message: `${label} is not proven: ${EVIDENCE_SOURCES[source].plural} could not be read`,
+    message: `${label} is not proven: ${EVIDENCE_SOURCES[source].plural} prove nothing now`,
     hostile: false,
   };
 }

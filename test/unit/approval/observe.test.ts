@@ -591,16 +591,41 @@ describe('evidence of hybrid nodes', () => {
 });
 
 describe('EC2 evidence', () => {
-  it('is asked for the nodes of the open requests, never for more than 2,000 at once', async () => {
+  it('is asked for the nodes of the open requests, never for more than 2,000 at once, then for all, to see whose a name is', async () => {
     const asked: InstanceQuery[] = [];
     const { evidence } = await observeEks(4_001, async function* (query) {
       asked.push(query);
       yield [{}, {}];
     });
-    expect(asked.map(({ nodes }) => nodes.length)).toEqual([2_000, 2_000, 1]);
+    expect(asked.map(({ nodes }) => nodes.length)).toEqual([2_000, 2_000, 1, 0]);
     expect(new Set(asked.flatMap(({ nodes }) => nodes)).size).toBe(4_001);
-    expect(asked.every(({ vpcId, cluster }) => vpcId === 'vpc-1' && cluster === undefined)).toBe(true);
-    expect(evidence.readings).toMatchObject([{ source: 'ec2', ok: true, lookedAt: 6 }]);
+    expect(asked.every(({ vpcId }) => vpcId === 'vpc-1')).toBe(true);
+    expect(asked.map(({ cluster }) => cluster)).toEqual([undefined, undefined, undefined, 'dublin']);
+    expect(evidence.readings).toMatchObject([{ source: 'ec2', ok: true, lookedAt: 2 }]);
+  });
+
+  // The requests of these tests ask for the names of node 1.
+  const own = { ...running('i-0aaaaaaaa', '10.9.9.9'), PrivateDnsName: nodeName(0) };
+  const another = { ...running('i-0bbbbbbbb', addressOf(1)), PrivateDnsName: nodeName(1) };
+
+  it.each<[string, (object | AwsError)[], number]>([
+    ['asks for no more than those that have every name', [another], 1],
+    ['shows whose a name is that the node does not have', [own, another], 1],
+    [
+      'counts as it is if the others cannot be read',
+      [own, new AwsError({ kind: 'denied', object: 'ec2', problem: 'no', remedy: '' })],
+      0,
+    ],
+  ])('%s', async (_, answers, owners) => {
+    const asked: InstanceQuery[] = [];
+    const { evidence } = await observeEks(1, async function* (query) {
+      const answer = answers[asked.push(query) - 1];
+      if (answer instanceof AwsError) throw answer;
+      yield [answer];
+    });
+    expect(asked).toHaveLength(answers.length);
+    expect(evidence.readings).toMatchObject([{ ok: true }]);
+    expect(evidence.holdersOf('ip', addressOf(1)).owners).toHaveLength(owners);
   });
 
   it.each<[string, ApprovalPolicy['evidence']]>([

@@ -5,7 +5,7 @@ import { missingRight } from '../../../lambdas/kubernetes/missing-right.ts';
 test.each([
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests', 'certmarshal rbac | kubectl apply -f -'],
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
-  ['/api/v1/nodes', 'certmarshal rbac --policy FILE | kubectl apply -f -'],
+  ['/api/v1/nodes', 'certmarshal rbac | kubectl apply -f -'],
   ['/api/v1/nodes/worker-3/proxy/metrics', 'certmarshal rbac --kubelet-metrics | kubectl apply -f -'],
   [
     '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',

@@ -247,7 +247,7 @@ describe('listPages', () => {
         kind: 'Table',
         metadata: { continue: '3', resourceVersion: '7' },
         columnDefinitions: [{ name: 'Age' }, { name: 'Name' }],
-        rows: [{ cells: ['5m', '→\u001b[2Jtwo'] }],
+        rows: [{ cells: ['<'.repeat(2_000_000), '→\u001b[2Jtwo'] }],
       });
     });
     expect(ids(pages)).toEqual([0, 1, 3, 4]);

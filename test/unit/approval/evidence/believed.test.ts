@@ -117,9 +117,11 @@ describe('the addresses behind the name of an API endpoint', () => {
     expect(judged(world, 'w1', ['10.0.1.1', '10.0.0.12'])).toMatchObject({ verdict: 'leave' });
   });
 
-  it('are remembered, unless a live worker lists one now', () => {
+  it('are remembered, unless a live worker listed one first', () => {
     const { endpointAddresses } = believedIn({ machines: [worker, leader], resolved: [VIP, '10.0.0.6'] });
     expect(endpointAddresses).toEqual(['10.0.0.6']);
+    const before = believedIn({ machines: [worker, leader], resolved: [VIP], remembered: [VIP] });
+    expect(before.endpointAddresses).toEqual([VIP]);
     expect(believedIn({ machines: [leader], resolved: [VIP] }).endpointAddresses).toEqual([VIP]);
   });
 
@@ -153,11 +155,15 @@ describe('the addresses behind the name of an API endpoint', () => {
 describe('a Machine whose guest tells its addresses', () => {
   const many = Array.from({ length: 60 }, (_, n) => `10.0.1.${n + 1}`);
 
-  it('proves eight, and contests no other', () => {
+  it('proves eight, and keeps the others from every node', () => {
     const world = { machines: [machine('w1', many), machine('w2', ['10.0.1.50'])], host: VIP };
     expect(judged(world, 'w1', many.slice(0, 8))).toMatchObject({ verdict: 'approve' });
     expect(judged(world, 'w1', many.slice(0, 9))).toMatchObject({ verdict: 'leave', hostile: false });
-    expect(judged(world, 'w2', ['10.0.1.50'])).toMatchObject({ verdict: 'approve' });
+    expect(judged(world, 'w2', ['10.0.1.50'])).toMatchObject({
+      verdict: 'leave',
+      reason: 'SanContested',
+      hostile: false,
+    });
   });
 
   it('proves all where the hardware tells them', () => {

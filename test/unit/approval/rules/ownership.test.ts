@@ -317,7 +317,7 @@ describe('a name that nobody lists', () => {
   it('blames a source that could not be read', () => {
     expect(prove([dnsName('node-1')], { unreadable: ['machine'] }).failure).toEqual({
       reason: 'EvidenceUnreadable',
-      message: 'DNS name node-1 is not proven: Machines could not be read',
+      message: 'DNS name node-1 is not proven: Machines prove nothing now',
       hostile: false,
     });
   });
@@ -333,7 +333,7 @@ describe('an unreadable source', () => {
   it('stops a proof that it could contest: it is as independent', () => {
     expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: ['ec2'] }).failure).toEqual({
       reason: 'EvidenceUnreadable',
-      message: 'IP 10.0.0.1 is not proven: EC2 instances could not be read',
+      message: 'IP 10.0.0.1 is not proven: EC2 instances prove nothing now',
       hostile: false,
     });
   });
