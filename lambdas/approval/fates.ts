@@ -23,8 +23,8 @@ const MAX_JUDGED = 2_000;
 const MAX_USERNAME = NODE_PREFIX.length + 253;
 
 /** Counters of a minute: one for each of `FATES`, then one for each of `WAIT_BOUNDS`. */
-type Counts = number[];
-const none = (): Counts => [...FATES, ...WAIT_BOUNDS].map(() => 0);
+type Counts = [number, number, number, number, number, ...number[]];
+const none = (): Counts => [0, 0, 0, 0, 0, ...WAIT_BOUNDS.map(() => 0)];
 
 /** Requests of nodes, 15 to 60 minutes old, found by one sweep. Only counters, which bounds memory. */
 export interface AskedRequests {
@@ -123,10 +123,7 @@ export async function tellFates(asked: AskedRequests, look: Look): Promise<reado
   return [...rows].toSorted(([a], [b]) => a - b).map(([minute, counts]) => rowOf(minute, counts));
 }
 
-function rowOf(
-  minute: number,
-  [us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, ...waits]: Readonly<Counts>,
-): ToldRow {
+function rowOf(minute: number, [us, others, missed, refused, unprovable, ...waits]: Readonly<Counts>): ToldRow {
   return [minute, us, others, missed, refused, unprovable, ...(waits.some((count) => count > 0) ? waits : [])];
 }
 

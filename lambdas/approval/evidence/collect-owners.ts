@@ -28,7 +28,6 @@ export function collectOwners(source: ListedSource): CollectedOwners {
   const fits = () => owners.length <= MAX_OWNERS && bytes <= EVIDENCE_SOURCES[source].maxMib * MIB;
   return {
     add(owner) {
-      if (!fits()) return false;
       lookedAt += 1;
       if (owner !== undefined) {
         owners.push(owner);

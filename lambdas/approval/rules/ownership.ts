@@ -53,7 +53,7 @@ export function proveOwnership(
   for (const name of names) {
     if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
     const asked = askedName(name);
-    const key = `${asked.kind} ${asked.canonical ?? name.value}`;
+    const key = `${asked.kind} ${asked.canonical}`;
     if (judgedNames.has(key)) continue;
     judgedNames.add(key);
     const { proof, failure: why } = proveName(asked, node, known, evidence, policy);
@@ -74,14 +74,13 @@ function isSharedEndpoint(
   { mayBeControlPlane: mayBe }: OwnersOfNode,
   cluster: Pick<ClusterContext, 'endpoints'>,
 ): boolean {
-  return canonical !== undefined && (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
+  return (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
 }
 
 /** One name of a request. */
 interface AskedName {
   readonly kind: 'dns' | 'ip';
-  /** Undefined if it is not an address. */
-  readonly canonical: string | undefined;
+  readonly canonical: string;
   /** For people, in full. */
   readonly name: string;
   /** For people: `IP 10.0.0.1`. */
@@ -92,7 +91,7 @@ function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iP
   const name = printable(value, 253);
   return kind === 'dNSName'
     ? { kind: 'dns', canonical: canonicalDnsName(value), name, label: `DNS name ${printable(value, 100)}` }
-    : { kind: 'ip', canonical: canonicalAddress(value), name, label: `IP ${printable(value, 100)}` };
+    : { kind: 'ip', canonical: canonicalAddress(value) ?? value, name, label: `IP ${printable(value, 100)}` };
 }
 
 interface OwnersOfNode {
@@ -155,7 +154,7 @@ function namesNode(names: readonly GeneralName[], node: string): boolean {
 /** Whether the node is a Machine or instance of the control plane, or no independent source knows it yet. */
 export function mayBeControlPlane(node: string, evidence: Evidence): boolean {
   const known = evidence.ownersOf(node).owners.filter(isIndependent);
-  return known.length === 0 || known.some(({ controlPlane }) => controlPlane === true);
+  return known.length === 0 || known.some(({ controlPlane }) => controlPlane);
 }
 
 function byIndependence(a: Owner, b: Owner): number {
@@ -173,9 +172,6 @@ function proveName(
 ): { readonly proof: NameProof; readonly failure?: Failure } {
   const { kind, canonical, name, label } = asked;
   const base = { kind, name };
-  if (canonical === undefined)
-    return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: false });
-
   const holders = evidence.holdersOf(kind, canonical);
   const owner = known.trusted.find((one) => holders.owners.includes(one) && weakOf(one, canonical) === undefined);
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);

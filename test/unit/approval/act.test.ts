@@ -154,6 +154,7 @@ describe('a decision that was sent', () => {
     ['no connection was made', { kind: 'unreachable', code: 'ECONNREFUSED' }, 'failed'],
     ['the server is not the right one', { kind: 'certificate', code: 'CERT_HAS_EXPIRED' }, 'failed'],
     ['there is no token', { kind: 'credentials' }, 'failed'],
+    ['the client certificate is refused', { kind: 'unauthorized' }, 'failed'],
     ['it is gone', { kind: 'not-found', status: 404 }, 'overtaken'],
   ])('was not written when %s', async (_, details, outcome) => {
     expect((await carryOut({ put: throwing(error(details)) })).outcomes).toEqual([outcome]);

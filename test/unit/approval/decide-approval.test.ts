@@ -67,6 +67,9 @@ describe('a verdict', () => {
     expect(decide({ request: { sans: ips(...addresses) } }, { evidence }).message).toBe(
       '10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6 and 2 more ← Machine eksa-system/md-0-node-1',
     );
+    expect(decide({ request: { sans: ips(...addresses.slice(0, 6)) } }, { evidence }).message).toMatch(
+      /5, 10\.0\.0\.6 ←/,
+    );
   });
 
   it('has the reason of the first rule that failed, and evaluates the others', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import { proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
+import { mayBeControlPlane, proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
 import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
 import { REASONS } from '../../../../lambdas/tables/reasons.ts';
 import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
@@ -18,6 +18,8 @@ function prove(names: readonly GeneralName[], sources: Sources, policy = DEFAULT
 
 const mine = machine('node-1', { InternalIP: ['10.0.0.1', 'fd00::1'] });
 const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: ['node-1'] });
+
+const LEADER = { 'cluster.x-k8s.io/control-plane': '' };
 
 describe('a proven name', () => {
   it('names the object that proves it', () => {
@@ -117,7 +119,22 @@ describe('an address that a node could have given itself', () => {
 
 describe('a name that is not an address', () => {
   it('is never looked for', () => {
-    expect(prove([ip('10.0.0.1%eth0')], { machines: [mine] }).failure).toMatchObject({ reason: 'SanMalformed' });
+    expect(prove([ip('10.0.0.1%eth0')], { machines: [mine] }).failure).toMatchObject({ reason: 'SanNotOwned' });
+  });
+});
+
+describe('a node that may be of the control plane', () => {
+  it.each([
+    ['has no object yet', {}, true],
+    ['has only a Node', { nodes: [nodeObject('node-1')] }, true],
+    ['is a Machine of workers', { machines: [mine] }, false],
+    [
+      'is a Machine of the control plane',
+      { machines: [{ ...mine, metadata: { ...mine.metadata, labels: LEADER } }] },
+      true,
+    ],
+  ])('%s', (_, sources, may) => {
+    expect(mayBeControlPlane('node-1', evidenceFor(BERLIN, sources))).toBe(may);
   });
 });
 
