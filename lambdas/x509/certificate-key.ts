@@ -122,6 +122,6 @@ function dsaName(algorithm: DerReader): string {
 /** Length of an INTEGER above zero. */
 function bitsOf(octets: Buffer, what: string): number {
   const first = octets.findIndex((octet) => octet !== 0);
-  if (first === -1 || (octets[0] ?? 0) >= 0x80) throw new Refused('UnexpectedStructure', `${what}: not above zero`);
-  return (octets.length - first) * 8 - Math.clz32(octets[first] ?? 0) + 24;
+  if (first === -1 || octets.readUInt8(0) >= 0x80) throw new Refused('UnexpectedStructure', `${what}: not above zero`);
+  return (octets.length - first) * 8 - Math.clz32(octets.readUInt8(first)) + 24;
 }

@@ -187,6 +187,7 @@ describe('names', () => {
     expect(long.commonName?.length).toBeLessThan(600);
     const many = Array.from({ length: 1025 }, () => cn('x'));
     expect(problem(certificate({ subject: name(...many) }))).toBe('subject: more than 1024 attributes');
+    expect(made({ subject: name(...many.slice(1)) }).commonName).toBe('x');
   });
 
   test('more alternative names than are kept, and of other kinds', () => {
@@ -307,6 +308,35 @@ describe('keys and signatures', () => {
     const algorithm = sequence(oid('1.2.840.10045.2.1'), oid('1.3.132.0.1'));
     const key = sequence(algorithm, tlv(3, [0, form, ...Array<number>(octets).fill(1)]));
     expect(made({ key }).weakKey).toBe(weakKey);
+  });
+
+  const DSA = '1.2.840.10040.4.1';
+  test.each([
+    ['no octet', tlv(3, []), oid('1.2.3.4.5'), /a BIT STRING without content/],
+    [
+      'an RSA modulus of zero',
+      tlv(3, [0], sequence(tlv(2, [0]), tlv(2, [3]))),
+      oid('1.2.840.113549.1.1.1'),
+      /not above zero/,
+    ],
+    [
+      'a negative one',
+      tlv(3, [0], sequence(tlv(2, [0x80]), tlv(2, [3]))),
+      oid('1.2.840.113549.1.1.1'),
+      /not above zero/,
+    ],
+    ['a DSA prime of zero', tlv(3, [0, 1]), Buffer.concat([oid(DSA), sequence(tlv(2, [0]))]), /not above zero/],
+  ])('%s is a problem', (_name, key, algorithm, expected) => {
+    expect(problem(certificate({ key: sequence(sequence(algorithm), key) }))).toMatch(expected);
+  });
+
+  test('a DSA key with the parameters of its issuer', () => {
+    expect(made({ key: sequence(sequence(oid(DSA)), tlv(3, [0, 1])) })).toMatchObject({ key: 'DSA' });
+  });
+
+  test('an RSA key without an exponent', () => {
+    const key = sequence(sequence(oid('1.2.840.113549.1.1.1')), tlv(3, [0], sequence(tlv(2, [0x7f, 1]))));
+    expect(made({ key })).toMatchObject({ key: 'RSA-15', verifiesFast: false });
   });
 
   test('a key of a kind that nobody knows', () => {

@@ -65,6 +65,16 @@ describe('extensions as octets', () => {
   });
 
   it.each([
+    ['is not critical', [], 'proven'],
+    ['says that it is not', tlv(1, [0]), 'proven'],
+    ['is critical', tlv(1, [0xff]), 'CERT_REJECTED'],
+  ])('of a server with an unknown extension that %s', (_, critical, expected) => {
+    const unknown = sequence(oid('1.2.3.4'), Buffer.from(critical), tlv(4, []));
+    const leaf = made('server', server, 'root', root, [SERVER_AUTH, unknown]);
+    expect(codeOf([leaf], [made('root', root, 'root', root, [basicConstraints()])])).toBe(expected);
+  });
+
+  it.each([
     ['server auth', '1.3.6.1.5.5.7.3.1', 'proven'],
     ['client auth alone', '1.3.6.1.5.5.7.3.2', 'INVALID_PURPOSE'],
     ['any usage, which OpenSSL does not take for it', '2.5.29.37.0', 'INVALID_PURPOSE'],
