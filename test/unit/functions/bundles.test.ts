@@ -117,6 +117,16 @@ function kubeconfigOf(port: number): string {
   });
 }
 
+const SWEEP = {
+  SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+  LANE: 'default',
+  HUB_ACCOUNT: '123456789012',
+  HUB_PARTITION: 'aws',
+  SNAPSHOT_BUCKET: 'snapshots',
+  JOURNAL_BUCKET: 'journal',
+  STATE_BUCKET: 'state',
+};
+
 describe('the bundles that synthesis makes', () => {
   it.each(['sweep', 'dispatch', 'report', 'notify'] as const)('loads at most 900 kB for %s', async (name) => {
     expect(await loadedBytes(synthesized.bundles[name])).toBeLessThan(900_000);
@@ -241,14 +251,8 @@ describe('the bundles that synthesis makes', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: kubeconfigOf(port) } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(bundlePath, {
+      ...SWEEP,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
-      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-      LANE: 'default',
-      HUB_ACCOUNT: '123456789012',
-      HUB_PARTITION: 'aws',
-      SNAPSHOT_BUCKET: 'snapshots',
-      JOURNAL_BUCKET: 'journal',
-      STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
@@ -294,14 +298,8 @@ describe('an order that fleet.yaml does not have', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      ...SWEEP,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
-      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-      LANE: 'default',
-      HUB_ACCOUNT: '123456789012',
-      HUB_PARTITION: 'aws',
-      SNAPSHOT_BUCKET: 'snapshots',
-      JOURNAL_BUCKET: 'journal',
-      STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
@@ -322,14 +320,8 @@ describe('the audit that a sweep loads late', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      ...SWEEP,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
-      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-      LANE: 'default',
-      HUB_ACCOUNT: '123456789012',
-      HUB_PARTITION: 'aws',
-      SNAPSHOT_BUCKET: 'snapshots',
-      JOURNAL_BUCKET: 'journal',
-      STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,

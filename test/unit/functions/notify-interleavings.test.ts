@@ -223,8 +223,8 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
     expect([[...one.open], one.wrong]).toEqual([[], []]);
   });
 
-  it('are paged of a new beginning after the end before it, though another run sends that one late', async () => {
-    const one = world(async () => undefined);
+  /** Rings again while another run still sends the end of the incident. */
+  async function endedLate(one: ReturnType<typeof world>) {
     one.ring(['paris']);
     await one.run(one.said('ALARM'));
     one.ring([]);
@@ -238,6 +238,12 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
     await vi.waitFor(() => expect([...one.open]).toEqual([]));
     one.ring(['paris']);
     one.pass(1);
+    return { release, late };
+  }
+
+  it('are paged of a new beginning after the end before it, though another run sends that one late', async () => {
+    const one = world(async () => undefined);
+    const { release, late } = await endedLate(one);
     const next = one.run(one.said('ALARM'));
     await vi.waitFor(() => expect([...one.open]).toEqual(['paris']));
     release();
@@ -249,19 +255,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
 
   it('are paged of it at once where that run is done within seconds', async () => {
     const one = world(async () => new Promise((resolve) => void setImmediate(resolve)));
-    one.ring(['paris']);
-    await one.run(one.said('ALARM'));
-    one.ring([]);
-    for (let turn = 0; turn < 3; turn += 1) {
-      one.pass(5);
-      await one.run(LOOK);
-    }
-    one.pass(5);
-    const release = one.blockPager();
-    const late = one.run(LOOK);
-    await vi.waitFor(() => expect([...one.open]).toEqual([]));
-    one.ring(['paris']);
-    one.pass(1);
+    const { release, late } = await endedLate(one);
     const add = one.open.add.bind(one.open);
     one.open.add = (id) => {
       release();
