@@ -17,7 +17,7 @@ export function readTime(reader: DerReader, what: string): number {
   const tag = reader.nextTag;
   if (tag !== UTC_TIME && tag !== GENERALIZED_TIME) throw new Refused('UnexpectedStructure', `${what}: no time found`);
   const octets = reader.octets(tag, what);
-  const text = octets.length <= 32 ? octets.toString('latin1') : '';
+  const text = octets.toString('latin1');
   const found = (tag === UTC_TIME ? UTC : GENERALIZED).exec(text);
   if (found === null) throw new Refused('UnexpectedStructure', `${what}: not a time in UTC`);
   const [, digits = '', month, day, hour, minute, second = '00', zone = 'Z'] = found;

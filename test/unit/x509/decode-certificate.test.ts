@@ -196,6 +196,12 @@ describe('names', () => {
     const many = san(...Array.from({ length: 1100 }, (_, index) => dns(`n${index}`)));
     expect(many.dnsNames).toHaveLength(1024);
     expect(many.otherNames).toBe(true);
+    const mixed = (addresses: number) =>
+      san(
+        ...Array.from({ length: 1000 }, () => dns('a')),
+        ...Array.from({ length: addresses }, () => tlv(0x87, [1, 2, 3, 4])),
+      );
+    expect([mixed(24).otherNames, mixed(25).otherNames]).toEqual([false, true]);
     expect(san(dns('a\0.example'))).toMatchObject({ dnsNames: [String.raw`a\u{0}.example`], otherNames: false });
     expect(san(tlv(0x86, Buffer.from('spiffe://x')))).toMatchObject({ dnsNames: [], otherNames: true });
     expect(san(tlv(0x87, [1, 2, 3]))).toMatchObject({ addresses: [], otherNames: true });
@@ -251,6 +257,10 @@ describe('oddities that exist', () => {
     const uuid = '2.25.329800735698586629295641978511506172918';
     const usage = extension('2.5.29.37', sequence(oid(uuid)));
     expect(made({ extensions: [usage, extension(uuid, utf8('x'))] }).extendedKeyUsages).toEqual([uuid]);
+    const usages = (count: number) =>
+      extension('2.5.29.37', sequence(...Array.from({ length: count }, () => oid(uuid))));
+    expect(made({ extensions: [usages(64)] }).extendedKeyUsages).toHaveLength(64);
+    expect(problem(certificate({ extensions: [usages(65)] }))).toMatch(/more than 64 usages/);
   });
 });
 
@@ -493,6 +503,10 @@ describe('bundles', () => {
     const long = decodeBundle(one + '\n'.repeat(5 * 1024 * 1024) + two);
     expect(long.certificates).toHaveLength(1);
     expect(long.problem).toBe('only the first 4194304 characters are read');
+    const body = one.indexOf('-----END') - one.indexOf('\nM');
+    const padded = (size: number) => decodeBundle(one.replace('-----END', `${'\n'.repeat(size - body)}-----END`));
+    expect(padded(4 * 65_536).certificates).toMatchObject([{ ok: true }]);
+    expect(padded(4 * 65_536 + 1).certificates).toMatchObject([{ ok: false }]);
   });
 
   test.each(['-----BEGIN ', '\n-----BEGIN CERTIFICATE-----', '-'])('is searched through a few times: %j', (part) => {

@@ -18,6 +18,12 @@ describe('identifier and length octets', () => {
     expect(input.atEnd).toBe(true);
   });
 
+  it('OBJECT IDENTIFIER with arcs of any size has 64 octets at most', () => {
+    const wide = (octets: number) => reader(tlv(0x06, Buffer.alloc(octets, 0x2a))).wideObjectIdentifier('value');
+    expect(wide(64)).toMatch(/^1\.2\.42\./);
+    expect(() => wide(65)).toThrow(refusal('NotDer', 'of 65 octets'));
+  });
+
   const refused: readonly [string, string | Buffer, DecodeRefusalCode, string][] = [
     ['nothing', '', 'UnexpectedStructure', 'value: missing'],
     ['an identifier without a length', '04', 'NotDer', 'cut short at byte 0'],
@@ -132,6 +138,7 @@ describe('a value of any type', () => {
   it.each([
     ['a SEQUENCE of everything', '30 0f 01 01 ff 02 01 00 05 00 06 01 2a 0c 02 c3 a9'],
     ['an empty SET', '31 00'],
+    ['a CHARACTER STRING', '3d 00'],
     ['an opaque context-specific value', '80 02 ff ff'],
     ['a constructed context-specific value', 'a3 02 05 00'],
   ])('%s is passed over', (_, hex) => {
@@ -147,6 +154,7 @@ describe('a value of any type', () => {
     ['a constructed OCTET STRING', '24 02 04 00'],
     ['a constructed UTF8String', '2c 02 0c 00'],
     ['a constructed INTEGER', '22 03 02 01 00'],
+    ['a constructed BMPString', '3e 02 1e 00'],
   ])('%s is refused', (_, hex) => {
     expect(() => reader(hex).skip('value')).toThrow(refusal('NotDer', 'does not exist in DER'));
   });
