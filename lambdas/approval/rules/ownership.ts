@@ -27,7 +27,7 @@ export interface OwnershipResult {
     readonly message: string;
     readonly hostile: boolean;
     /** An independent source shows it at a live object of another node, and has an object of this one. */
-    readonly isOfAnother?: true;
+    readonly isOfAnother?: boolean;
   };
 }
 
@@ -214,7 +214,7 @@ function proveName(
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(rival)}`,
         hostile: isOfAnother && !mayMove(canonical, sameName),
-        ...(isOfAnother ? { isOfAnother } : {}),
+        isOfAnother,
       },
     );
   }

@@ -169,7 +169,7 @@ describe('the fate of a request that is undecided', () => {
   const rsa: ApprovalPolicy = { ...DEFAULT_POLICY, keys: { ...DEFAULT_POLICY.keys, ecdsaCurves: ['P-521'] } };
 
   /** A Node 2 that shows what node 1 asks for. */
-  const shownByOther: SourceReading = {
+  const shownByOther: Extract<SourceReading, { ok: true }> = {
     source: 'node',
     ok: true,
     lookedAt: 1,
@@ -182,6 +182,11 @@ describe('the fate of a request that is undecided', () => {
         addresses: [addressOf(1)],
       },
     ],
+  };
+  const alsoInstance: SourceReading = {
+    ...shownByOther,
+    source: 'ec2',
+    owners: shownByOther.owners.map((owner) => ({ ...owner, source: 'ec2' })),
   };
   const alsoNodes: ApprovalPolicy = { ...DEFAULT_POLICY, evidence: ['machine', 'node'] };
   const noMachines: SourceReading = { source: 'machine', ok: true, lookedAt: 0, owners: [] };
@@ -199,6 +204,7 @@ describe('the fate of a request that is undecided', () => {
       { policies: [alsoNodes], evidence: indexEvidence([unread, shownByOther]) },
       'missed',
     ],
+    ['for what another instance shows too', 1, { evidence: indexEvidence([machines, alsoInstance]) }, 'unprovable'],
     ['proven', 1, {}, 'missed'],
     ['proven, at an age at which the policy judges none', 1, { policies: [late] }, 'missed'],
     ['proven for one of two policies', 1, { policies: [onlyNodes, DEFAULT_POLICY] }, 'missed'],

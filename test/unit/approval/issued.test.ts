@@ -4,6 +4,7 @@ import type { SourceReading } from '../../../lambdas/approval/evidence/evidence.
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import {
   claimOf,
+  claimOfApproved,
   claimOfRequest,
   type EarlierVerdict,
   type IssuedGrounds,
@@ -14,6 +15,7 @@ import {
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import type { CertificateRequest } from '../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, evidenceFor, machine, type Sources } from './fixtures.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -113,6 +115,7 @@ describe('judgeIssued', () => {
     ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
     ['an e-mail address', { otherNames: true }, 'not-proven', /neither DNS names nor addresses/],
     ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
+    ['an Ed25519 key', { key: 'Ed25519' }, 'proven', undefined],
     ['a weak key', { weakKey: 'RSA of 1024 bits; at least 2048 are required' }, 'not-proven', /weak/],
     ['a key that the policy does not allow', { key: 'brainpoolP256r1' }, 'not-proven', /brainpoolP256r1/],
   ])('%s', (_, change, verdict, why) => {
@@ -282,6 +285,9 @@ describe('claimOfRequest', () => {
       expect(judgeIssued(claimOfRequest(certificate(), requester, true), grounds()).verdict).toBe('names-another');
     const noNode = claimOfRequest(certificate(), 'system:node:node-1', false);
     expect(judgeIssued(noNode, grounds()).verdict).toBe('names-another');
+    const requested = { subjectAltNames: [] } as unknown as CertificateRequest;
+    const asked = { requester: 'system:node:node-1', ofNodes: true, createdAt: NOW };
+    expect(claimOfApproved(requested, asked)).toMatchObject({ node: 'node-1', ofRequest: true });
   });
 });
 

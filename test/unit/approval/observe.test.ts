@@ -610,7 +610,8 @@ describe('EC2 evidence', () => {
 
   it.each<[string, (object | AwsError)[], number]>([
     ['asks for no more than those that have every name', [another], 1],
-    ['shows whose a name is that the node does not have', [own, another], 1],
+    ['shows whose an address is that the node does not have', [{ ...own, PrivateDnsName: nodeName(1) }, another], 1],
+    ['shows whose a DNS name is that the node does not have', [{ ...own, PrivateIpAddress: addressOf(1) }, another], 2],
     [
       'counts as it is if the others cannot be read',
       [own, new AwsError({ kind: 'denied', object: 'ec2', problem: 'no', remedy: '' })],
@@ -682,6 +683,12 @@ describe('EC2 evidence', () => {
     expect(evidence.ownersOf('i-0aaaaaaaa').owners[0]?.weakAddresses).toHaveLength(1);
     expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([{ addresses: ['10.0.0.77'] }]);
     expect(evidence.ownersOf('i-0bbbbbbbb').owners[0]).not.toHaveProperty('weakAddresses', expect.anything());
+  });
+
+  it('is not missed where Machines are the nodes of an EKS cluster', async () => {
+    const target = { ...benchTarget(withRequests(1)), cluster: { name: 'dublin', provider: 'eks' as const } };
+    const { evidence } = await observe(target, [DEFAULT_POLICY], signal);
+    expect(evidence.readings.map(({ source }) => source)).toEqual(['machine']);
   });
 
   it('is not asked for when there is no open request', async () => {

@@ -85,6 +85,9 @@ describe('collectOpenRequests', () => {
     const groups = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
     const add = (index: number) => open.add({ ...csr(`${index}`, `system:node:${index}`, 1, 0), groups }, subject);
     expect([add(1), add(2)]).toEqual(['kept', 'refused']);
+    const metadata = { groups: groups.join() };
+    expect(open.add(csr('a', 'system:node:a', 1), { ...subject, metadata })).toBe('refused');
+    expect(open.add(csr('a', 'system:node:a', 1), undefined)).toBe('kept');
   });
 
   it('fills its room to the last byte', () => {

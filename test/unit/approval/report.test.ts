@@ -64,6 +64,7 @@ describe('report', () => {
     const objects = (unreadableCount: number) =>
       of([], { unreadable, unreadableCount }).problems.map(({ object }) => object);
     expect(objects(1)).toEqual(['CertificateSigningRequest csr-1']);
+    expect(objects(2)).toEqual(['CertificateSigningRequest csr-1', '1 more CertificateSigningRequests']);
     expect(objects(3)).toEqual(['CertificateSigningRequest csr-1', '2 more CertificateSigningRequests']);
   });
 });
