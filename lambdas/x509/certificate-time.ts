@@ -32,7 +32,6 @@ export function readTime(reader: DerReader, what: string): number {
 }
 
 function offsetMs(zone: string): number {
-  if (zone === 'Z') return 0;
   const size = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3));
   return (zone.startsWith('-') ? -size : size) * 60_000;
 }

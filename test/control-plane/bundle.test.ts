@@ -11,7 +11,7 @@ import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws
 import { fastClock } from '../fleet/clock.ts';
 import { journalLines } from '../support/journal-lines.ts';
 import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
-import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
+import { type LoadedBundle, loadBundle, SWEEP_ENVIRONMENT } from '../unit/functions/invoke-bundle.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';
@@ -97,13 +97,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
-      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/certmarshal-sweep',
-      LANE: 'default',
-      HUB_ACCOUNT: '123456789012',
-      HUB_PARTITION: 'aws',
-      SNAPSHOT_BUCKET: 'snapshots',
-      JOURNAL_BUCKET: 'journal',
-      STATE_BUCKET: 'state',
+      ...SWEEP_ENVIRONMENT,
     });
   });
 

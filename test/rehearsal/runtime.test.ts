@@ -9,6 +9,7 @@ import { addMachine, type DemoCluster, startDemoCluster } from '../fleet/demo-cl
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
 import { askFor } from '../fleet/kubelet.ts';
 import { type JsonService, startJsonService } from '../unit/aws/json-service.ts';
+import { SWEEP_ENVIRONMENT } from '../unit/functions/invoke-bundle.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { runInRuntime, runtimeClient } from './lambda-runtime.ts';
@@ -75,13 +76,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       AWS_ENDPOINT_URL: aws.url,
       AWS_ENDPOINT_URL_S3: s3.url,
       OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
-      SNAPSHOT_BUCKET: 'snapshots',
-      JOURNAL_BUCKET: 'journal',
-      STATE_BUCKET: 'state',
-      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-      LANE: 'default',
-      HUB_ACCOUNT: '123456789012',
-      HUB_PARTITION: 'aws',
+      ...SWEEP_ENVIRONMENT,
     };
     const figures = await runInRuntime(entry, await reachingLoopback(synthesized.bundles.sweep), environment, [
       orderEvent(1),

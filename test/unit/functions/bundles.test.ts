@@ -18,7 +18,7 @@ import {
 } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
-import { loadBundle } from './invoke-bundle.ts';
+import { loadBundle, SWEEP_ENVIRONMENT } from './invoke-bundle.ts';
 import { reachingLoopback } from './reach-loopback.ts';
 
 const CLUSTERS = Array.from({ length: 12 }, (_, index) => `cluster-${index}`);
@@ -116,16 +116,6 @@ function kubeconfigOf(port: number): string {
     'current-context': 'x',
   });
 }
-
-const SWEEP = {
-  SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-  LANE: 'default',
-  HUB_ACCOUNT: '123456789012',
-  HUB_PARTITION: 'aws',
-  SNAPSHOT_BUCKET: 'snapshots',
-  JOURNAL_BUCKET: 'journal',
-  STATE_BUCKET: 'state',
-};
 
 describe('the bundles that synthesis makes', () => {
   it.each(['sweep', 'dispatch', 'report', 'notify'] as const)('loads at most 900 kB for %s', async (name) => {
@@ -251,7 +241,7 @@ describe('the bundles that synthesis makes', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: kubeconfigOf(port) } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(bundlePath, {
-      ...SWEEP,
+      ...SWEEP_ENVIRONMENT,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
@@ -298,7 +288,7 @@ describe('an order that fleet.yaml does not have', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
-      ...SWEEP,
+      ...SWEEP_ENVIRONMENT,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
@@ -320,7 +310,7 @@ describe('the audit that a sweep loads late', () => {
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
     await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
-      ...SWEEP,
+      ...SWEEP_ENVIRONMENT,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,

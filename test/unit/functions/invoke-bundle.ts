@@ -2,6 +2,17 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Of a sweep function, beside its queue of outcomes. */
+export const SWEEP_ENVIRONMENT = {
+  SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+  LANE: 'default',
+  HUB_ACCOUNT: '123456789012',
+  HUB_PARTITION: 'aws',
+  SNAPSHOT_BUCKET: 'snapshots',
+  JOURNAL_BUCKET: 'journal',
+  STATE_BUCKET: 'state',
+};
+
 /** How an invocation ended. */
 export type Answer = { readonly result: unknown; readonly error?: undefined } | { readonly error: string };
 

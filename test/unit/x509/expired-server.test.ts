@@ -64,6 +64,13 @@ describe('extensions as octets', () => {
     );
   });
 
+  it('of a root that says that it is none, or of a server without extensions', () => {
+    const leaf = (...extensions: Buffer[]) => made('server', server, 'root', root, extensions);
+    const rootWith = (constraints: Buffer) => [made('root', root, 'root', root, [constraints])];
+    expect(codeOf([leaf(SERVER_AUTH)], rootWith(extension('2.5.29.19', sequence(tlv(1, [0])))))).toBe('INVALID_CA');
+    expect(codeOf([leaf()], rootWith(basicConstraints()))).toBe('proven');
+  });
+
   it.each([
     ['is not critical', [], 'proven'],
     ['says that it is not', tlv(1, [0]), 'proven'],
