@@ -96,8 +96,8 @@ describe('the explanation of a request', () => {
     ];
     const text = render({ verdict: unread, csr, problems });
     expect(text).toContain('✖ evidence machine: refused\n    → certmarshal doctor\n');
-    expect(text).not.toContain('  → Make the source readable');
-    expect(render({ verdict: unread, csr })).toContain('  → Make the source readable: certmarshal doctor');
+    expect(text).not.toContain('  → The evidence says');
+    expect(render({ verdict: unread, csr })).toContain('  → The evidence says what failed; certmarshal doctor');
   });
 
   it('shows one name a line, what is not proven first', () => {
