@@ -16,7 +16,11 @@ export const EQUIVALENT_MUTANTS: Readonly<
     ],
   ],
   'lambdas/x509/der.ts': [
-    ['Nothing reads it before a header has been read, which sets it.', ['#contentStart = 0;', '#contentStart = 1;']],
+    [
+      'Nothing reads it before a header has been read, which sets it.',
+      ['#contentStart = 0;', '#contentStart = 1;'],
+      ['#contentEnd = 0;', '#contentEnd = 1;'],
+    ],
     ['Both count the same exactly.', ['arc <= Number.MAX_SAFE_INTEGER', 'arc < Number.MAX_SAFE_INTEGER']],
   ],
   'lambdas/approval/approve.ts': [

@@ -113,10 +113,10 @@ function isFirst(networkInterface: Raw<InstanceNetworkInterface>): boolean {
   return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
 }
 
-/** Milliseconds since the epoch; undefined if missing or invalid. */
+/** Milliseconds since the epoch; undefined or NaN if missing or invalid. */
 function attachedAt(networkInterface: Raw<InstanceNetworkInterface> | undefined): number | undefined {
   const time = field(networkInterface, 'Attachment', 'AttachTime');
-  if (time instanceof Date) return Number.isNaN(time.getTime()) ? undefined : time.getTime();
+  if (time instanceof Date) return time.getTime();
   return instant(typeof time === 'string' ? time : undefined);
 }
 

@@ -270,6 +270,8 @@ describe('several policies', () => {
       [machines, strict],
     ])
       expect(decide(fields, { policies })).toMatchObject({ policy: 'machines', reason: 'SanNotOwned' });
+    const alike = [policy({ name: 'first' }), policy({ name: 'second' })];
+    expect(decide(fields, { policies: alike })).toMatchObject({ policy: 'first' });
   });
 });
 

@@ -94,6 +94,7 @@ describe('the fate of a request that is decided', () => {
     ],
     ['failed without approval', { conditions: [condition('Failed')] }, 'refused'],
     ['of somebody with a name that no node can have', { username: `system:node:${'x'.repeat(254)}` }, 'refused'],
+    ['of a node with the longest name', { username: `system:node:${'x'.repeat(253)}`, issued: true }, 'others'],
     ['not of a node', { username: 'system:serviceaccount:a:b', issued: true }, undefined],
     ['of another signer', { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', issued: true }, undefined],
     ['being deleted', { deleting: true, issued: true }, undefined],
@@ -211,6 +212,12 @@ describe('the fate of a request that is undecided', () => {
     ['of a node without a Machine', 3, {}, 'unprovable'],
     ['of a node without a Machine, Machines not read', 3, { evidence: UNREAD }, 'missed'],
     ['provable, Machines not read', 1, { evidence: UNREAD }, 'missed'],
+    [
+      'as before, beside a policy that trusts only Nodes',
+      3,
+      { policies: [onlyNodes, DEFAULT_POLICY], evidence: UNREAD },
+      'missed',
+    ],
     [
       'of a node without a Machine, a source not read that no policy trusts',
       3,

@@ -198,6 +198,8 @@ describe('names', () => {
     const many = san(...Array.from({ length: 1100 }, (_, index) => dns(`n${index}`)));
     expect(many.dnsNames).toHaveLength(1024);
     expect(many.otherNames).toBe(true);
+    expect([dns('n'.repeat(253)), dns('n'.repeat(254))].map((one) => san(one).otherNames)).toEqual([false, true]);
+    expect(made({}).otherNames).toBe(false);
     const mixed = (addresses: number) =>
       san(
         ...Array.from({ length: 1000 }, () => dns('a')),
@@ -253,6 +255,9 @@ describe('oddities that exist', () => {
     const authorityKeyId =
       authorityKey === undefined ? [] : [extension('2.5.29.35', sequence(tlv(0x80, authorityKey)))];
     expect(made({ subject: name(cn('ca')), extensions: [own, ...authorityKeyId] }).selfIssued).toBe(selfIssued);
+    expect(made({ extensions: [extension('2.5.29.14', tlv(4, Array<number>(65).fill(1)))] }).subjectKeyId).toHaveLength(
+      128,
+    );
   });
 
   test('arcs of 128 bits in object identifiers', () => {
@@ -505,6 +510,7 @@ describe('bundles', () => {
     const long = decodeBundle(one + '\n'.repeat(5 * 1024 * 1024) + two);
     expect(long.certificates).toHaveLength(1);
     expect(long.problem).toBe('only the first 4194304 characters are read');
+    expect(decodeBundle(one.padEnd(4 * 1024 * 1024, '\n')).problem).toBeUndefined();
     const body = one.indexOf('-----END') - one.indexOf('\nM');
     const padded = (size: number) => decodeBundle(one.replace('-----END', `${'\n'.repeat(size - body)}-----END`));
     expect(padded(4 * 65_536).certificates).toMatchObject([{ ok: true }]);

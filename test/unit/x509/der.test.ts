@@ -21,6 +21,7 @@ describe('identifier and length octets', () => {
   it('OBJECT IDENTIFIER with arcs of any size has 64 octets at most', () => {
     const wide = (octets: number) => reader(tlv(0x06, Buffer.alloc(octets, 0x2a))).wideObjectIdentifier('value');
     expect(wide(64)).toMatch(/^1\.2\.42\./);
+    expect(reader(tlv(0x06, Buffer.alloc(64, 0x2a))).objectIdentifier('value')).toBe(wide(64));
     expect(() => wide(65)).toThrow(refusal('NotDer', 'of 65 octets'));
   });
 

@@ -64,6 +64,32 @@ describe('extensions as octets', () => {
     );
   });
 
+  it('of a server whose usual extensions are critical', () => {
+    const critical = (type: string, value: Buffer) => extension(type, value, true);
+    const leaf = made('server', server, 'root', root, [
+      critical('2.5.29.37', sequence(oid('1.3.6.1.5.5.7.3.1'))),
+      critical('2.5.29.15', tlv(3, [0, 0x80])),
+      critical('2.5.29.17', sequence(tlv(0x82, Buffer.from('server')))),
+      critical('2.5.29.19', sequence()),
+    ]);
+    expect(codeOf([leaf], [made('root', root, 'root', root, [basicConstraints()])])).toBe('proven');
+  });
+
+  it('of a chain with more than four CAs between', () => {
+    const chain = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        made(`i${index}`, between, index === 0 ? 'root' : `i${index - 1}`, index === 0 ? root : between, [
+          basicConstraints(),
+        ]),
+      );
+    const under = (count: number) =>
+      codeOf(
+        [made('server', server, `i${count - 1}`, between, [SERVER_AUTH]), ...chain(count)],
+        [made('root', root, 'root', root, [basicConstraints()])],
+      );
+    expect([under(4), under(5)]).toEqual(['proven', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
+  });
+
   it('of a root that says that it is none, or of a server without extensions', () => {
     const leaf = (...extensions: Buffer[]) => made('server', server, 'root', root, extensions);
     const rootWith = (constraints: Buffer) => [made('root', root, 'root', root, [constraints])];

@@ -21,6 +21,10 @@ const dns = (value: string): San => ({ kind: 'dNSName', value });
 const raw = (...names: readonly Buffer[]): RequestOptions => ({ sans: names });
 const many = (count: number): RequestOptions => ({ sans: Array.from({ length: count }, () => dns('n')) });
 
+const noName = (tag: string) => `UnexpectedStructure: subjectAltName: tag 0x${tag} is not a GeneralName`;
+const noAddress = (size: number) =>
+  `UnexpectedStructure: subjectAltName iPAddress: ${size} bytes found, 4 or 16 expected`;
+
 describe('subjectAltName', () => {
   const kinds: readonly [string, San | Buffer, GeneralName][] = [
     ['dNSName', dns('node-1.example.com'), { kind: 'dNSName', value: 'node-1.example.com' }],
@@ -79,56 +83,20 @@ describe('subjectAltName', () => {
     ],
     ['1,025 names', many(1025), 'TooLarge: subjectAltName: more than 1024 names found'],
     ['4,096 names', many(4096), 'TooLarge: subjectAltName: more than 1024 names found'],
-    [
-      'an address of 5 bytes',
-      raw(primitive(7, Buffer.alloc(5))),
-      'UnexpectedStructure: subjectAltName iPAddress: 5 bytes found, 4 or 16 expected',
-    ],
-    [
-      'an address with a mask',
-      raw(primitive(7, Buffer.alloc(8))),
-      'UnexpectedStructure: subjectAltName iPAddress: 8 bytes found, 4 or 16 expected',
-    ],
-    [
-      'an address without bytes',
-      raw(primitive(7, Buffer.alloc(0))),
-      'UnexpectedStructure: subjectAltName iPAddress: 0 bytes found, 4 or 16 expected',
-    ],
-    [
-      'an address as text',
-      raw(primitive(7, Buffer.from('10.0.0.1'))),
-      'UnexpectedStructure: subjectAltName iPAddress: 8 bytes found, 4 or 16 expected',
-    ],
+    ['an address of 5 bytes', raw(primitive(7, Buffer.alloc(5))), noAddress(5)],
+    ['an address with a mask', raw(primitive(7, Buffer.alloc(8))), noAddress(8)],
+    ['an address without bytes', raw(primitive(7, Buffer.alloc(0))), noAddress(0)],
+    ['an address as text', raw(primitive(7, Buffer.from('10.0.0.1'))), noAddress(8)],
     [
       'a dNSName in UTF-8',
       raw(primitive(2, Buffer.from('nœud'))),
       'UnexpectedStructure: subjectAltName dNSName: bytes that are not ASCII',
     ],
-    [
-      'a constructed dNSName',
-      raw(constructed(2, tlv(TAG.ia5String, Buffer.from('n')))),
-      'UnexpectedStructure: subjectAltName: tag 0xa2 is not a GeneralName',
-    ],
-    [
-      'a primitive directoryName',
-      raw(primitive(4, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x84 is not a GeneralName',
-    ],
-    [
-      'a GeneralName [9]',
-      raw(primitive(9, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x89 is not a GeneralName',
-    ],
-    [
-      'a universal IA5String',
-      raw(tlv(TAG.ia5String, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x16 is not a GeneralName',
-    ],
-    [
-      'an application tag',
-      raw(tlv(0x42, Buffer.from('n'))),
-      'UnexpectedStructure: subjectAltName: tag 0x42 is not a GeneralName',
-    ],
+    ['a constructed dNSName', raw(constructed(2, tlv(TAG.ia5String, Buffer.from('n')))), noName('a2')],
+    ['a primitive directoryName', raw(primitive(4, Buffer.from('n'))), noName('84')],
+    ['a GeneralName [9]', raw(primitive(9, Buffer.from('n'))), noName('89')],
+    ['a universal IA5String', raw(tlv(TAG.ia5String, Buffer.from('n'))), noName('16')],
+    ['an application tag', raw(tlv(0x42, Buffer.from('n'))), noName('42')],
     [
       'an otherName without value',
       raw(constructed(0, oid('1.2.3'))),

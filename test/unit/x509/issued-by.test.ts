@@ -89,6 +89,7 @@ describe('a chain', () => {
     }
     expect(leadsTo(leaf, [second], [authority])).toBe(false);
     expect(leadsTo(leaf, [second, first], [])).toBe(false);
+    expect(leadsTo(leaf, [], [leaf])).toBe(true);
   });
 
   test('is not followed through one of the same name that did not sign', () => {
