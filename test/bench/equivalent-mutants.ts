@@ -197,6 +197,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
   ],
+  'lambdas/x509/pem.ts': [['A text has a first line.', ['lines[0]?.length ?? 0', 'lines[0]?.length ?? 1']]],
   'lambdas/x509/certificate-bundle.ts': [
     ['A BEGIN line is longer than that.', ['next = nextBlock(read, at + 1);', 'next = nextBlock(read, at + 2);']],
   ],

@@ -392,6 +392,12 @@ describe('what is no certificate', () => {
     ['1 MiB', Buffer.alloc(1024 * 1024, 0x30), '1048576 bytes found, 65536 allowed'],
     ['something after it', Buffer.concat([good, Buffer.from([0])]), /1 bytes follow/],
     ['algorithms that differ', certificate({ outerAlgorithm: sequence(oid('1.2.3')) }), /inside and outside differ/],
+    ['an RDN without attributes', certificate({ subject: name(set()) }), /an RDN without attributes/],
+    [
+      'CA of two octets',
+      certificate({ extensions: [extension('2.5.29.19', sequence(tlv(1, [1, 1])))] }),
+      /not one octet/,
+    ],
     ['version 4', certificate({ version: 4 }), 'version: none of 1, 2 and 3'],
     ['extensions in version 1', certificate({ version: undefined, extensions: [] }), /version 1 has none/],
     [
