@@ -11,7 +11,7 @@ export interface CertificatesAtPlace {
   readonly certificates: readonly Certificate[];
 }
 
-const REMEDY = 'Check the content; clients that read it find no certificate either.';
+const REMEDY = 'Correct the content.';
 
 /** Observations of PEM text at one place: each certificate, and each that cannot be read. */
 export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
@@ -39,7 +39,10 @@ export function bundleAt(
   };
 }
 
-function malformed({ source, observedAt, where, what, member, issued }: Sighting, problem: string): Observation {
+function malformed(
+  { source, observedAt, where, what, member, issued, usedBy }: Sighting,
+  problem: string,
+): Observation {
   return {
     kind: 'unread',
     source,
@@ -50,6 +53,8 @@ function malformed({ source, observedAt, where, what, member, issued }: Sighting
     problem: 'malformed',
     message: problem,
     remedy: REMEDY,
+    broken: true,
+    usedBy,
     issued,
   };
 }

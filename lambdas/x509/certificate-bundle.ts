@@ -49,6 +49,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----/, 'it is a request, not a certificate'],
   [/-----BEGIN TRUSTED CERTIFICATE-----/, 'it is a TRUSTED CERTIFICATE of OpenSSL; write it with openssl x509'],
   [/-----BEGIN PKCS7-----/, 'it is PKCS #7; extract the certificates as PEM'],
+  [/\r(?!\n)/, 'its line breaks are CR; write LF'],
   [/\\n-----END|-----\\n/, String.raw`it has \n as text instead of line breaks`],
   [/-----END [A-Z0-9 ]{1,40}-----[ \t]*[^\s]/, 'an END line is followed by text; break the line after it'],
   [/-----BEGIN CERTIFICATE-----[ \t]*[^\s]/, 'a BEGIN line is followed by text; break the line after it'],

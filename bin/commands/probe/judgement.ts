@@ -86,9 +86,12 @@ export function judgeEndpoint(
     const seen = certificateObservation({ ...sighting, what, position }, read.certificate, 'eks');
     const { renewedBy: _, ...observation } = seen;
     observations.push(observation);
-    findings.push(...judgeCertificate(observation, rules).map(finding));
     findings.push(...outlivesIssuer(read.certificate, known, made, `certificate ${position + 1} at ${where}`));
   }
+  const trusted = { ...sighting, what: 'cluster-ca', source: 'trust-configmaps' } as const;
+  const anchors = (rules.authorities ?? []).map((authority) => certificateObservation(trusted, authority, 'eks'));
+  for (const observation of observations)
+    findings.push(...judgeCertificate(observation, [...observations, ...anchors], rules).map(finding));
   const [first] = result.chain;
   if (first?.ok === true) {
     findings.push(

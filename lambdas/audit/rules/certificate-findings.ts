@@ -36,6 +36,7 @@ export function* certificateFindings(
       name,
       authorityKnown,
       lastAnswer,
+      elsewhere: what === 'ca-bundle' ? certificate.places.filter((place) => place !== best.where) : [],
       thresholds,
       now,
     };

@@ -1,11 +1,13 @@
 import type { CertificateObservation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
+import { finished } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, isDatedBack } from '../../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
-import { date, isoOf, span, timeOf } from '../../words.ts';
+import { date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
 import { isOfAnother } from './proof.ts';
+import { type Stake, stakes, WHOLE_STAKE } from './stakes.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
 /** The input of the rules for one certificate. */
@@ -20,8 +22,9 @@ export interface JudgedCertificate {
   readonly lives: readonly Life[];
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** It is in a bundle that has another valid one. */
-  readonly spare: boolean;
+  readonly stake: Stake;
+  /** Further places where it is at stake too. */
+  readonly elsewhere: readonly string[];
   /** Name of its Node, if known. */
   readonly node?: string;
   /** As in `KnownCertificate`. */
@@ -53,14 +56,6 @@ interface Rule {
 
 /** Clocks differ by up to this. Milliseconds. */
 const SKEW_MS = 5 * 60_000;
-/** Servers whose certificate every client verifies: one that is not valid yet is rejected. */
-const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
-  'kube-apiserver',
-  'eks-api-server',
-  'etcd-server',
-  'etcd-peer',
-  'kubelet-serving',
-]);
 /** So long that its renewal is forgotten. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
 
@@ -76,10 +71,10 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpired',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      if (!hasEnded(judged) || judged.unknown) return undefined;
+      if (!hasEnded(judged) || judged.unknown || isNeverValid(judged)) return undefined;
       return {
-        severity: isMild(judged) ? 'warning' : 'critical',
-        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
+        severity: judged.stake.severity,
+        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}${effectOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -119,24 +114,39 @@ const CERTIFICATE_RULES = [
       const { name, notAfter, now } = judged;
       const severity = severityOf(judged);
       if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
+      if (isNeverValid(judged) || judged.stake.severity === 'info') return undefined;
       return {
         severity,
-        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${effectOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
   },
   {
     id: 'CertificateNotYetValid',
-    judge: ({ name, observation, what, now }) => {
-      const { source, position = 0 } = observation;
+    judge: (judged) => {
+      const { name, observation, stake, now } = judged;
+      const { severity } = stake;
       const notBefore = timeOf(observation.notBefore);
-      if (notBefore === undefined || notBefore - now <= SKEW_MS) return undefined;
-      const message = `${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now`;
-      const isRefused = source === 'tls' && position === 0 && CHECKED_BY_CLIENTS.has(what);
-      return isRefused
-        ? { severity: 'critical', message: `${message}; clients refuse it until then` }
-        : warning(message);
+      if (notBefore === undefined || severity === 'info') return undefined;
+      if (isNeverValid(judged))
+        return {
+          severity,
+          message: `${name} ends on ${date(timeOf(observation.notAfter) ?? 0)}, before it begins on ${date(notBefore)}, so it is never valid: issue it again${effectOf(judged)}`,
+        };
+      if (notBefore - now <= SKEW_MS) return undefined;
+      const message = `${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now; clients refuse it until then${effectOf(judged)}`;
+      return { severity, message };
+    },
+  },
+  {
+    id: 'CertificateUnreadable',
+    judge: (judged) => {
+      const { name, observation, stake } = judged;
+      const { refused } = observation;
+      if (refused === undefined) return undefined;
+      const message = `Go programs, and so all of Kubernetes, refuse ${name}: ${printable(refused)}`;
+      return { severity: stake.severity, message: `${message}${effectOf(judged)}` };
     },
   },
   {
@@ -194,9 +204,14 @@ const CERTIFICATE_RULES = [
   },
 ] as const satisfies readonly Rule[];
 
-/** Judges one certificate without any context, for a check of a single server. */
+/**
+ * Judges one certificate, for a check of a single server.
+ *
+ * @param among what the server shows, and the CAs that are trusted
+ */
 export function judgeCertificate(
   observation: CertificateObservation,
+  among: readonly CertificateObservation[],
   { thresholds, now }: { readonly thresholds: Thresholds; readonly now: number },
 ): readonly Judgement[] {
   const notAfter = timeOf(observation.notAfter);
@@ -212,7 +227,8 @@ export function judgeCertificate(
     name,
     lives,
     notAfter,
-    spare: false,
+    stake: finished(stakes(among, now)).get(observation) ?? WHOLE_STAKE,
+    elsewhere: [],
     authorityKnown: true,
     thresholds,
     now,
@@ -240,15 +256,22 @@ export function nameOf(
 }
 
 /** The worst severity of its believed lives. */
-function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
+function severityOf(judged: JudgedCertificate) {
   const { lives, what, thresholds, now } = judged;
   const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
-  if (severities.includes('critical')) return isMild(judged) ? 'warning' : 'critical';
+  if (severities.includes('critical')) return judged.stake.severity === 'critical' ? 'critical' : 'warning';
   return severities.includes('warning') ? 'warning' : undefined;
 }
 
-function isMild({ what, spare }: Pick<JudgedCertificate, 'what' | 'spare'>): boolean {
-  return spare || CERTIFICATE_CLASSES[what].mild;
+/** What fails, and where else. */
+function effectOf({ stake: { effect }, elsewhere }: JudgedCertificate): string {
+  const also = elsewhere.length === 0 ? '' : `; also at ${firstOf(elsewhere, 5)}`;
+  return `${effect === undefined ? '' : `: ${effect}`}${also}`;
+}
+
+/** A certificate itself; other sources may each be wrong about one of the times. */
+function isNeverValid({ observation: { basis, notBefore, notAfter } }: JudgedCertificate): boolean {
+  return basis === 'certificate' && (timeOf(notBefore) ?? 0) > (timeOf(notAfter) ?? 0);
 }
 
 function hasEnded({ notAfter, now }: JudgedCertificate): boolean {

@@ -28,6 +28,7 @@ export const tlsSecrets: AuditSource = {
           where,
           what,
           problem: 'malformed',
+          broken: true,
           message: `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`,
           remedy: 'Check its tls.crt: it must be the base64 of a PEM certificate.',
         });

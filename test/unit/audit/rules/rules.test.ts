@@ -155,8 +155,8 @@ describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
     ['has ended', -1, ended],
     ['has 2.9 of 10 days left', 2.9, soon],
   ])('that %s', (_, end, expected) => {
-    const life = { what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) };
-    const judgements = judgeCertificate(certificate(life), { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    const observation = certificate({ what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) });
+    const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.find(({ code }) => /^(Certificate|Kubelet)/.test(code))?.severity).toBe(expected);
   });
 });
@@ -213,7 +213,7 @@ describe('judgeCertificate', () => {
   ])('%s', (_, changes, expected) => {
     const { notBefore: _notBefore, ...rest } = certificate(changes);
     const observation = changes.notBefore === undefined ? rest : { ...rest, notBefore: changes.notBefore };
-    const judgements = judgeCertificate(observation, { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
   });
 });
@@ -863,6 +863,9 @@ describe('authorities and leaves', () => {
   });
   it('a leaf that outlives its authority', () => {
     expect(codes(assess([authority(800), leaf(900)]))).toContain(
+      'info OutlivesIssuer kube-apiserver 10.0.1.31:6443',
+    );
+    expect(codes(assess([authority(300), leaf(400)]))).toContain(
       'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
     );
   });
