@@ -114,7 +114,7 @@ const CERTIFICATE_RULES = [
       const { name, notAfter, now } = judged;
       const severity = severityOf(judged);
       if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
-      if (isNeverValid(judged) || judged.stake.severity === 'info') return undefined;
+      if (isNeverValid(judged)) return undefined;
       return {
         severity,
         message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${effectOf(judged)}`,
@@ -258,6 +258,7 @@ export function nameOf(
 /** The worst severity of its believed lives. */
 function severityOf(judged: JudgedCertificate) {
   const { lives, what, thresholds, now } = judged;
+  if (judged.stake.severity === 'info') return undefined;
   const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
   if (severities.includes('critical')) return judged.stake.severity === 'critical' ? 'critical' : 'warning';
   return severities.includes('warning') ? 'warning' : undefined;
@@ -278,10 +279,11 @@ function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
   return notAfter <= now;
 }
 
-function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
+function isOverdue({ what, lives, stake, now }: JudgedCertificate): boolean {
   const { overdueAfter } = CERTIFICATE_CLASSES[what];
   return (
-    overdueAfter !== undefined && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
+    overdueAfter !== undefined &&
+    stake.severity !== 'info' && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
 }
 

@@ -185,7 +185,7 @@ describe('judgeCertificate', () => {
     [
       'future, of a kubelet that only a request names',
       { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
-      ['warning CertificateNotYetValid'],
+      ['critical CertificateNotYetValid'],
     ],
     ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
