@@ -283,7 +283,8 @@ function isOverdue({ what, lives, stake, now }: JudgedCertificate): boolean {
   const { overdueAfter } = CERTIFICATE_CLASSES[what];
   return (
     overdueAfter !== undefined &&
-    stake.severity !== 'info' && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
+    stake.severity !== 'info' &&
+    lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
 }
 

@@ -128,13 +128,26 @@ async function readAuthorities(
   };
 }
 
-/** The CA that the connection to the API server trusts: if it is outdated, certmarshal loses access. */
+/**
+ * The CA that the connection to the API server trusts, and the client certificates of the kubeconfigs in use: once one
+ * is outdated, certmarshal loses access.
+ */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
-  const { server, caPem } = target.workload;
-  if (caPem === undefined) return undefined;
+  const { workload, management, cluster } = target;
+  const told = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
+  const clients = (management === undefined ? [workload] : [workload, management]).flatMap(
+    ({ server, clientCertificatePem: pem }) => {
+      const where = `the kubeconfig for ${server}`;
+      return pem === undefined
+        ? []
+        : certificatesAt({ ...told, what: 'user-kubeconfig', where }, pem, cluster.provider).observations;
+    },
+  );
+  const { server, caPem } = workload;
+  if (caPem === undefined && clients.length === 0) return undefined;
   const where = `what certmarshal trusts for ${server}`;
-  const sighting = { what, where, source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
-  return certificatesAt(sighting, caPem, target.cluster.provider);
+  const { observations, certificates } = certificatesAt({ ...told, what, where }, caPem ?? '', cluster.provider);
+  return { observations: [...(caPem === undefined ? [] : observations), ...clients], certificates };
 }
 
 /** etcd accepts objects of 1.5 MiB. */
