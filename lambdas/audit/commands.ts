@@ -38,6 +38,8 @@ export interface CommandContext extends CommandWords {
   readonly what?: CertificateClass | undefined;
   /** What the finding says. */
   readonly message?: string | undefined;
+  /** There is no certificate to show. */
+  readonly isUnreadable?: boolean;
 }
 
 /**
@@ -53,7 +55,8 @@ function renewal(context: CommandContext): string {
   return isRolled(context) ? planRollout(context) : look(context);
 }
 
-const ENDPOINT = /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})$/;
+const ENDPOINT =
+  /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})(?: #\d{1,4})?$/;
 const OBJECT =
   /^(?<kind>[A-Z][A-Za-z]{1,60}) (?:(?<namespace>[a-z0-9][a-z0-9.-]{0,252})\/)?(?<name>[a-z0-9][a-z0-9.:-]{0,252})(?: (?<key>\S+))?/;
 
@@ -98,15 +101,41 @@ function look(context: CommandContext): string {
   const isOfWorkload = source === undefined ? what === 'tls-secret' || what === 'ca-bundle' : source === 'tls-secrets';
   const isOfManagement = kind === 'Secret' && !isOfWorkload;
   const ask = Object.hasOwn(RESOURCES, kind) || isOfManagement ? managed : kubectl;
-  // Never the whole Secret: it contains the key.
-  if (kind === 'Secret')
-    return ask(
-      `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
-    );
-  return ask(`${get} -o yaml`);
+  const field = fieldOf(kind, key, where);
+  return ask(field === undefined ? `${get} -o yaml` : `${get} -o 'jsonpath={${field}}' | ${shown(context, key)}`);
+}
+
+/** Where an object has its certificates in base64. Never a whole Secret: it contains the key. */
+function fieldOf(kind: string, key: string | undefined, where: string): string | undefined {
+  switch (kind) {
+    case 'Secret':
+      return `.data.${secretKey(key)}`;
+    case 'APIService':
+      return '.spec.caBundle';
+    case 'CustomResourceDefinition':
+      return '.spec.conversion.webhook.clientConfig.caBundle';
+    case 'ValidatingWebhookConfiguration':
+    case 'MutatingWebhookConfiguration': {
+      const [, webhook] = / \(webhook ([a-z0-9.-]{1,253})\)/.exec(where) ?? [];
+      return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+const CLIENT_CERTIFICATE = "sed -n 's/.*client-certificate-data: *//p' | base64 -d | ";
+
+/** Shows the certificate that it is about, or how bytes begin that are none. */
+function shown({ where = '', isUnreadable }: CommandContext, key: string | undefined): string {
+  if (isUnreadable === true) return 'base64 -d | head -c 30 | od -c';
+  const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
+  const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;
+  return `base64 -d | ${key === 'value' ? CLIENT_CERTIFICATE : ''}${select}openssl x509 -noout -subject -issuer -dates`;
 }
 
 function secretKey(key: string | undefined): string {
+  if (key === 'value') return key;
   return key !== undefined && /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.crt$/.test(key)
     ? key.replaceAll('.', String.raw`\.`)
     : String.raw`tls\.crt`;
@@ -195,6 +224,9 @@ export function isOfExpiredServer(message: string): boolean {
 const ON_MACHINE =
   "sudo find /etc/kubernetes/pki /etc/etcd/pki /var/lib/kubeadm/pki /var/lib/etcd/pki -name '*.crt' -exec openssl x509 -noout -subject -enddate -in {} ';'";
 
+/** How the message about a readable certificate begins. */
+export const GO_REFUSES = 'Go programs, and so all of Kubernetes, refuse';
+
 /** Whether each node of an unknown expiry has a pending request. */
 function isPending(message: string): boolean {
   return /^\d+ nodes? (?:has|have) a pending request; /.test(message);
@@ -255,6 +287,11 @@ function expired(context: CommandContext): string {
   return isByHand && !ENDPOINT.test(where) ? readRunbook('renew-in-place') : look(context);
 }
 
+/** Go refuses it, but OpenSSL may read it. */
+function isRefused({ message = '' }: CommandContext): boolean {
+  return message.startsWith(GO_REFUSES);
+}
+
 /** The next command for each code. All are read-only: they may go to another cluster than the reader thinks. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   CertificateExpired: expired,
@@ -269,7 +306,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   IssuerUnknown: look,
   KubeletNameMismatch: look,
   NameMismatch: look,
-  CertificateUnreadable: place,
+  CertificateUnreadable: (context) => place({ ...context, isUnreadable: !isRefused(context) }),
   StaleAnnotation: (context) =>
     context.what === 'etcd-server' || context.what === 'etcd-peer'
       ? look(context)

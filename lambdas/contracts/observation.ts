@@ -135,8 +135,8 @@ const CertificateObservation = z.object({
   issuedBefore: Flag,
   /** What renews it, for people. */
   renewedBy: z.optional(Name),
-  /** Since when it should be renewed, and why it is not. */
-  overdue: z.optional(z.object({ since: AnyTime, why: z.optional(Sentence) })),
+  /** When its manager renews it, and how that fails. */
+  renewal: z.optional(z.object({ due: z.optional(AnyTime), failure: z.optional(Sentence) })),
   /** Why Go programs, and so all of Kubernetes, refuse it, whatever its dates. */
   refused: z.optional(Sentence),
   usedBy: z.optional(Use),

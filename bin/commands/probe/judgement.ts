@@ -126,7 +126,7 @@ const RENEW = 'Renew it where the server keeps it, and let the server load it.';
 const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateExpired: RENEW,
   CertificateExpiring: RENEW,
-  CertificateNotYetValid: 'Check the clock here, and that of its issuer.',
+  CertificateNotYetValid: 'Check the clock here, and that of its issuer; or issue it again.',
   VeryLongLived: 'Write down who renews it and how, or automate its renewal every year.',
   WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
   WeakSignature: 'Issue it again, signed with SHA-256 or better.',

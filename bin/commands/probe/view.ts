@@ -30,7 +30,9 @@ export function probeLines(
   rules: Pick<ProbeRules, 'authorities' | 'now'>,
   program: string,
 ): Lines {
-  const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
+  const found = probed.flatMap(({ findings }) =>
+    findings.filter(({ severity }) => severity !== 'info').map(({ code }) => code),
+  );
   const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
   const servers = probed.flatMap(({ observations: [leaf] }) => (leaf?.what === 'kube-apiserver' ? [leaf] : []));
   const isServerExpired = servers.some(({ notAfter }) => Date.parse(notAfter) <= rules.now);
@@ -108,6 +110,7 @@ function endpointLines(
   { endpoint, protocol, observations, findings, names, nameChecked }: ShownEndpoint,
   now: number,
 ): Lines {
+  const [leaf] = observations;
   const certificates = observations.length > 0 && counted(observations.length, 'certificate');
   return [
     joined([strong(printable(endpoint)), protocol, certificates], ' · '),
@@ -118,6 +121,10 @@ function endpointLines(
       ),
     more(observations.length - MAX_CERTIFICATES, 'certificate'),
     names && nameLines(names, nameChecked),
+    // For --tolerate-expired.
+    leaf?.fingerprint !== undefined &&
+      Date.parse(leaf.notAfter) <= now &&
+      hang('  ', `sha256:${leaf.fingerprint}`, faint),
     findings
       .slice(0, MAX_FINDINGS)
       .map(({ code, severity, message, remedy }) => [

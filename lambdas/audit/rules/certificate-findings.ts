@@ -75,13 +75,14 @@ export function about(
   now: number,
 ): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy' | 'words'> {
   const { what, object, best, places, lastSeen, member } = certificate;
+  const { where, position = 0, source } = best;
   return {
     object,
     what,
     places,
     lastSeen,
     renewedBy: renewalOf(certificate, provider, now),
-    words: { where: best.where, node: member, source: best.source },
+    words: { where: position > 0 ? `${where} #${position + 1}` : where, node: member, source },
   };
 }
 

@@ -6,6 +6,7 @@ import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
+import { GO_REFUSES } from '../commands.ts';
 import { isOfAnother } from './proof.ts';
 import { type Stake, stakes, WHOLE_STAKE } from './stakes.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
@@ -74,7 +75,7 @@ const CERTIFICATE_RULES = [
       if (!hasEnded(judged) || judged.unknown || isNeverValid(judged)) return undefined;
       return {
         severity: judged.stake.severity,
-        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}${effectOf(judged)}`,
+        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}${lateBy(judged)}${effectOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -112,12 +113,13 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpiring',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      const severity = severityOf(judged);
+      const late = lateBy(judged);
+      const severity = severityOf(judged) ?? (late === '' ? undefined : 'warning');
       if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
       if (isNeverValid(judged)) return undefined;
       return {
         severity,
-        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${effectOf(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${late}${effectOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -145,7 +147,7 @@ const CERTIFICATE_RULES = [
       const { name, observation, stake } = judged;
       const { refused } = observation;
       if (refused === undefined) return undefined;
-      const message = `Go programs, and so all of Kubernetes, refuse ${name}: ${printable(refused)}`;
+      const message = `${GO_REFUSES} ${name}: ${printable(refused)}`;
       return { severity: stake.severity, message: `${message}${effectOf(judged)}` };
     },
   },
@@ -286,6 +288,14 @@ function isOverdue({ what, lives, stake, now }: JudgedCertificate): boolean {
     stake.severity !== 'info' &&
     lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
+}
+
+/** Its manager fails, or has let a tenth of the time that was left pass. */
+function lateBy({ observation: { renewal = {} }, notAfter, now }: JudgedCertificate): string {
+  const due = timeOf(renewal.due) ?? now;
+  const isLate = now - due > (notAfter - due) / 10;
+  const since = isLate ? `; it should have been renewed on ${date(due)}` : '';
+  return `${since}${renewal.failure === undefined ? '' : `; ${printable(renewal.failure)}`}`;
 }
 
 /** A kubelet reports when its certificate expires, but not since when it is valid. */

@@ -114,9 +114,15 @@ function isIssuedBy(one: CertificateObservation, authority: CertificateObservati
 }
 
 function ofBundle(place: readonly Shown[], { issued, now }: Context | Omit<Context, 'servers'>): (one: Shown) => Stake {
-  const valid = place.filter((one) => isValid(one, now)).length;
+  // What was there before is not there beside bytes that were read later.
+  const broken = place.reduce(
+    (last, one) => (one.kind === 'unread' && one.observedAt > last ? one.observedAt : last),
+    '',
+  );
+  const isUsable = (one: Shown): boolean => isValid(one, now) && one.observedAt >= broken;
+  const valid = place.filter(isUsable).length;
   return (one) => {
-    const isSpare = valid > (isValid(one, now) ? 1 : 0);
+    const isSpare = valid > (isUsable(one) ? 1 : 0);
     if (one.usedBy !== undefined && !isSpare)
       return { severity: one.usedBy.blocks ? 'critical' : 'warning', effect: one.usedBy.effect };
     const isNeeded =

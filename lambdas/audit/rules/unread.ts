@@ -144,7 +144,8 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
         places: wheres,
         message: `${storyOf(code, wheres, sorted, what)}${effect}${lost}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
-        words: { where: wheres.length === 1 ? wheres[0] : undefined, source },
+        // Reading them was no problem: the first one shows it.
+        words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },
       },
     ];
   });

@@ -13,7 +13,7 @@ export const tlsSecrets: AuditSource = {
   id: 'tls-secrets',
   stage: 'second',
   deadlineMs: 10_000,
-  off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets)'),
+  off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets), so what webhooks serve is not seen'),
   async observe({ target, now, signal }) {
     const told = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];

@@ -862,9 +862,7 @@ describe('authorities and leaves', () => {
     expect(codes(result)).toEqual(['warning AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt']);
   });
   it('a leaf that outlives its authority', () => {
-    expect(codes(assess([authority(800), leaf(900)]))).toContain(
-      'info OutlivesIssuer kube-apiserver 10.0.1.31:6443',
-    );
+    expect(codes(assess([authority(800), leaf(900)]))).toContain('info OutlivesIssuer kube-apiserver 10.0.1.31:6443');
     expect(codes(assess([authority(300), leaf(400)]))).toContain(
       'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
     );
