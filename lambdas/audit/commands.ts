@@ -131,7 +131,7 @@ function shown({ where = '', isUnreadable }: CommandContext, key: string | undef
   if (isUnreadable === true) return 'base64 -d | head -c 30 | od -c';
   const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
   const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;
-  return `base64 -d | ${key === 'value' ? CLIENT_CERTIFICATE : ''}${select}openssl x509 -noout -subject -issuer -dates`;
+  return `base64 -d | ${key === 'value' ? CLIENT_CERTIFICATE : ''}${select}openssl x509 -noout -subject -issuer -enddate`;
 }
 
 function secretKey(key: string | undefined): string {

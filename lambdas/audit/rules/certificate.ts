@@ -292,8 +292,8 @@ function isOverdue({ what, lives, stake, now }: JudgedCertificate): boolean {
 
 /** Its manager fails, or has let a tenth of the time that was left pass. */
 function lateBy({ observation: { renewal = {} }, notAfter, now }: JudgedCertificate): string {
-  const due = timeOf(renewal.due) ?? now;
-  const isLate = now - due > (notAfter - due) / 10;
+  const due = timeOf(renewal.due);
+  const isLate = due !== undefined && now - due > (notAfter - due) / 10;
   const since = isLate ? `; it should have been renewed on ${date(due)}` : '';
   return `${since}${renewal.failure === undefined ? '' : `; ${printable(renewal.failure)}`}`;
 }

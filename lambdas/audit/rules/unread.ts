@@ -2,7 +2,7 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
-import { codeOfUnread, type FindingCode, type Severity } from '../../tables/finding-codes.ts';
+import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
@@ -114,13 +114,14 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     );
   const stakeOf = (place: UnreadObservation): Stake => staked.get(place) ?? { severity: 'warning' };
   const severityOf = (place: UnreadObservation): Severity => stakeOf(place).severity;
-  const groups = Map.groupBy(places, (place) => {
-    const { source, what, problem } = place;
-    return `${codeOfUnread(problem)} ${source} ${what}${severityOf(place) === 'critical' ? ' critical' : ''}`;
-  });
+  const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(
-      (a, b) => compare(a.where ?? '', b.where ?? '') || compare(a.problem, b.problem) || compare(a.message, b.message),
+      (a, b) =>
+        SEVERITIES.indexOf(severityOf(a)) - SEVERITIES.indexOf(severityOf(b)) ||
+        compare(a.where ?? '', b.where ?? '') ||
+        compare(a.problem, b.problem) ||
+        compare(a.message, b.message),
     );
     const [first] = sorted;
     if (first === undefined) return [];

@@ -1128,7 +1128,7 @@ describe('commands', () => {
 
   /** Whole: neither `;` nor `|` but in these three. */
   const READS =
-    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
+    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| (?:openssl x509 -noout -subject -issuer -enddate|head -c 30 \| od -c))?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
   it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
     const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
     const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];
@@ -1184,6 +1184,27 @@ describe('commands', () => {
       'Secret ns/x tls.crt',
       String.raw`kubectl --kubeconfig MANAGEMENT -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
     ],
+    [
+      'Secret ns/x tls.crt #2',
+      String.raw`kubectl --kubeconfig MANAGEMENT -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | awk '/BEGIN CERTIFICATE/ {n++} n == 2' | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+    [
+      'Secret ns/x-kubeconfig value',
+      "kubectl --kubeconfig MANAGEMENT -n ns get secret x-kubeconfig -o 'jsonpath={.data.value}' | base64 -d | sed -n 's/.*client-certificate-data: *//p' | base64 -d | openssl x509 -noout -subject -issuer -enddate",
+    ],
+    [
+      'ValidatingWebhookConfiguration x (webhook w.example.com)',
+      `kubectl --kubeconfig KUBECONFIG get validatingwebhookconfiguration x -o 'jsonpath={.webhooks[?(@.name=="w.example.com")].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+    [
+      "MutatingWebhookConfiguration x (webhook ')$(reboot))",
+      'kubectl --kubeconfig KUBECONFIG get mutatingwebhookconfiguration x -o yaml',
+    ],
+    [
+      'CustomResourceDefinition x.example.com (conversion) #3',
+      "kubectl --kubeconfig KUBECONFIG get customresourcedefinition x.example.com -o 'jsonpath={.spec.conversion.webhook.clientConfig.caBundle}' | base64 -d | awk '/BEGIN CERTIFICATE/ {n++} n == 3' | openssl x509 -noout -subject -issuer -enddate",
+    ],
+    ['10.0.1.31:6443 #3', 'certmarshal probe 10.0.1.31:6443'],
   ])('looks at %s', (where, command) => {
     expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
   });
