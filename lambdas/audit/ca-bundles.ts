@@ -2,7 +2,7 @@ import type { Observation, Use } from '../contracts/observation.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
-import { bundleAt } from './certificates-at.ts';
+import { bundleAt, malformed } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
 
 /** A cluster with 100 operators has about 500 places, most with the same bundle. */
@@ -29,14 +29,7 @@ export function collectCaBundles(source: SourceId, { target, now }: AuditContext
       const sighting = { what: 'ca-bundle', where, source, observedAt, usedBy } as const;
       const text = decodedText(caBundle);
       if ('problem' in text) {
-        observations.push({
-          kind: 'unread',
-          ...sighting,
-          broken: true,
-          problem: 'malformed',
-          message: `caBundle: ${text.problem}`,
-          remedy: 'Check its caBundle: it must be the base64 of PEM certificates.',
-        });
+        observations.push(malformed(sighting, `caBundle: ${text.problem}`));
         return 'more';
       }
       const bundle = decoded.get(text.pem) ?? decodeBundle(text.pem);

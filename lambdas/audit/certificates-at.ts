@@ -1,4 +1,4 @@
-import type { Observation } from '../contracts/observation.ts';
+import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
@@ -39,10 +39,11 @@ export function bundleAt(
   };
 }
 
-function malformed(
+/** The bytes at a place are no certificate: its clients refuse them too. */
+export function malformed(
   { source, observedAt, where, what, member, issued, usedBy }: Sighting,
   problem: string,
-): Observation {
+): UnreadObservation {
   return {
     kind: 'unread',
     source,

@@ -38,8 +38,6 @@ export interface CommandContext extends CommandWords {
   readonly what?: CertificateClass | undefined;
   /** What the finding says. */
   readonly message?: string | undefined;
-  /** There is no certificate to show. */
-  readonly isUnreadable?: boolean;
 }
 
 /**
@@ -102,7 +100,7 @@ function look(context: CommandContext): string {
   const isOfManagement = kind === 'Secret' && !isOfWorkload;
   const ask = Object.hasOwn(RESOURCES, kind) || isOfManagement ? managed : kubectl;
   const field = fieldOf(kind, key, where);
-  return ask(field === undefined ? `${get} -o yaml` : `${get} -o 'jsonpath={${field}}' | ${shown(context, key)}`);
+  return ask(field === undefined ? `${get} -o yaml` : `${get} -o 'jsonpath={${field}}' | ${shown(where, key)}`);
 }
 
 /** Where an object has its certificates in base64. Never a whole Secret: it contains the key. */
@@ -126,9 +124,8 @@ function fieldOf(kind: string, key: string | undefined, where: string): string |
 
 const CLIENT_CERTIFICATE = "sed -n 's/.*client-certificate-data: *//p' | base64 -d | ";
 
-/** Shows the certificate that it is about, or how bytes begin that are none. */
-function shown({ where = '', isUnreadable }: CommandContext, key: string | undefined): string {
-  if (isUnreadable === true) return 'base64 -d | head -c 30 | od -c';
+/** Shows the certificate that it is about. */
+function shown(where: string, key: string | undefined): string {
   const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
   const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;
   return `base64 -d | ${key === 'value' ? CLIENT_CERTIFICATE : ''}${select}openssl x509 -noout -subject -issuer -enddate`;
@@ -224,9 +221,6 @@ export function isOfExpiredServer(message: string): boolean {
 const ON_MACHINE =
   "sudo find /etc/kubernetes/pki /etc/etcd/pki /var/lib/kubeadm/pki /var/lib/etcd/pki -name '*.crt' -exec openssl x509 -noout -subject -enddate -in {} ';'";
 
-/** How the message about a readable certificate begins. */
-export const GO_REFUSES = 'Go programs, and so all of Kubernetes, refuse';
-
 /** Whether each node of an unknown expiry has a pending request. */
 function isPending(message: string): boolean {
   return /^\d+ nodes? (?:has|have) a pending request; /.test(message);
@@ -287,11 +281,6 @@ function expired(context: CommandContext): string {
   return isByHand && !ENDPOINT.test(where) ? readRunbook('renew-in-place') : look(context);
 }
 
-/** Go refuses it, but OpenSSL may read it. */
-function isRefused({ message = '' }: CommandContext): boolean {
-  return message.startsWith(GO_REFUSES);
-}
-
 /** The next command for each code. All are read-only: they may go to another cluster than the reader thinks. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   CertificateExpired: expired,
@@ -306,7 +295,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   IssuerUnknown: look,
   KubeletNameMismatch: look,
   NameMismatch: look,
-  CertificateUnreadable: (context) => place({ ...context, isUnreadable: !isRefused(context) }),
+  CertificateUnreadable: place,
   StaleAnnotation: (context) =>
     context.what === 'etcd-server' || context.what === 'etcd-peer'
       ? look(context)

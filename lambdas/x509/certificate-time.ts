@@ -1,6 +1,6 @@
 import { type DerReader, Refused } from './der.ts';
 
-export const UTC_TIME = 0x17;
+const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
 
 // RFC 5280 §4.1.2.5 requires seconds and Z; some older certificates lack seconds or have an offset, and still mean one

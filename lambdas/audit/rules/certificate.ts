@@ -6,7 +6,6 @@ import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
-import { GO_REFUSES } from '../commands.ts';
 import { isOfAnother } from './proof.ts';
 import { type Stake, stakes, WHOLE_STAKE } from './stakes.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
@@ -147,7 +146,7 @@ const CERTIFICATE_RULES = [
       const { name, observation, stake } = judged;
       const { refused } = observation;
       if (refused === undefined) return undefined;
-      const message = `${GO_REFUSES} ${name}: ${printable(refused)}`;
+      const message = `Go programs, and so all of Kubernetes, refuse ${name}: ${printable(refused)}`;
       return { severity: stake.severity, message: `${message}${effectOf(judged)}` };
     },
   },

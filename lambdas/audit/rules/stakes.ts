@@ -4,9 +4,6 @@ import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { Severity } from '../../tables/finding-codes.ts';
 import { timeOf } from '../../words.ts';
 
-/** A certificate, or bytes in its place that its clients refuse. */
-type Shown = CertificateObservation | UnreadObservation;
-
 /** What its clients lose if a certificate is not valid. */
 export interface Stake {
   /** The worst severity of any fault of it. */
@@ -19,16 +16,20 @@ export const WHOLE_STAKE: Stake = { severity: 'critical' };
 const SPARE: Stake = { severity: 'warning' };
 const UNUSED: Stake = { severity: 'info', effect: 'clients do not need it: leave it out of the chain' };
 
-/** What certificates elsewhere in the cluster say about their issuers and clients. */
+/** A certificate, or bytes in its place that its clients refuse. */
+type Shown = CertificateObservation | UnreadObservation;
+type Certificates = readonly CertificateObservation[];
+
+/** What certificates elsewhere in the cluster say about issuers and clients. */
 interface Context {
   /** Valid CAs of the cluster, by subject. */
-  readonly anchors: ReadonlyMap<string, readonly CertificateObservation[]>;
+  readonly anchors: ReadonlyMap<string, Certificates>;
   /** Valid certificates, by issuer. */
-  readonly issued: ReadonlyMap<string, readonly CertificateObservation[]>;
+  readonly issued: ReadonlyMap<string, Certificates>;
   /** CAs with which webhooks verify a server, by its name: `SERVICE.NAMESPACE.svc`. */
-  readonly verifiers: ReadonlyMap<string, readonly CertificateObservation[]>;
-  /** Secrets with a certificate that is valid for the server of a webhook, by its name. */
-  readonly servers: ReadonlyMap<string, readonly CertificateObservation[]>;
+  readonly verifiers: ReadonlyMap<string, Certificates>;
+  /** Valid certificates of Secrets, by the same names. */
+  readonly servers: ReadonlyMap<string, Certificates>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -36,44 +37,37 @@ interface Context {
 /**
  * Which certificate matters to whom: what its clients do decides how severe any fault of it can be. Pure.
  *
- * - A client trusts a bundle while one certificate in it is valid. It skips what it cannot read (Go, `AppendCertsFromPEM`).
+ * - A client trusts a bundle while one certificate in it is valid, and skips what it cannot read (Go,
+ * `AppendCertsFromPEM`).
  * - A client verifies the first certificate of a chain, and needs of the others only those that lead to a CA that it
- * trusts. Go refuses the whole chain if it cannot read one.
+ * trusts. Go refuses a chain of which it cannot read one.
  * - A webhook with `failurePolicy: Ignore` is skipped.
  *
  * @param now milliseconds since the epoch
  */
 export function* stakes(observations: readonly Observation[], now: number): Steps<ReadonlyMap<Observation, Stake>> {
-  const shown = yield* flatMapInSteps(observations, (one): readonly Shown[] => (isShown(one) ? [one] : []));
+  const shown = yield* flatMapInSteps(observations, (one): readonly Shown[] =>
+    one.kind === 'certificate' || (one.kind === 'unread' && one.broken === true) ? [one] : [],
+  );
   const valid = shown.filter((one) => isValid(one, now));
-  const bySubject = ({ subject = '' }: CertificateObservation): string => subject;
-  const verifiers = shown.filter((one) => one.kind === 'certificate' && one.usedBy?.server !== undefined);
-  const context: Omit<Context, 'servers'> = {
-    anchors: yield* groupInSteps(valid.filter(isAnchor), bySubject),
-    issued: yield* groupInSteps(
-      valid.filter((one) => !isSelfIssued(one)),
-      ({ issuer = '' }) => issuer,
+  const verifiers = shown.filter(isCertificate).filter(({ usedBy }) => usedBy?.server !== undefined);
+  const servers = valid.flatMap((one) => (one.serverNames ?? []).map((server) => ({ one, server })));
+  const context: Context = {
+    anchors: yield* groupInSteps(valid.filter(isAnchor), ({ subject = '' }) => subject),
+    issued: yield* groupInSteps(valid, ({ issuer = '' }) => issuer),
+    verifiers: Map.groupBy(verifiers, ({ usedBy }) => usedBy?.server ?? ''),
+    servers: new Map(
+      [...Map.groupBy(servers, ({ server }) => server)].map(([name, all]) => [name, all.map(({ one }) => one)]),
     ),
-    verifiers: Map.groupBy(verifiers.filter(isCertificate), ({ usedBy }) => usedBy?.server ?? ''),
     now,
   };
-  const servers = yield* flatMapInSteps(valid, (leaf) =>
-    verifiersOf(leaf, context).map(({ usedBy }) => ({ leaf, server: usedBy?.server ?? '' })),
-  );
-  const serving = new Map(
-    [...Map.groupBy(servers, ({ server }) => server)].map(([server, all]) => [server, all.map(({ leaf }) => leaf)]),
-  );
   const places = yield* groupInSteps(shown, placeOf);
   const result = new Map<Observation, Stake>();
   yield* eachInSteps([...places.values()], (place) => {
-    const stakeOf = place.some(isTrusted) ? ofBundle(place, context) : ofChain(place, { ...context, servers: serving });
+    const stakeOf = place.some(isTrusted) ? ofBundle(place, context) : ofChain(place, context);
     for (const one of place) result.set(one, stakeOf(one));
   });
   return result;
-}
-
-function isShown(one: Observation): one is Shown {
-  return one.kind === 'certificate' || (one.kind === 'unread' && one.broken === true);
 }
 
 function isCertificate(one: Shown): one is CertificateObservation {
@@ -90,8 +84,7 @@ function isAnchor(one: CertificateObservation): boolean {
 }
 
 function placeOf(one: Shown): string {
-  const { source, where = '', what = '' } = one;
-  return `${source}\n${where}\n${isTrusted(one) ? what : ''}`;
+  return `${one.source}\n${one.where}\n${isTrusted(one) ? one.what : ''}`;
 }
 
 function isValid(one: Shown, now: number): one is CertificateObservation {
@@ -99,37 +92,30 @@ function isValid(one: Shown, now: number): one is CertificateObservation {
   return (timeOf(one.notBefore) ?? now) <= now && (timeOf(one.notAfter) ?? 0) > now;
 }
 
+/** By name and key identifier; no signature is verified. */
+function isIssuedBy(one: CertificateObservation, authority: CertificateObservation): boolean {
+  const [named = '', key = ''] = [one.authorityKeyId, authority.subjectKeyId];
+  return one.issuer === authority.subject && (named === '' || key === '' || named === key);
+}
+
 function isSelfIssued(one: CertificateObservation): boolean {
   return one.subject !== undefined && isIssuedBy(one, one);
 }
 
-/** By name and key identifier; no signature is verified. */
-function isIssuedBy(one: CertificateObservation, authority: CertificateObservation): boolean {
-  const { issuer, authorityKeyId } = one;
-  const { subject, subjectKeyId } = authority;
-  return (
-    issuer === subject &&
-    (authorityKeyId === undefined || subjectKeyId === undefined || authorityKeyId === subjectKeyId)
-  );
-}
-
-function ofBundle(place: readonly Shown[], { issued, now }: Context | Omit<Context, 'servers'>): (one: Shown) => Stake {
-  // What was there before is not there beside bytes that were read later.
-  const broken = place.reduce(
+function ofBundle(place: readonly Shown[], { issued, now }: Context): (one: Shown) => Stake {
+  // What was seen earlier is no longer beside bytes that were read now.
+  const since = place.reduce(
     (last, one) => (one.kind === 'unread' && one.observedAt > last ? one.observedAt : last),
     '',
   );
-  const isUsable = (one: Shown): boolean => isValid(one, now) && one.observedAt >= broken;
-  const valid = place.filter(isUsable).length;
+  const isUsable = (one: Shown): boolean => isValid(one, now) && one.observedAt >= since;
+  const usable = place.filter(isUsable).length;
+  const isNeeded = (one: CertificateObservation): boolean =>
+    isAnchor(one) && (issued.get(one.subject ?? '') ?? []).some((leaf) => !isSelfIssued(leaf) && isIssuedBy(leaf, one));
   return (one) => {
-    const isSpare = valid > (isUsable(one) ? 1 : 0);
-    if (one.usedBy !== undefined && !isSpare)
-      return { severity: one.usedBy.blocks ? 'critical' : 'warning', effect: one.usedBy.effect };
-    const isNeeded =
-      one.kind === 'certificate' &&
-      isAnchor(one) &&
-      (issued.get(one.subject ?? '') ?? []).some((leaf) => isIssuedBy(leaf, one));
-    return isSpare && !isNeeded ? SPARE : WHOLE_STAKE;
+    if (usable > (isUsable(one) ? 1 : 0)) return isCertificate(one) && isNeeded(one) ? WHOLE_STAKE : SPARE;
+    const { blocks = true, effect } = one.usedBy ?? {};
+    return { severity: blocks ? 'critical' : 'warning', effect };
   };
 }
 
@@ -141,35 +127,26 @@ function ofChain(place: readonly Shown[], context: Context): (one: Shown) => Sta
   const ofLeaves = leaves.map((leaf) => ofLeaf(leaf, context));
   const whole = ofLeaves.find(({ severity }) => severity === 'critical') ?? ofLeaves[0];
   return (one) => {
-    if (one.kind === 'unread') return whole ?? ofLeaf(one, context);
+    if (!isCertificate(one)) return whole ?? ofLeaf(one, context);
     if ((one.position ?? 0) === 0) return ofLeaf(one, context);
     return needed.has(one) || one.refused !== undefined ? (whole ?? WHOLE_STAKE) : UNUSED;
   };
 }
 
-function ofLeaf(one: Shown, context: Context): Stake {
-  const isMild = one.what !== undefined && CERTIFICATE_CLASSES[one.what].mild;
-  return (one.kind === 'certificate' ? ofServer(one, context) : undefined) ?? (isMild ? SPARE : WHOLE_STAKE);
-}
-
 /** What was sent along and leads from a certificate to a CA of the cluster; a root is only trusted, never needed. */
-function neededFrom(
-  leaf: CertificateObservation,
-  chain: readonly CertificateObservation[],
-  { anchors, now }: Context,
-): readonly CertificateObservation[] {
+function neededFrom(leaf: CertificateObservation, chain: Certificates, { anchors, now }: Context): Certificates {
   // Then valid certificates lead there.
   if (leaf.issuedByCluster === true) return [];
-  const needed = new Set<CertificateObservation>();
   const sent = Map.groupBy(
     chain.filter((one) => (one.position ?? 0) > 0 && one.isAuthority === true && !isSelfIssued(one)),
     ({ subject = '' }) => subject,
   );
+  const needed = new Set<CertificateObservation>();
   const open = [leaf];
   for (let current = open.pop(); current !== undefined; current = open.pop()) {
     const { issuer = '' } = current;
-    const isIssuer = (authority: CertificateObservation): boolean => isIssuedBy(current, authority);
-    if ((anchors.get(issuer) ?? []).some(isIssuer)) continue;
+    const isIssuer = isIssuedBy.bind(undefined, current);
+    if (anchors.get(issuer)?.some(isIssuer) === true) continue;
     const issuers = (sent.get(issuer) ?? []).filter((one) => isIssuer(one) && !needed.has(one));
     const valid = issuers.filter((one) => isValid(one, now));
     for (const one of valid.length > 0 ? valid : issuers) {
@@ -180,24 +157,20 @@ function neededFrom(
   return [...needed];
 }
 
-/** The CAs with which webhooks verify the certificate of a Secret: in the namespace of their Service, and for its name. */
-function verifiersOf(
-  one: CertificateObservation,
-  { verifiers }: Pick<Context, 'verifiers'>,
-): readonly CertificateObservation[] {
-  const { serverNames = [], where } = one;
-  const [, namespace] = /^Secret ([^/]+)\//.exec(where) ?? [];
-  return serverNames
+/** A Secret in the namespace of a webhook's Service, for its name, is needed unless another one there is valid. */
+function ofLeaf(one: Shown, { verifiers, servers }: Context): Stake {
+  const { what = 'endpoint', where = '' } = one;
+  const usual = CERTIFICATE_CLASSES[what].mild ? SPARE : WHOLE_STAKE;
+  const [folder = '', namespace] = /^Secret ([^/]+)\//.exec(where) ?? [];
+  if (!isCertificate(one) || namespace === undefined) return usual;
+  const isAnother = (other: CertificateObservation, verifier: CertificateObservation): boolean =>
+    other.where !== where && other.where.startsWith(folder) && isIssuedBy(other, verifier);
+  const [verifier] = (one.serverNames ?? [])
     .filter((name) => name.endsWith(`.${namespace}.svc`))
-    .flatMap((name) => (verifiers.get(name) ?? []).filter((authority) => isIssuedBy(one, authority)));
-}
-
-/** Of the certificate of a Secret that a webhook needs, unless another Secret has a valid one. */
-function ofServer(leaf: CertificateObservation, context: Context): Stake | undefined {
-  const verifier = verifiersOf(leaf, context).find(
-    ({ usedBy }) =>
-      usedBy?.blocks === true && !context.servers.get(usedBy.server ?? '')?.some((other) => other.where !== leaf.where),
-  );
-  if (verifier === undefined) return undefined;
-  return { severity: 'critical', effect: `it serves ${verifier.where}: ${verifier.usedBy?.effect ?? ''}` };
+    .flatMap((name) => (verifiers.get(name) ?? []).map((authority) => ({ name, authority })))
+    .filter(({ authority }) => authority.usedBy?.blocks === true && isIssuedBy(one, authority))
+    .filter(({ name, authority }) => !servers.get(name)?.some((other) => isAnother(other, authority)));
+  if (verifier === undefined) return usual;
+  const { where: webhook, usedBy } = verifier.authority;
+  return { severity: 'critical', effect: `it serves ${webhook}: ${usedBy?.effect}` };
 }

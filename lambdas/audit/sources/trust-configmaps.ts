@@ -6,7 +6,7 @@ import { field, text } from '../../resources/fields.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
-import { type CertificatesAtPlace, certificatesAt } from '../certificates-at.ts';
+import { type CertificatesAtPlace, certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText } from '../objects.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -181,18 +181,5 @@ function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where
     problem: 'not-found',
     message: 'it has no such CA',
     remedy: 'Check the ConfigMap, and the flags of kube-apiserver.',
-  };
-}
-
-function malformed(
-  place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what'>,
-  problem: string,
-): UnreadObservation {
-  return {
-    kind: 'unread',
-    ...place,
-    problem: 'malformed',
-    message: problem,
-    remedy: 'Check the ConfigMap; clients that read it find no CA either.',
   };
 }

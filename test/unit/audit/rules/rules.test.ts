@@ -1128,7 +1128,7 @@ describe('commands', () => {
 
   /** Whole: neither `;` nor `|` but in these three. */
   const READS =
-    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| (?:openssl x509 -noout -subject -issuer -enddate|head -c 30 \| od -c))?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
+    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
   it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
     const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
     const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];

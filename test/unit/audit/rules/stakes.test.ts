@@ -196,7 +196,7 @@ describe('findings', () => {
     expect(more).toEqual([]);
     expect(first).toMatchObject({ severity: 'critical', placeCount: 2 });
     expect(first?.command).toBe(
-      "kubectl --kubeconfig KUBECONFIG get apiservice v1 -o 'jsonpath={.spec.caBundle}' | base64 -d | head -c 30 | od -c",
+      "kubectl --kubeconfig KUBECONFIG get apiservice v1 -o 'jsonpath={.spec.caBundle}' | base64 -d | openssl x509 -noout -subject -issuer -enddate",
     );
   });
 
