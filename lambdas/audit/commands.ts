@@ -105,21 +105,11 @@ function look(context: CommandContext): string {
 
 /** Where an object has its certificates in base64. Never a whole Secret: it contains the key. */
 function fieldOf(kind: string, key: string | undefined, where: string): string | undefined {
-  switch (kind) {
-    case 'Secret':
-      return `.data.${secretKey(key)}`;
-    case 'APIService':
-      return '.spec.caBundle';
-    case 'CustomResourceDefinition':
-      return '.spec.conversion.webhook.clientConfig.caBundle';
-    case 'ValidatingWebhookConfiguration':
-    case 'MutatingWebhookConfiguration': {
-      const [, webhook] = / \(webhook ([a-z0-9.-]{1,253})\)/.exec(where) ?? [];
-      return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
-    }
-    default:
-      return undefined;
-  }
+  if (kind === 'Secret') return `.data.${secretKey(key)}`;
+  if (kind === 'APIService') return '.spec.caBundle';
+  if (kind === 'CustomResourceDefinition') return '.spec.conversion.webhook.clientConfig.caBundle';
+  const [, webhook] = / \(webhook ([a-z0-9.-]{1,253})\)/.exec(where) ?? [];
+  return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
 }
 
 const CLIENT_CERTIFICATE = "sed -n 's/.*client-certificate-data: *//p' | base64 -d | ";
