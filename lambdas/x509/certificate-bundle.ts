@@ -1,6 +1,6 @@
 import type { DecodedCertificate } from './certificate.ts';
 import { decodeCertificate } from './decode-certificate.ts';
-import { pemBlocks } from './pem-blocks.ts';
+import { pemCertificates } from './pem-certificates.ts';
 
 /** Characters of a bundle that are read. All roots of Mozilla take 250 KiB. */
 const MAX_TEXT = 4 * 1024 * 1024;
@@ -19,9 +19,7 @@ export interface CertificateBundle {
 export function decodeBundle(text: string): CertificateBundle {
   const read = text.slice(0, MAX_TEXT);
   const certificates: DecodedCertificate[] = [];
-  for (const { type, hasHeaders, bytes } of pemBlocks(read)) {
-    // Go, `AppendCertsFromPEM`, skips one with headers.
-    if (type !== 'CERTIFICATE' || hasHeaders) continue;
+  for (const bytes of pemCertificates(read)) {
     if (certificates.length === MAX_CERTIFICATES) {
       return { certificates, problem: `only the first ${MAX_CERTIFICATES} certificates are read` };
     }
@@ -42,7 +40,6 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:\xfe\xff|\xff\xfe)|^.?\0/, 'it is UTF-16; write it as ASCII'],
   [/^(?:\xef\xbb\xbf|\ufeff)/, 'it begins with a byte order mark; remove its first three bytes'],
   [/^\x30[\x80-\x84][\s\S]{1,4}\x02\x01\x03/, 'it is a PKCS #12 store; extract the certificate as PEM'],
-  [/^\x30[\x80-\x84][\s\S]{1,4}\x06\x09/, 'it is PKCS #7; extract the certificates as PEM'],
   [/^\x30[\x80-\x84]/, 'it is DER; convert it with openssl x509 -inform der'],
   [/^\s*LS0tLS1CRUdJTi/, 'it is base64 of base64; encode it once'],
   [/^\s*MII[A-Za-z0-9+/=\s]+$/, 'it is base64 without a BEGIN and an END line'],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../lambdas/x509/decode-certificate.ts';
-import { pemBlocks } from '../../lambdas/x509/pem-blocks.ts';
+import { pemCertificates } from '../../lambdas/x509/pem-certificates.ts';
 import { runs } from '../runs.ts';
 import { certificateInputs, pemInputs } from '../unit/x509/certificate-inputs.ts';
 import { type Admin, connectAdmin } from './admin.ts';
@@ -58,12 +58,11 @@ describe.skipIf(real.missing)('certificates as Go reads them', () => {
     let [usable, skipped] = [0, 0];
     for (const [index, { blocks, parsed }] of answers.entries()) {
       const text = inputs[index]!;
-      const read = [...pemBlocks(text)].filter(({ type, hasHeaders }) => type === 'CERTIFICATE' && !hasHeaders);
       const { certificates, problem } = decodeBundle(text);
       const isUsable = certificates.some((one) => one.ok && one.certificate.refused === undefined);
       if (parsed) usable += 1;
       if (problem !== undefined) skipped += 1;
-      const ours = read.map(({ bytes }) => hash('sha256', bytes));
+      const ours = [...pemCertificates(text)].map((bytes) => hash('sha256', bytes));
       if (JSON.stringify(ours) !== JSON.stringify(blocks) || isUsable !== parsed)
         disputed.push({ text, ours, blocks, isUsable, parsed });
     }

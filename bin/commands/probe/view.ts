@@ -30,9 +30,7 @@ export function probeLines(
   rules: Pick<ProbeRules, 'authorities' | 'now'>,
   program: string,
 ): Lines {
-  const found = probed.flatMap(({ findings }) =>
-    findings.filter(({ severity }) => severity !== 'info').map(({ code }) => code),
-  );
+  const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
   const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
   const servers = probed.flatMap(({ observations: [leaf] }) => (leaf?.what === 'kube-apiserver' ? [leaf] : []));
   const isServerExpired = servers.some(({ notAfter }) => Date.parse(notAfter) <= rules.now);

@@ -118,7 +118,7 @@ const CERTIFICATE_RULES = [
       if (isNeverValid(judged)) return undefined;
       return {
         severity,
-        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${late}${effectOf(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${late}${effectOf(judged, '; then ')}`,
         due: isoOf(notAfter),
       };
     },
@@ -127,27 +127,24 @@ const CERTIFICATE_RULES = [
     id: 'CertificateNotYetValid',
     judge: (judged) => {
       const { name, observation, stake, now } = judged;
-      const { severity } = stake;
-      const notBefore = timeOf(observation.notBefore);
-      if (notBefore === undefined || severity === 'info') return undefined;
-      if (isNeverValid(judged))
-        return {
-          severity,
-          message: `${name} ends on ${date(timeOf(observation.notAfter) ?? 0)}, before it begins on ${date(notBefore)}, so it is never valid: issue it again${effectOf(judged)}`,
-        };
-      if (notBefore - now <= SKEW_MS) return undefined;
-      const message = `${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now; clients refuse it until then${effectOf(judged)}`;
-      return { severity, message };
+      const notBefore = timeOf(observation.notBefore) ?? now;
+      const starts = date(notBefore);
+      if (isNeverValid(judged) && stake.severity !== 'info') {
+        const message = `${name} ends on ${date(timeOf(observation.notAfter) ?? 0)}, before it begins on ${starts}, so it is never valid: issue it again`;
+        return { severity: stake.severity, message: message + effectOf(judged) };
+      }
+      if (notBefore - now <= SKEW_MS || stake.severity === 'info') return undefined;
+      const message = `${name} is not valid before ${starts}, ${span(notBefore - now)} from now; clients refuse it until then`;
+      return { severity: stake.severity, message: message + effectOf(judged) };
     },
   },
   {
     id: 'CertificateUnreadable',
     judge: (judged) => {
-      const { name, observation, stake } = judged;
-      const { refused } = observation;
+      const { refused } = judged.observation;
       if (refused === undefined) return undefined;
-      const message = `Go programs, and so all of Kubernetes, refuse ${name}: ${printable(refused)}`;
-      return { severity: stake.severity, message: `${message}${effectOf(judged)}` };
+      const message = `Go programs, and so all of Kubernetes, refuse ${judged.name}: ${printable(refused)}`;
+      return { severity: judged.stake.severity, message: message + effectOf(judged) };
     },
   },
   {
@@ -205,11 +202,7 @@ const CERTIFICATE_RULES = [
   },
 ] as const satisfies readonly Rule[];
 
-/**
- * Judges one certificate, for a check of a single server.
- *
- * @param among what the server shows, and the CAs that are trusted
- */
+/** Judges one certificate among all that a server shows and the CAs that are trusted, for a check of this server. */
 export function judgeCertificate(
   observation: CertificateObservation,
   among: readonly CertificateObservation[],
@@ -266,9 +259,9 @@ function severityOf(judged: JudgedCertificate) {
 }
 
 /** What fails, and where else. */
-function effectOf({ stake: { effect }, elsewhere }: JudgedCertificate): string {
+function effectOf({ stake: { effect }, elsewhere }: JudgedCertificate, before = ': '): string {
   const also = elsewhere.length === 0 ? '' : `; also at ${firstOf(elsewhere, 5)}`;
-  return `${effect === undefined ? '' : `: ${effect}`}${also}`;
+  return `${effect === undefined ? '' : before + effect}${also}`;
 }
 
 /** A certificate itself; other sources may each be wrong about one of the times. */

@@ -64,9 +64,7 @@ function statusOf(
     notBefore: notBefore === undefined ? undefined : isoOf(notBefore),
     notAfter: isoOf(notAfter),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
-    ...(renewalTime === undefined && failure === undefined
-      ? {}
-      : { renewal: { due: renewalTime === undefined ? undefined : isoOf(renewalTime), failure } }),
+    renewal: { due: renewalTime === undefined ? undefined : isoOf(renewalTime), failure },
   };
 }
 

@@ -128,26 +128,20 @@ async function readAuthorities(
   };
 }
 
-/**
- * The CA that the connection to the API server trusts, and the client certificates of the kubeconfigs in use: once one
- * is outdated, certmarshal loses access.
- */
+/** What the connections use: once the CA or a client certificate is outdated, certmarshal loses access. */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
-  const { workload, management, cluster } = target;
+  const { workload, management = workload, cluster } = target;
   const told = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
-  const clients = (management === undefined ? [workload] : [workload, management]).flatMap(
-    ({ server, clientCertificatePem: pem }) => {
-      const where = `the kubeconfig for ${server}`;
-      return pem === undefined
-        ? []
-        : certificatesAt({ ...told, what: 'user-kubeconfig', where }, pem, cluster.provider).observations;
-    },
-  );
+  const clients = [...new Set([workload, management])].flatMap(({ server, clientCertificatePem: pem = '' }) => {
+    const sighting = { ...told, what: 'user-kubeconfig', where: `the kubeconfig for ${server}` } as const;
+    return pem === '' ? [] : certificatesAt(sighting, pem, cluster.provider).observations;
+  });
   const { server, caPem } = workload;
-  if (caPem === undefined && clients.length === 0) return undefined;
-  const where = `what certmarshal trusts for ${server}`;
-  const { observations, certificates } = certificatesAt({ ...told, what, where }, caPem ?? '', cluster.provider);
-  return { observations: [...(caPem === undefined ? [] : observations), ...clients], certificates };
+  const sighting = { ...told, what, where: `what certmarshal trusts for ${server}` };
+  const trusted = caPem === undefined ? undefined : certificatesAt(sighting, caPem, cluster.provider);
+  if (trusted === undefined && clients.length === 0) return undefined;
+  const { observations = [], certificates = [] } = trusted ?? {};
+  return { observations: [...observations, ...clients], certificates };
 }
 
 /** etcd accepts objects of 1.5 MiB. */

@@ -22,16 +22,10 @@ function useOf(webhook: unknown): Use {
     ...new Set(rules.flatMap((rule) => list(rule, key)).filter((one) => typeof one === 'string')),
   ];
   const calls = `${firstOf(all('operations'))} of ${firstOf(all('resources'))}`;
-  const [name, namespace] = [
-    text(webhook, 'clientConfig', 'service', 'name'),
-    text(webhook, 'clientConfig', 'service', 'namespace'),
-  ];
+  const effect = blocks ? `${calls} fails (failurePolicy Fail)` : `${calls} skips it (failurePolicy Ignore)`;
+  const [name, namespace] = ['name', 'namespace'].map((key) => text(webhook, 'clientConfig', 'service', key));
   const server = name === undefined || namespace === undefined ? undefined : `${name}.${namespace}.svc`;
-  return {
-    blocks,
-    effect: printable(blocks ? `${calls} fails (failurePolicy Fail)` : `${calls} skips it (failurePolicy Ignore)`, 300),
-    ...(server === undefined ? {} : { server: printable(server, 253) }),
-  };
+  return { blocks, effect: printable(effect, 300), server: server && printable(server, 253) };
 }
 
 /** CA bundles with which kube-apiserver verifies admission webhooks. */

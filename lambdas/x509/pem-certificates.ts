@@ -1,33 +1,16 @@
-/** A block of PEM text. */
-export interface PemBlock {
-  /** `CERTIFICATE`. */
-  readonly type: string;
-  readonly hasHeaders: boolean;
-  readonly bytes: Buffer;
-}
-
 const BEGIN = '-----BEGIN ';
 const END = '\n-----END ';
-const DASHES = '-----';
 
 /**
- * Exactly the blocks that Go reads, and so kube-apiserver in a `caBundle`: what Go skips, its clients do not have. Each
- * character is one byte. Never throws.
+ * The bytes of each CERTIFICATE block without headers that Go reads, and so kube-apiserver in a `caBundle`: what Go
+ * skips, its clients do not have. Each character is one byte. Never throws.
  *
- * Source: Go, `encoding/pem`, Decode.
+ * Source: Go, `encoding/pem`, Decode, and `AppendCertsFromPEM`.
  */
-export function* pemBlocks(text: string): Generator<PemBlock> {
-  let from = 0;
-  for (let next = nextBlock(text, from); next !== undefined; next = nextBlock(text, from)) {
-    yield next.block;
-    from = next.end;
-  }
-}
-
-function nextBlock(text: string, start: number): { readonly block: PemBlock; readonly end: number } | undefined {
-  for (let at = start; ; ) {
+export function* pemCertificates(text: string): Generator<Buffer> {
+  for (let at = 0; ; ) {
     const end = text.indexOf(END, at);
-    if (end === -1) return undefined;
+    if (end === -1) return;
     const trailer = end + END.length;
     // A slice, so that no search goes back to the start of the text.
     const before = text.slice(at, end);
@@ -35,15 +18,16 @@ function nextBlock(text: string, start: number): { readonly block: PemBlock; rea
     const typeLine = lineAt(text, at + begin + BEGIN.length);
     const startsLine = begin === 0 || before[begin - 1] === '\n';
     at = trailer;
-    if (begin === -1 || !startsLine || !typeLine.text.endsWith(DASHES)) continue;
+    if (begin === -1 || !startsLine || !typeLine.text.endsWith('-----')) continue;
     const body = afterHeaders(text, typeLine.next);
-    if (body === undefined || body > trailer) return undefined;
+    if (body === undefined || body > trailer) return;
     const hasHeaders = body > typeLine.next;
     const last = lineAt(text, trailer);
     if (last.text !== typeLine.text || (hasHeaders && body > end)) continue;
     const bytes = decoded(text.slice(body, end));
-    if (bytes !== undefined)
-      return { block: { type: typeLine.text.slice(0, -DASHES.length), hasHeaders, bytes }, end: last.next };
+    if (bytes === undefined) continue;
+    at = last.next;
+    if (typeLine.text === 'CERTIFICATE-----' && !hasHeaders) yield bytes;
   }
 }
 
