@@ -112,13 +112,12 @@ function fieldOf(kind: string, key: string | undefined, where: string): string |
   return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
 }
 
-const CLIENT_CERTIFICATE = "sed -n 's/.*client-certificate-data: *//p' | base64 -d | ";
-
-/** Shows the certificate that it is about. */
+/** Shows the certificate that it is about, of a kubeconfig that of its user. */
 function shown(where: string, key: string | undefined): string {
   const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
   const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;
-  return `base64 -d | ${key === 'value' ? CLIENT_CERTIFICATE : ''}${select}openssl x509 -noout -subject -issuer -enddate`;
+  const client = key === 'value' ? "sed -n 's/.*client-certificate-data: *//p' | base64 -d | " : '';
+  return `base64 -d | ${client}${select}openssl x509 -noout -subject -issuer -enddate`;
 }
 
 function secretKey(key: string | undefined): string {

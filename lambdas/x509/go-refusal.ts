@@ -24,7 +24,8 @@ export function goRefusal(der: Buffer): string | undefined {
 function readCertificate(outer: DerReader): void {
   const signed = outer.enter(TAG.sequence, 'certificate to be signed');
   const version = signed.nextTag === 0xa0 ? signed.enter(0xa0, 'version').integer('version')[0] : 0;
-  if (isNegative(signed.integer('serial number'))) throw refused('serial number: it is negative');
+  const [sign = 0] = signed.integer('serial number');
+  if (sign >= 0x80) throw refused('serial number: it is negative');
   readAlgorithm(signed, 'signature algorithm');
   readName(signed, 'issuer');
   const validity = signed.enter(TAG.sequence, 'validity');
@@ -44,10 +45,6 @@ function refused(message: string): Refused {
   return new Refused('UnexpectedStructure', message);
 }
 
-function isNegative([first = 0]: Buffer): boolean {
-  return first >= 0x80;
-}
-
 /** Its parameters are as encoded; empty if absent. */
 function readAlgorithm(reader: DerReader, what: string): { readonly oid: string; readonly parameters: Buffer } {
   const sequence = reader.enter(TAG.sequence, what);
@@ -63,7 +60,7 @@ const ODD_TIME = /\.|[+-](?:0000|(?:2[5-9]|[3-9]\d)\d\d|\d\d[6-9]\d)$/;
 function readTime(reader: DerReader, what: string): void {
   const text = reader.octets(reader.nextTag, what).toString('latin1');
   if (!ODD_TIME.test(text)) return;
-  throw refused(`${what}: ${text.includes('.') ? 'it has a fraction of a second' : 'its offset is zero, not Z'}`);
+  throw refused(`${what}: ${text.includes('.') ? 'it has a fraction of a second' : 'its time zone is not Z'}`);
 }
 
 function readName(reader: DerReader, what: string): void {
@@ -100,8 +97,6 @@ function readBits(reader: DerReader, what: string): Buffer {
 }
 
 const KEY = 'public key';
-/** Parameters of RSA: NULL. */
-const NULL = '0500';
 /** Octets of an uncompressed point of P-224, P-256, P-384 and P-521. */
 const POINTS: Readonly<Record<string, number>> = {
   '06052b81040021': 57,
@@ -114,7 +109,8 @@ function readKey(info: DerReader): void {
   const { oid, parameters } = readAlgorithm(info, KEY);
   const key = readBits(info, KEY);
   const curve = parameters.toString('hex');
-  if (oid === OID.rsaEncryption && curve !== NULL) throw refused(`${KEY}: RSA without NULL as parameters`);
+  // The encoding of NULL.
+  if (oid === OID.rsaEncryption && curve !== '0500') throw refused(`${KEY}: RSA without NULL as parameters`);
   if (oid === OID.ecPublicKey && (POINTS[curve] !== key.length || key[0] !== 4))
     throw refused(`${KEY}: no uncompressed point of P-224, P-256, P-384 or P-521`);
   if (oid === OID.ed25519 && (parameters.length > 0 || key.length !== 32))

@@ -21,6 +21,7 @@ export function* certificateFindings(
   const nodes = nodeNames(observations);
   const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
   const lastAnswer = lastAnswerOf(observations);
+  const isPaused = observations.some((one) => one.kind === 'group' && one.role === 'control-plane' && one.paused);
   const drafts: Draft[] = [];
   yield* eachInSteps(certificates, (certificate) => {
     const { what, best, member, unproven } = certificate;
@@ -40,9 +41,13 @@ export function* certificateFindings(
       thresholds,
       now,
     };
+    const common = about(certificate, provider, now);
+    const isWaiting = what === 'cluster-kubeconfig' && isPaused;
+    const renewedBy = isWaiting ? `${common.renewedBy}, once its control plane is not paused` : common.renewedBy;
     for (const judgement of judgeByRules(judged))
       drafts.push({
-        ...about(certificate, provider, now),
+        ...common,
+        renewedBy,
         ...judgement,
         message: `${judgement.message}${seenAgo(certificate, now)}`,
       });

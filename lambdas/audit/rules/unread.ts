@@ -2,7 +2,7 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
-import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
+import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
@@ -113,12 +113,11 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
         place.where !== undefined && place.issued === undefined && (place.usual !== true || seen(place) !== undefined),
     );
   const stakeOf = (place: UnreadObservation): Stake => staked.get(place) ?? { severity: 'warning' };
-  const severityOf = (place: UnreadObservation): Severity => stakeOf(place).severity;
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(
       (a, b) =>
-        SEVERITIES.indexOf(severityOf(a)) - SEVERITIES.indexOf(severityOf(b)) ||
+        SEVERITIES.indexOf(stakeOf(a).severity) - SEVERITIES.indexOf(stakeOf(b).severity) ||
         compare(a.where ?? '', b.where ?? '') ||
         compare(a.problem, b.problem) ||
         compare(a.message, b.message),
@@ -134,16 +133,16 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
     const count = new Set(old.map(({ where }) => where)).size;
     const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
-    const effect = stakeOf(first).effect === undefined ? '' : `: ${stakeOf(first).effect}`;
+    const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
       {
         code: isLost ? 'SourceLost' : code,
-        severity: isBiting ? 'critical' : severityOf(first),
+        severity: isBiting ? 'critical' : severity,
         object: what === undefined ? `places of ${source}` : `${source} ${what}`,
         what,
         places: wheres,
-        message: `${storyOf(code, wheres, sorted, what)}${effect}${lost}${advice(first)}`,
+        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${lost}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
         // Reading them was no problem: the first one shows it.
         words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },

@@ -408,6 +408,75 @@ describe('what is no certificate', () => {
   }
 });
 
+// What Go makes of many more: test/control-plane/certificates.test.ts.
+describe('what Go refuses is readable here, and known', () => {
+  const key = (info: Buffer): Parts => ({ key: info });
+  const ec = (curve: string, octets: number, form = 4) =>
+    key(sequence(sequence(oid('1.2.840.10045.2.1'), oid(curve)), tlv(3, [0, form], Buffer.alloc(octets - 1, 1))));
+  const subject = (tag: number, text: string): Parts => ({
+    subject: name(set(attribute('2.5.4.3', tlv(tag, Buffer.from(text, 'latin1'))))),
+  });
+  const san = (tag: number, ...octets: number[]): Parts => ({
+    extensions: [extension('2.5.29.17', sequence(tlv(tag, octets)))],
+  });
+  const STRING = 'subject: a string of another type than its characters';
+  const ASCII = 'subjectAltName: a name with other characters than ASCII';
+  test.each<[string, Parts, string | undefined]>([
+    ['an ordinary one', {}, undefined],
+    ['a fraction', { notAfter: generalizedTime('20550101000000.000Z') }, 'notAfter: it has a fraction of a second'],
+    ['an offset of zero', { notBefore: utcTime('260101000000+0000') }, 'notBefore: its time zone is not Z'],
+    ['an offset of 90 minutes', { notAfter: utcTime('270101000000+0060') }, 'notAfter: its time zone is not Z'],
+    ['an offset', { notAfter: utcTime('270101000000-0130') }, undefined],
+    ['no seconds', { notAfter: utcTime('2701010000Z') }, undefined],
+    ['GeneralizedTime', { notAfter: generalizedTime('20270101000000Z') }, undefined],
+    ['a negative serial', { serial: [0x80] }, 'serial number: it is negative'],
+    ['a serial of 25 octets', { serial: Array.from({ length: 25 }, () => 1) }, undefined],
+    ['a long serial', { serial: [0, 1] }, 'serial number: an INTEGER in non-minimal form'],
+    ['@ in PrintableString', subject(0x13, 'a@b'), STRING],
+    ['* and & in it', subject(0x13, '*&'), undefined],
+    ['a letter in NumericString', subject(0x12, 'a'), STRING],
+    ['Latin-1 in UTF8String', subject(0x0c, '\xe9'), STRING],
+    ['Latin-1 in IA5String', subject(0x16, '\xe9'), STRING],
+    ['Latin-1 in TeletexString', subject(0x14, '\xe9'), undefined],
+    ['UniversalString', subject(0x1c, '\0\0\0a'), STRING],
+    ['Latin-1 in a DNS name', san(0x82, 0xe9), ASCII],
+    ['Latin-1 in an e-mail address', san(0x81, 0xe9), ASCII],
+    ['Latin-1 in another name', san(0x88, 0xe9), undefined],
+    ['an address of 5 octets', san(0x87, 1, 2, 3, 4, 5), 'subjectAltName: an address of 5 octets'],
+    ['IPv4', san(0x87, 1, 2, 3, 4), undefined],
+    [
+      'RSA without NULL',
+      key(rsaKeyInfo(Buffer.from([127, 1]), Buffer.from([3]), Buffer.alloc(0))),
+      'public key: RSA without NULL as parameters',
+    ],
+    ['RSA', key(rsaKeyInfo(Buffer.from([127, 1]), Buffer.from([3]))), undefined],
+    ['secp256k1', ec('1.3.132.0.10', 65), 'public key: no uncompressed point of P-224, P-256, P-384 or P-521'],
+    [
+      'a compressed point',
+      ec('1.2.840.10045.3.1.7', 33, 2),
+      'public key: no uncompressed point of P-224, P-256, P-384 or P-521',
+    ],
+    ['P-384', ec('1.3.132.0.34', 97), undefined],
+    [
+      'Ed25519 of 31 octets',
+      key(sequence(sequence(oid('1.3.101.112')), tlv(3, [0], Buffer.alloc(31)))),
+      'public key: not 32 octets without parameters',
+    ],
+    [
+      'a critical key identifier',
+      { extensions: [extension('2.5.29.14', tlv(4, [1]), true)] },
+      'extension 2.5.29.14: it is critical',
+    ],
+    [
+      'a BIT STRING with padding',
+      { key: sequence(sequence(oid('1.2.3')), tlv(3, [1, 1])) },
+      'public key: a BIT STRING with wrong padding',
+    ],
+  ])('%s', (_, parts, expected) => {
+    expect(read(certificate(parts)).refused).toBe(expected);
+  });
+});
+
 describe('bundles', () => {
   const one = pem(certificate());
   const two = pem(certificate({ serial: [2] }));

@@ -212,6 +212,24 @@ describe('findings', () => {
     ]);
   });
 
+  it('the kubeconfig of Cluster API waits while its control plane is paused', () => {
+    const kubeconfig = certificate({
+      what: 'cluster-kubeconfig',
+      source: 'cluster-secrets',
+      where: 'Secret eksa-system/berlin-kubeconfig value',
+      notBefore: days(-345),
+      notAfter: days(20),
+    });
+    const told = { kind: 'group', source: 'kubeadm-control-plane', observedAt: days(0), wanted: 3, name: 'K' } as const;
+    const [finding] = found(
+      assess([kubeconfig, { ...told, role: 'control-plane', paused: true }]),
+      'CertificateExpiring',
+    );
+    expect(finding?.renewedBy).toBe(
+      'the kubeadm control plane provider, automatically, once its control plane is not paused',
+    );
+  });
+
   it.each([
     [
       'overdue',
