@@ -45,7 +45,6 @@ function refused(message: string): Refused {
   return new Refused('UnexpectedStructure', message);
 }
 
-/** Its parameters are as encoded; empty if absent. */
 function readAlgorithm(reader: DerReader, what: string): { readonly oid: string; readonly parameters: Buffer } {
   const sequence = reader.enter(TAG.sequence, what);
   const oid = sequence.objectIdentifier(what);

@@ -37,7 +37,6 @@ export function* certificateFindings(
       name,
       authorityKnown,
       lastAnswer,
-      elsewhere: what === 'ca-bundle' ? certificate.places.filter((place) => place !== best.where) : [],
       thresholds,
       now,
     };

@@ -23,8 +23,8 @@ export interface JudgedCertificate {
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
   readonly stake: Stake;
-  /** Further places where it is at stake too. */
-  readonly elsewhere: readonly string[];
+  /** Where that is at stake. */
+  readonly places: readonly string[];
   /** Name of its Node, if known. */
   readonly node?: string;
   /** As in `KnownCertificate`. */
@@ -222,7 +222,7 @@ export function judgeCertificate(
     lives,
     notAfter,
     stake: finished(stakes(among, now)).get(observation) ?? WHOLE_STAKE,
-    elsewhere: [],
+    places: [],
     authorityKnown: true,
     thresholds,
     now,
@@ -259,8 +259,9 @@ function severityOf(judged: JudgedCertificate) {
 }
 
 /** What fails, and where else. */
-function effectOf({ stake: { effect }, elsewhere }: JudgedCertificate, before = ': '): string {
-  const also = elsewhere.length === 0 ? '' : `; also at ${firstOf(elsewhere, 5)}`;
+function effectOf({ stake: { effect }, what, places, observation }: JudgedCertificate, before = ': '): string {
+  const others = what === 'ca-bundle' ? places.filter((place) => place !== observation.where) : [];
+  const also = others.length === 0 ? '' : `; also at ${firstOf(others, 5)}`;
   return `${effect === undefined ? '' : before + effect}${also}`;
 }
 

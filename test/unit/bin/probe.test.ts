@@ -188,7 +188,7 @@ describe('JSON', () => {
   // Source: prometheus/blackbox_exporter#340.
   test('an expired cross-signed root that no client needs is no outage', () => {
     const isCa = [extension('2.5.29.19', sequence(boolean(true)))];
-    const ca = (subject: string, issuer: string, notAfter = '291001000000Z') =>
+    const caOf = (subject: string, issuer: string, notAfter = '291001000000Z') =>
       pem(
         certificate({
           subject: name(cn(subject)),
@@ -205,7 +205,7 @@ describe('JSON', () => {
         notAfter: utcTime('271001000000Z'),
       }),
     );
-    const crossSigned = ca('New Root', 'Old Root', '260928000000Z');
+    const crossSigned = caOf('New Root', 'Old Root', '260928000000Z');
     const judged = (shown: string, trusted: string) =>
       judgeEndpoint(
         'a:443',
@@ -217,9 +217,9 @@ describe('JSON', () => {
           now: Date.parse('2026-11-27T12:00:00Z'),
         },
       ).findings.map(({ severity, code }) => `${severity} ${code}`);
-    const chain = leaf + ca('Issuing', 'New Root') + crossSigned;
-    expect(judged(chain, ca('New Root', 'New Root'))).toEqual(['info CertificateExpired']);
-    expect(judged(chain, ca('Old Root', 'Old Root'))).toContain('critical CertificateExpired');
+    const chain = leaf + caOf('Issuing', 'New Root') + crossSigned;
+    expect(judged(chain, caOf('New Root', 'New Root'))).toEqual(['info CertificateExpired']);
+    expect(judged(chain, caOf('Old Root', 'Old Root'))).toContain('critical CertificateExpired');
   });
 
   test.each([
