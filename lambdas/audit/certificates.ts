@@ -242,7 +242,6 @@ function byTelling(a: KnownCertificate, b: KnownCertificate): number {
     Number(CERTIFICATE_CLASSES[a.what].generic) - Number(CERTIFICATE_CLASSES[b.what].generic) ||
     // Behind an endpoint, another machine may answer next time.
     Number(a.member === undefined) - Number(b.member === undefined) ||
-    // Where it breaks something.
     SEVERITIES.indexOf(a.stake.severity) - SEVERITIES.indexOf(b.stake.severity) ||
     compare(a.object, b.object) ||
     byPlace(a.best, b.best)

@@ -112,7 +112,6 @@ function fieldOf(kind: string, key: string | undefined, where: string): string |
   return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
 }
 
-/** Shows the certificate that it is about, of a kubeconfig that of its user. */
 function shown(where: string, key: string | undefined): string {
   const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
   const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;

@@ -48,11 +48,9 @@ export const Sentence = harmless(1_200);
 export const CertificateClassName = z.enum(keysOf(CERTIFICATE_CLASSES));
 const Bool = z.boolean('is not true or false');
 
-/** What uses a CA bundle. */
 const Use = z.object({
   /** Without a valid certificate, something fails that is not skipped. */
   blocks: Bool,
-  /** What fails then, for people. */
   effect: harmless(400),
   /** The name of the server that it verifies, if that is a Service: `NAME.NAMESPACE.svc`. */
   server: z.optional(Name),

@@ -203,7 +203,6 @@ const REFUSED_CREDENTIALS = {
     'A new one is in admin.conf of each control plane machine and, with Cluster API, in the Secret <cluster>-kubeconfig of the management cluster.',
 };
 
-/** In the problem of a 401. */
 export const EXPIRED_CLIENT = 'the client certificate expired';
 
 /** What an API server does not say: that the client certificate has expired. */

@@ -72,7 +72,6 @@ export interface KubernetesClient {
   readonly endpoints?: readonly string[];
   /** PEM of the only CAs trusted for this server; absent for Node's built-in roots. */
   readonly caPem?: string;
-  /** PEM of the client certificate that it logs in with, if any. */
   readonly clientCertificatePem?: string;
   /** The rule of the connection. @default cluster */
   readonly addresses?: AddressRule;

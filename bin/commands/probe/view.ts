@@ -119,7 +119,6 @@ function endpointLines(
       ),
     more(observations.length - MAX_CERTIFICATES, 'certificate'),
     names && nameLines(names, nameChecked),
-    // For --tolerate-expired.
     leaf?.fingerprint !== undefined &&
       Date.parse(leaf.notAfter) <= now &&
       hang('  ', `sha256:${leaf.fingerprint}`, faint),

@@ -181,7 +181,6 @@ function outlives(
     {
       ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
-      // Until then, no one can do anything about it.
       severity: expirySeverity(lifeOf(authority), authority.what, thresholds, now) === undefined ? 'info' : 'warning',
       message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on ${date(endOf(authority))}`,
       due: isoOf(endOf(authority)),

@@ -23,7 +23,6 @@ export interface JudgedCertificate {
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
   readonly stake: Stake;
-  /** Where that is at stake. */
   readonly places: readonly string[];
   /** Name of its Node, if known. */
   readonly node?: string;

@@ -24,13 +24,11 @@ type Certificates = readonly CertificateObservation[];
 interface Context {
   /** Valid CAs of the cluster, by subject. */
   readonly anchors: ReadonlyMap<string, Certificates>;
-  /** Valid certificates, by issuer. */
   readonly issued: ReadonlyMap<string, Certificates>;
   /** CAs with which webhooks verify a server, by its name: `SERVICE.NAMESPACE.svc`. */
   readonly verifiers: ReadonlyMap<string, Certificates>;
   /** Valid certificates of Secrets, by the same names. */
   readonly servers: ReadonlyMap<string, Certificates>;
-  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -42,8 +40,6 @@ interface Context {
  * - A client verifies the first certificate of a chain, and needs of the others only those that lead to a CA that it
  * trusts. Go refuses a chain of which it cannot read one.
  * - A webhook with `failurePolicy: Ignore` is skipped.
- *
- * @param now milliseconds since the epoch
  */
 export function* stakes(observations: readonly Observation[], now: number): Steps<ReadonlyMap<Observation, Stake>> {
   const shown = yield* flatMapInSteps(observations, (one): readonly Shown[] =>
