@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { expirySeverity, type Life, type Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
+import { EXPIRED_CLIENT } from '../../lambdas/kubernetes/answer.ts';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
@@ -42,7 +43,7 @@ export interface ServerCheckOptions {
   /** How to renew the kubeconfig. */
   readonly renew: Fix;
   /** The meaning of a 401. @default the kubeconfig must be renewed */
-  readonly refused?: (problem: string) => Answer;
+  readonly refused?: (problem: string, remedy: string) => Answer;
   /** @default from here, or from a network where its name may resolve differently */
   readonly sweptFrom?: SweptFrom | undefined;
   /** When an audit has a finding about its certificate. */
@@ -64,7 +65,8 @@ export function serverChecks(
     after,
     object,
     renew,
-    refused = (problem) => failed(problem, renew),
+    // An expired kubeconfig of an administrator makes no new credentials.
+    refused = (problem, remedy) => failed(problem, problem.includes(EXPIRED_CLIENT) ? { text: remedy } : renew),
     sweptFrom,
     thresholds,
     now,
@@ -154,7 +156,7 @@ export function serverChecks(
           return passed(`authenticated as ${server.identity.username}`);
         } catch (error) {
           if (!(error instanceof KubernetesError)) throw error;
-          if (error.kind === 'unauthorized') return refused(error.problem);
+          if (error.kind === 'unauthorized') return refused(error.problem, error.remedy);
           if (error.kind !== 'not-found') throw error;
           // Kubernetes before 1.28 does not report our identity; any review shows whether it authenticates us.
           await mayI(client, { verb: 'list', group: '', resource: 'nodes' }, signal);

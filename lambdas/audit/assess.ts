@@ -15,6 +15,7 @@ import { findingsOf } from './rules/findings.ts';
 import { issuedFindings, unjudgedFindings } from './rules/issued.ts';
 import { clockFindings, kubeletFindings } from './rules/kubelet.ts';
 import { requestFindings } from './rules/request.ts';
+import { stakes } from './rules/stakes.ts';
 import type { Thresholds } from './rules/thresholds.ts';
 import { unreadFindings } from './rules/unread.ts';
 
@@ -63,11 +64,12 @@ export function* assessInSteps(
   const known = keepObservations(observations, before.observations, now);
   yield;
   const { all, kept } = known;
-  const certificates = yield* knownCertificates(all, kept, now);
+  const staked = yield* stakes(all, now);
+  const certificates = yield* knownCertificates(all, kept, now, staked);
   const read = new Set(observations.filter(({ kind }) => kind === 'read').map(({ source }) => source));
   const bounded = yield* boundInSteps(all, now);
   const ofCertificates = yield* certificateFindings(certificates, all, provider, thresholds, now);
-  const ofAuthorities = yield* authorityFindings(certificates, provider, now);
+  const ofAuthorities = yield* authorityFindings(certificates, provider, thresholds, now);
   const drafts = [...ofCertificates, ...ofAuthorities];
   const rules: readonly (() => readonly Draft[])[] = [
     () => eksAuthorityFindings(all, now),
@@ -76,7 +78,7 @@ export function* assessInSteps(
     () => issuedFindings(certificates, all, now),
     () => unjudgedFindings(certificates, now),
     () => clockFindings(all),
-    () => unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
+    () => unreadFindings({ known, certificates, staked, findings: before.findings, thresholds, now }),
     () => coverageFindings({ provider, observations: all, certificates, before, read, now }),
     () => cutFindings(bounded),
   ];

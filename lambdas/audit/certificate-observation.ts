@@ -6,7 +6,7 @@ import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by which source, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
-  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued'>>;
+  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued' | 'usedBy'>>;
 
 /**
  * The observation of a certificate that was read itself. A time zone can move its times out of the years of RFC 3339.
@@ -16,7 +16,9 @@ export function certificateObservation(
   certificate: Certificate,
   provider: Provider,
 ): CertificateObservation {
-  const { commonName, weakKey, weakSignature, subjectKeyId, authorityKeyId } = certificate;
+  const { commonName, weakKey, weakSignature, subjectKeyId, authorityKeyId, refused, dnsNames } = certificate;
+  const serverNames =
+    sighting.what === 'tls-secret' ? dnsNames.filter((name) => name.endsWith('.svc')).slice(0, 16) : [];
   return {
     kind: 'certificate',
     ...sighting,
@@ -35,5 +37,7 @@ export function certificateObservation(
     subjectKeyId,
     authorityKeyId,
     renewedBy: renewedBy(sighting.what, provider),
+    refused,
+    ...(serverNames.length === 0 ? {} : { serverNames }),
   };
 }

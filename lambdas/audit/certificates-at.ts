@@ -1,4 +1,4 @@
-import type { Observation } from '../contracts/observation.ts';
+import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
@@ -11,7 +11,7 @@ export interface CertificatesAtPlace {
   readonly certificates: readonly Certificate[];
 }
 
-const REMEDY = 'Check the content; clients that read it find no certificate either.';
+const REMEDY = 'Correct the content.';
 
 /** Observations of PEM text at one place: each certificate, and each that cannot be read. */
 export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
@@ -39,7 +39,11 @@ export function bundleAt(
   };
 }
 
-function malformed({ source, observedAt, where, what, member, issued }: Sighting, problem: string): Observation {
+/** The bytes at a place are no certificate: its clients refuse them too. */
+export function malformed(
+  { source, observedAt, where, what, member, issued, usedBy }: Sighting,
+  problem: string,
+): UnreadObservation {
   return {
     kind: 'unread',
     source,
@@ -50,6 +54,8 @@ function malformed({ source, observedAt, where, what, member, issued }: Sighting
     problem: 'malformed',
     message: problem,
     remedy: REMEDY,
+    broken: true,
+    usedBy,
     issued,
   };
 }

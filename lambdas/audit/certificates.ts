@@ -1,16 +1,18 @@
 import type { CertificateObservation, Observation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
-import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
+import { finished, flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
 import {
   CERTIFICATE_CLASSES,
   type CertificateClass,
   renewedBy,
   renewedOnceExpired,
 } from '../tables/certificate-classes.ts';
+import { SEVERITIES } from '../tables/finding-codes.ts';
 import { compare, timeOf } from '../words.ts';
 import { namesOf } from './keep-observations.ts';
 import { AGREE_MS, inferredLife, withinEvidence } from './rules/inferred-ends.ts';
 import { isProven } from './rules/proof.ts';
+import { type Stake, stakes, WHOLE_STAKE } from './rules/stakes.ts';
 import type { Life } from './rules/thresholds.ts';
 
 /** One certificate, with everything that sources say about it. */
@@ -35,8 +37,7 @@ export interface KnownCertificate {
   readonly unproven?: CertificateObservation;
   /** When it was last seen, in milliseconds since the epoch; only if it was not seen now. */
   readonly lastSeen?: number;
-  /** It is in a bundle that has another valid one. */
-  readonly spare: boolean;
+  readonly stake: Stake;
   /**
    * What an inferred end follows from: the age of its machine, another certificate of it, or only the age of a Machine,
    * which is younger than the machine after a move or restore.
@@ -53,15 +54,15 @@ export function* knownCertificates(
   observations: readonly Observation[],
   kept: ReadonlySet<Observation>,
   now: number,
+  staked: ReadonlyMap<Observation, Stake> = finished(stakes(observations, now)),
 ): Steps<readonly KnownCertificate[]> {
   const nodes = nodesOfMembers(observations);
   const ending = yield* flatMapInSteps(observations, (observation) =>
     observation.kind === 'certificate' && timeOf(observation.notAfter) !== undefined ? [observation] : [],
   );
   const slots = yield* groupInSteps(ending, (certificate) => slotOf(certificate, nodes));
-  const validInBundle = validPlaces(observations, now);
   const certificates = withinEvidence(
-    yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, validInBundle, now)),
+    yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, staked, now)),
     observations,
     nodes,
     now,
@@ -129,7 +130,7 @@ function believed(
   said: readonly CertificateObservation[],
   kept: ReadonlySet<Observation>,
   nodes: ReadonlyMap<string, string>,
-  validInBundle: ReadonlyMap<string, number>,
+  staked: ReadonlyMap<Observation, Stake>,
   now: number,
 ): KnownCertificate {
   const unproven = said.filter((observation) => !isProven(observation)).toSorted(byEnd);
@@ -172,7 +173,7 @@ function believed(
     said,
     unproven: unproven[0],
     lastSeen: isOld ? seenAt : undefined,
-    spare: best.what === 'ca-bundle' && isSpare(best, validInBundle, now),
+    stake: staked.get(best) ?? WHOLE_STAKE,
   };
 }
 
@@ -202,33 +203,6 @@ function byPlace(a: CertificateObservation, b: CertificateObservation): number {
     compare(b.observedAt, a.observedAt) ||
     compare(JSON.stringify(a), JSON.stringify(b))
   );
-}
-
-/** The number of valid certificates in each bundle; one that is not valid yet replaces none. */
-function validPlaces(observations: readonly Observation[], now: number): ReadonlyMap<string, number> {
-  const valid = new Map<string, number>();
-  for (const observation of observations) {
-    if (observation.kind !== 'certificate' || observation.what !== 'ca-bundle') continue;
-    if (isValid(observation, now)) valid.set(bundleOf(observation), (valid.get(bundleOf(observation)) ?? 0) + 1);
-  }
-  return valid;
-}
-
-function isValid({ notBefore, notAfter }: CertificateObservation, now: number): boolean {
-  return (timeOf(notBefore) ?? now) <= now && (timeOf(notAfter) ?? 0) > now;
-}
-
-function bundleOf({ source, where }: CertificateObservation): string {
-  return `${source}\n${where}`;
-}
-
-function isSpare(
-  observation: CertificateObservation,
-  validInBundle: ReadonlyMap<string, number>,
-  now: number,
-): boolean {
-  const own = isValid(observation, now) ? 1 : 0;
-  return (validInBundle.get(bundleOf(observation)) ?? 0) > own;
 }
 
 /** The same bytes are the same certificate. */
@@ -268,6 +242,7 @@ function byTelling(a: KnownCertificate, b: KnownCertificate): number {
     Number(CERTIFICATE_CLASSES[a.what].generic) - Number(CERTIFICATE_CLASSES[b.what].generic) ||
     // Behind an endpoint, another machine may answer next time.
     Number(a.member === undefined) - Number(b.member === undefined) ||
+    SEVERITIES.indexOf(a.stake.severity) - SEVERITIES.indexOf(b.stake.severity) ||
     compare(a.object, b.object) ||
     byPlace(a.best, b.best)
   );
@@ -282,21 +257,23 @@ function greater(a: number, b: number): number {
 }
 
 function merged(same: readonly KnownCertificate[]): KnownCertificate {
-  const [first, ...others] = same.toSorted(byTelling);
+  const sorted = same.toSorted(byTelling);
+  const [first] = sorted;
   if (first === undefined) throw new Error('a certificate without observations');
-  if (others.length === 0) return first;
+  if (sorted.length === 1) return first;
   const { lastSeen, ...certificate } = first;
   const unproven = same.flatMap((known) => known.unproven ?? [])[0];
   const looks = same.flatMap((known) => known.lastSeen ?? []);
   return {
     ...certificate,
-    places: [...new Set([first, ...others].flatMap(({ places }) => places))],
+    places: [
+      ...new Set(sorted.flatMap(({ places, stake }) => (stake.severity === first.stake.severity ? places : []))),
+    ],
     lives: same.flatMap(({ lives }) => lives),
     notAfter: same.map(({ notAfter }) => notAfter).reduce(lesser),
     said: same.flatMap(({ said }) => said),
     ...(unproven === undefined ? {} : { unproven }),
     ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: looks.reduce(greater) } : {}),
-    spare: same.every(({ spare }) => spare),
   };
 }
 

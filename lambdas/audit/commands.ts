@@ -53,7 +53,8 @@ function renewal(context: CommandContext): string {
   return isRolled(context) ? planRollout(context) : look(context);
 }
 
-const ENDPOINT = /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})$/;
+const ENDPOINT =
+  /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})(?: #\d{1,4})?$/;
 const OBJECT =
   /^(?<kind>[A-Z][A-Za-z]{1,60}) (?:(?<namespace>[a-z0-9][a-z0-9.-]{0,252})\/)?(?<name>[a-z0-9][a-z0-9.:-]{0,252})(?: (?<key>\S+))?/;
 
@@ -98,15 +99,28 @@ function look(context: CommandContext): string {
   const isOfWorkload = source === undefined ? what === 'tls-secret' || what === 'ca-bundle' : source === 'tls-secrets';
   const isOfManagement = kind === 'Secret' && !isOfWorkload;
   const ask = Object.hasOwn(RESOURCES, kind) || isOfManagement ? managed : kubectl;
-  // Never the whole Secret: it contains the key.
-  if (kind === 'Secret')
-    return ask(
-      `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
-    );
-  return ask(`${get} -o yaml`);
+  const field = fieldOf(kind, key, where);
+  return ask(field === undefined ? `${get} -o yaml` : `${get} -o 'jsonpath={${field}}' | ${shown(where, key)}`);
+}
+
+/** Where an object has its certificates in base64. Never a whole Secret: it contains the key. */
+function fieldOf(kind: string, key: string | undefined, where: string): string | undefined {
+  if (kind === 'Secret') return `.data.${secretKey(key)}`;
+  if (kind === 'APIService') return '.spec.caBundle';
+  if (kind === 'CustomResourceDefinition') return '.spec.conversion.webhook.clientConfig.caBundle';
+  const [, webhook] = / \(webhook ([a-z0-9.-]{1,253})\)/.exec(where) ?? [];
+  return webhook === undefined ? undefined : `.webhooks[?(@.name=="${webhook}")].clientConfig.caBundle`;
+}
+
+function shown(where: string, key: string | undefined): string {
+  const [, number = '1'] = / #(\d{1,4})$/.exec(where) ?? [];
+  const select = number === '1' ? '' : `awk '/BEGIN CERTIFICATE/ {n++} n == ${number}' | `;
+  const client = key === 'value' ? "sed -n 's/.*client-certificate-data: *//p' | base64 -d | " : '';
+  return `base64 -d | ${client}${select}openssl x509 -noout -subject -issuer -enddate`;
 }
 
 function secretKey(key: string | undefined): string {
+  if (key === 'value') return key;
   return key !== undefined && /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.crt$/.test(key)
     ? key.replaceAll('.', String.raw`\.`)
     : String.raw`tls\.crt`;

@@ -48,6 +48,15 @@ export const Sentence = harmless(1_200);
 export const CertificateClassName = z.enum(keysOf(CERTIFICATE_CLASSES));
 const Bool = z.boolean('is not true or false');
 
+const Use = z.object({
+  /** Without a valid certificate, something fails that is not skipped. */
+  blocks: Bool,
+  effect: harmless(400),
+  /** The name of the server that it verifies, if that is a Service: `NAME.NAMESPACE.svc`. */
+  server: z.optional(Name),
+});
+export type Use = Contract<typeof Use>;
+
 const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
 const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
 export type MemberRole = z.infer<typeof Role>;
@@ -124,6 +133,13 @@ const CertificateObservation = z.object({
   issuedBefore: Flag,
   /** What renews it, for people. */
   renewedBy: z.optional(Name),
+  /** When its manager renews it, and how that fails. */
+  renewal: z.optional(z.object({ due: z.optional(AnyTime), failure: z.optional(Sentence) })),
+  /** Why Go programs, and so all of Kubernetes, refuse it, whatever its dates. */
+  refused: z.optional(Sentence),
+  usedBy: z.optional(Use),
+  /** Of a TLS Secret: its names of Services, `NAME.NAMESPACE.svc`. */
+  serverNames: z.optional(harmlessTexts(253, 16)),
   /** For a kubelet serving certificate issued by the cluster: whether every name in it is proven to be its node's. */
   issued: z.optional(Issued),
 });
@@ -266,6 +282,9 @@ const UnreadObservation = z.object({
    * loopback, and a Secret need not exist.
    */
   usual: Flag,
+  /** Clients read these bytes too, and refuse them. */
+  broken: Flag,
+  usedBy: z.optional(Use),
   /**
    * For a kubelet serving certificate with unreadable names: it is not proven. For one not issued yet: the verdict on
    * the requested names.

@@ -26,7 +26,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   WeakSignature: {},
   KubeletNameMismatch: {},
   NameMismatch: {},
-  CertificateUnreadable: {},
+  CertificateUnreadable: { critical: 'CertificatesCritical' },
 
   // Sources that disagree.
   StaleAnnotation: {},

@@ -1,5 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { X509Certificate } from 'node:crypto';
 import { isJsonObject, type JsonObject, text } from '../resources/fields.ts';
+import { date, span } from '../words.ts';
+import type { Credentials } from './connection.ts';
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { cutItems, hasTooManyValues } from './json-values.ts';
@@ -13,7 +16,7 @@ export interface AnswerContext {
   readonly object: string;
   /** Path of the call in the API. */
   readonly path: string;
-  readonly credentials: 'token' | 'certificate';
+  readonly credentials: Credentials;
   /** Secrets that a server must not be able to echo into an error message. */
   readonly secrets: readonly string[];
   /** Milliseconds since the epoch, for a `Retry-After` date. */
@@ -126,13 +129,18 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
   const message = printable(text(answered, 'message') ?? '', secrets);
   const kind = kindOf(status);
   const skew = kind === 'unauthorized' ? describeSkew(context.clock) : undefined;
+  const expired = kind === 'unauthorized' && skew === undefined ? expiredCredentials(context) : undefined;
   const answeredSo = [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' ');
+  const why = skew === undefined ? expired : `${skew}, and credentials are valid only for a limited time`;
   return new KubernetesError({
     kind,
     object,
     status,
-    problem: answeredSo + (skew === undefined ? '' : `; ${skew}, and credentials are valid only for a limited time`),
-    remedy: skew === undefined ? remedyFor(kind, path, context.credentials) : SKEW_REMEDY,
+    problem: answeredSo + (why === undefined ? '' : `; ${why}`),
+    remedy:
+      skew === undefined
+        ? remedyFor(kind, path, expired === undefined ? context.credentials.kind : 'expired')
+        : SKEW_REMEDY,
     reason: reason === '' ? undefined : reason,
     ...wait,
     continueToken: text(answered, 'metadata', 'continue') || undefined,
@@ -174,7 +182,7 @@ function kindOf(status: number): RefusalKind {
   }
 }
 
-function remedyFor(kind: RefusalKind, path: string, credentials: AnswerContext['credentials']): string {
+function remedyFor(kind: RefusalKind, path: string, credentials: keyof typeof REFUSED_CREDENTIALS): string {
   if (kind === 'unauthorized') return REFUSED_CREDENTIALS[credentials];
   return kind === 'forbidden' ? missingRight(path) : REMEDIES[kind];
 }
@@ -191,7 +199,21 @@ const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized' | 'forbidden
 const REFUSED_CREDENTIALS = {
   token: 'The token is not accepted: renew the credentials.',
   certificate: 'The client certificate is not accepted: renew the credentials.',
+  expired:
+    'A new one is in admin.conf of each control plane machine and, with Cluster API, in the Secret <cluster>-kubeconfig of the management cluster.',
 };
+
+export const EXPIRED_CLIENT = 'the client certificate expired';
+
+/** What an API server does not say: that the client certificate has expired. */
+function expiredCredentials({ credentials, now }: AnswerContext): string | undefined {
+  if (credentials.kind === 'token') return undefined;
+  const { subject, validToDate } = new X509Certificate(credentials.certificatePem);
+  const end = validToDate.getTime();
+  if (end > now) return undefined;
+  const name = printable(subject.replaceAll('\n', ', '), []);
+  return `${EXPIRED_CLIENT} ${span(now - end)} ago, on ${date(end)}: ${name}`;
+}
 
 function parseObject(body: Buffer): JsonObject | undefined {
   try {

@@ -72,6 +72,7 @@ export interface KubernetesClient {
   readonly endpoints?: readonly string[];
   /** PEM of the only CAs trusted for this server; absent for Node's built-in roots. */
   readonly caPem?: string;
+  readonly clientCertificatePem?: string;
   /** The rule of the connection. @default cluster */
   readonly addresses?: AddressRule;
   readonly stats: ClientStats;
@@ -222,7 +223,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       const context: AnswerContext = {
         object,
         path: call.path,
-        credentials: credentials.kind,
+        credentials,
         secrets: bearer.secrets,
         maxItemMembers: call.maxItemMembers,
         now: now(),
@@ -273,6 +274,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       return [...new Set([hostname, serverName, ...answered])];
     },
     caPem: connection.caPem,
+    ...(credentials.kind === 'certificate' ? { clientCertificatePem: credentials.certificatePem } : {}),
     addresses,
     stats,
     get clock() {

@@ -12,12 +12,12 @@ interface CodeEntry {
 /** Every code of findings. Each has a runbook, `docs/runbooks/` and the code in kebab case; a test compares them. */
 export const FINDING_CODES = {
   // Expiry.
-  CertificateExpired: { severities: ['critical', 'warning'] },
+  CertificateExpired: { severities: ['critical', 'warning', 'info'] },
   CertificateExpiring: { severities: ['critical', 'warning'] },
   CertificateNotYetValid: { severities: ['critical', 'warning'] },
   KubeletRenewalOverdue: { severities: ['critical', 'warning'] },
   AuthorityBoundsLeaves: { severities: ['warning', 'info'] },
-  OutlivesIssuer: { severities: ['warning'] },
+  OutlivesIssuer: { severities: ['warning', 'info'] },
   VeryLongLived: { severities: ['info'] },
 
   // Content.
@@ -26,7 +26,7 @@ export const FINDING_CODES = {
   IssuerUnknown: { severities: ['warning'] },
   KubeletNameMismatch: { severities: ['info'] },
   NameMismatch: { severities: ['warning'] },
-  CertificateUnreadable: { severities: ['warning'] },
+  CertificateUnreadable: { severities: ['critical', 'warning', 'info'] },
 
   // Sources that disagree.
   StaleAnnotation: { severities: ['warning'] },

@@ -1,57 +1,54 @@
 import type { DecodedCertificate } from './certificate.ts';
-import { decodeCertificate, MAX_CERTIFICATE_BYTES } from './decode-certificate.ts';
+import { decodeCertificate } from './decode-certificate.ts';
+import { pemCertificates } from './pem-certificates.ts';
 
 /** Characters of a bundle that are read. All roots of Mozilla take 250 KiB. */
 const MAX_TEXT = 4 * 1024 * 1024;
 const MAX_CERTIFICATES = 1000;
 
-const DASHES = '-----';
-const BEGIN = '-----BEGIN ';
 const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
-/** Base64 of the largest certificate in lines of one character. */
-const MAX_BODY = MAX_CERTIFICATE_BYTES * 4;
 
 export interface CertificateBundle {
-  /** One for each CERTIFICATE block, in order; other blocks, and text between them, are skipped. */
+  /** One for each CERTIFICATE block that Go reads, in order; other blocks, and text between them, are skipped. */
   readonly certificates: readonly DecodedCertificate[];
   /** Why it was not read completely, or has no certificate. */
   readonly problem?: string;
 }
 
-/** Reads PEM text, for example a CA bundle. Skips private keys without reading them. Never throws. */
+/** Reads PEM text, for example a CA bundle. Skips private keys. Never throws. */
 export function decodeBundle(text: string): CertificateBundle {
   const read = text.slice(0, MAX_TEXT);
   const certificates: DecodedCertificate[] = [];
-  for (let at = nextBlock(read, 0), next: number; at !== -1; at = next) {
-    next = nextBlock(read, at + 1);
-    if (!read.startsWith(BEGIN_CERTIFICATE, at)) continue;
+  for (const bytes of pemCertificates(read)) {
     if (certificates.length === MAX_CERTIFICATES) {
       return { certificates, problem: `only the first ${MAX_CERTIFICATES} certificates are read` };
     }
-    certificates.push(decodeBlock(read.slice(at + BEGIN_CERTIFICATE.length, next === -1 ? undefined : next)));
+    certificates.push(decodeCertificate(bytes));
   }
   if (text.length > MAX_TEXT) return { certificates, problem: `only the first ${MAX_TEXT} characters are read` };
-  return certificates.length === 0 ? { certificates, problem: 'no certificate in PEM' } : { certificates };
+  const begun = read.split(BEGIN_CERTIFICATE).length - 1;
+  if (certificates.length > 0 && certificates.length >= begun) return { certificates };
+  const why = FORMS.find(([form]) => form.test(read))?.[1];
+  if (begun === 0) return { certificates, problem: `no certificate in PEM${why === undefined ? '' : `: ${why}`}` };
+  const skipped = `Kubernetes and other Go programs skip ${begun - certificates.length} of ${begun} certificates`;
+  return { certificates, problem: `${skipped}: ${why ?? 'their PEM blocks are not whole, or not base64'}` };
 }
 
-/** Start of the next BEGIN line; -1 if there is no more. */
-function nextBlock(text: string, from: number): number {
-  for (let at = text.indexOf(BEGIN, from); at !== -1; at = text.indexOf(BEGIN, at + 1)) {
-    if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') return at;
-  }
-  return -1;
-}
-
-/** @param text from the end of a BEGIN line up to the next one */
-function decodeBlock(text: string): DecodedCertificate {
-  const end = text.indexOf(DASHES);
-  if (end > MAX_BODY) return { ok: false, problem: `larger than the ${MAX_CERTIFICATE_BYTES} bytes allowed` };
-  if (end === -1 || !text.startsWith('-----END CERTIFICATE-----', end)) {
-    return { ok: false, problem: 'its PEM block has no END CERTIFICATE line' };
-  }
-  const base64 = text.slice(0, end).replaceAll(/\s+/g, '');
-  if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-    return { ok: false, problem: 'its PEM block is not base64' };
-  }
-  return decodeCertificate(Buffer.from(base64, 'base64'));
-}
+/** What people write instead of PEM, the first that fits. Each character is one byte. */
+const FORMS: readonly (readonly [RegExp, string])[] = [
+  [/^\s*$/, 'it is empty'],
+  [/^(?:\xfe\xff|\xff\xfe)|^.?\0/, 'it is UTF-16; write it as ASCII'],
+  [/^(?:\xef\xbb\xbf|\ufeff)/, 'it begins with a byte order mark; remove its first three bytes'],
+  [/^\x30[\x80-\x84]/, 'it is DER (read it with openssl x509 -inform der) or PKCS #12; write PEM'],
+  [/^\s*LS0tLS1CRUdJTi/, 'it is base64 of base64; encode it once'],
+  [/^\s*MII[A-Za-z0-9+/=\s]+$/, 'it is base64 without a BEGIN and an END line'],
+  [/-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----/, 'it is a request, not a certificate'],
+  [/-----BEGIN TRUSTED CERTIFICATE-----/, 'it is a TRUSTED CERTIFICATE of OpenSSL; write it with openssl x509'],
+  [/-----BEGIN PKCS7-----/, 'it is PKCS #7; extract the certificates as PEM'],
+  [/\r(?!\n)/, 'its line breaks are CR; write LF'],
+  [/\\n-----END|-----\\n/, String.raw`it has \n as text instead of line breaks`],
+  [/-----END [A-Z0-9 ]{1,40}-----[ \t]*[^\s]/, 'an END line is followed by text; break the line after it'],
+  [/-----BEGIN CERTIFICATE-----[ \t]*[^\s]/, 'a BEGIN line is followed by text; break the line after it'],
+  [/[^\r\n]-----BEGIN CERTIFICATE/, 'a BEGIN line has text before it; begin the line with it'],
+  [/[^\r\n]-----END CERTIFICATE/, 'an END line has text before it; begin the line with it'],
+];

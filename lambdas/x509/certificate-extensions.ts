@@ -64,7 +64,7 @@ export function* extensionsIn(reader: DerReader): Generator<CertificateExtension
     if (seen.has(oid)) throw new Refused('UnexpectedStructure', `extension ${oid}: it appears twice`);
     if (seen.size === MAX_EXTENSIONS) throw new Refused('TooLarge', `more than ${MAX_EXTENSIONS} extensions`);
     seen.add(oid);
-    const critical = extension.nextTag === TAG.boolean && extension.octets(TAG.boolean, 'critical')[0] !== 0;
+    const critical = extension.nextTag === TAG.boolean && extension.boolean('critical');
     const value = extension.octets(TAG.octetString, `extension ${oid}`);
     extension.finish(`extension ${oid}`);
     yield { oid, critical, value: new DerReader(value) };

@@ -24,6 +24,8 @@ export interface Certificate {
   readonly weakSignature?: string;
   readonly subjectKeyId?: string;
   readonly authorityKeyId?: string;
+  /** Why Go programs, and so all of Kubernetes, refuse it. */
+  readonly refused?: string;
   /** Canonical, see `lambdas/names.ts`. */
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];

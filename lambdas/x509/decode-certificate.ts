@@ -5,6 +5,7 @@ import { type CertificateExtensions, NO_EXTENSIONS, readExtensions } from './cer
 import { readCertificateKey } from './certificate-key.ts';
 import { readTime } from './certificate-time.ts';
 import { DerReader, Refused, TAG } from './der.ts';
+import { goRefusal } from './go-refusal.ts';
 import { readNameText } from './name-text.ts';
 import { weakDigest } from './weak-signature.ts';
 
@@ -85,6 +86,7 @@ function readCertificate(der: Buffer): Certificate {
     // Nothing relies on the signature of a root over itself.
     ...(digest === undefined || selfIssued ? {} : { weakSignature: `signed with ${digest}, which can be forged` }),
     ...extensions,
+    refused: goRefusal(der),
     der,
   };
 }

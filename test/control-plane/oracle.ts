@@ -2,6 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
+/** A certificate as base64 of DER, or a bundle as base64 of PEM, for Go's own parsers. */
+export type CertificateQuestion = { readonly id: string } & (
+  | { readonly certificate: string }
+  | { readonly bundle: string }
+);
+
 /** A CertificateSigningRequest, reduced to what upstream looks at. */
 export interface OracleQuestion {
   readonly id: string;
@@ -36,6 +42,8 @@ export interface OracleVerdict {
   readonly validObject: boolean;
   /** `<field>: <kind>: <detail>`, empty when `validObject`. */
   readonly validationErrors: readonly string[];
+  /** Of a bundle: the SHA-256 of each certificate in it. */
+  readonly blocks: readonly string[];
 }
 
 /** A running oracle process. */
@@ -45,7 +53,7 @@ export interface Oracle {
    *
    * @throws Error when the oracle ends before it has answered.
    */
-  judge(batch: readonly OracleQuestion[]): Promise<OracleVerdict[]>;
+  judge(batch: readonly (OracleQuestion | CertificateQuestion)[]): Promise<OracleVerdict[]>;
   /** Ends the process. */
   stop(): Promise<void>;
 }

@@ -86,9 +86,12 @@ export function judgeEndpoint(
     const seen = certificateObservation({ ...sighting, what, position }, read.certificate, 'eks');
     const { renewedBy: _, ...observation } = seen;
     observations.push(observation);
-    findings.push(...judgeCertificate(observation, rules).map(finding));
     findings.push(...outlivesIssuer(read.certificate, known, made, `certificate ${position + 1} at ${where}`));
   }
+  const trusted = { ...sighting, what: 'cluster-ca', source: 'trust-configmaps' } as const;
+  const anchors = (rules.authorities ?? []).map((authority) => certificateObservation(trusted, authority, 'eks'));
+  for (const observation of observations)
+    findings.push(...judgeCertificate(observation, [...observations, ...anchors], rules).map(finding));
   const [first] = result.chain;
   if (first?.ok === true) {
     findings.push(
@@ -123,7 +126,7 @@ const RENEW = 'Renew it where the server keeps it, and let the server load it.';
 const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateExpired: RENEW,
   CertificateExpiring: RENEW,
-  CertificateNotYetValid: 'Check the clock here, and that of its issuer.',
+  CertificateNotYetValid: 'Check the clock here, and that of its issuer; or issue it again.',
   VeryLongLived: 'Write down who renews it and how, or automate its renewal every year.',
   WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
   WeakSignature: 'Issue it again, signed with SHA-256 or better.',

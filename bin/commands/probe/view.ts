@@ -108,6 +108,7 @@ function endpointLines(
   { endpoint, protocol, observations, findings, names, nameChecked }: ShownEndpoint,
   now: number,
 ): Lines {
+  const [leaf] = observations;
   const certificates = observations.length > 0 && counted(observations.length, 'certificate');
   return [
     joined([strong(printable(endpoint)), protocol, certificates], ' · '),
@@ -118,6 +119,9 @@ function endpointLines(
       ),
     more(observations.length - MAX_CERTIFICATES, 'certificate'),
     names && nameLines(names, nameChecked),
+    leaf?.fingerprint !== undefined &&
+      Date.parse(leaf.notAfter) <= now &&
+      hang('  ', `sha256:${leaf.fingerprint}`, faint),
     findings
       .slice(0, MAX_FINDINGS)
       .map(({ code, severity, message, remedy }) => [

@@ -8,7 +8,7 @@ import { nameOf } from './certificate.ts';
 import { about } from './certificate-findings.ts';
 import type { Draft } from './draft.ts';
 import { FirstInRange, SHOWN } from './first-in-range.ts';
-import { type Life, lengthOf } from './thresholds.ts';
+import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
 /** A CA limits what it signs to its own expiry; within this, both expire together. */
 const TOGETHER_MS = DAY_MS;
@@ -20,9 +20,13 @@ const TOGETHER_MS = DAY_MS;
 export function* authorityFindings(
   certificates: readonly KnownCertificate[],
   provider: Provider,
+  thresholds: Thresholds,
   now: number,
 ): Steps<readonly Draft[]> {
-  const authorities = yield* sortInSteps(certificates.filter(isAuthority), byEnd);
+  const authorities = yield* sortInSteps(
+    certificates.filter((one) => isAuthority(one) && one.stake.severity !== 'info'),
+    byEnd,
+  );
   const byName = yield* groupInSteps(authorities, ({ best }) => best.subject ?? '');
   const byKey = yield* groupInSteps(
     authorities.filter(({ best }) => best.subjectKeyId !== undefined),
@@ -39,7 +43,7 @@ export function* authorityFindings(
     const signers = authorityKeyId === undefined ? byName.get(issuer) : byKey.get(keyOf(authorityKeyId, issuer));
     if (signers === undefined) continue;
     yield* addWork(leaves, signers, works);
-    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider, now)));
+    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider, thresholds, now)));
   }
   const bounded = yield* flatMapInSteps(works, ([authority, work]) => bounds(authority, work, provider, now));
   return [...bounded, ...outlived];
@@ -168,6 +172,7 @@ function outlives(
   leaf: KnownCertificate,
   signers: readonly KnownCertificate[],
   provider: Provider,
+  thresholds: Thresholds,
   now: number,
 ): readonly Draft[] {
   const [authority] = signers;
@@ -176,7 +181,7 @@ function outlives(
     {
       ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
-      severity: 'warning',
+      severity: expirySeverity(lifeOf(authority), authority.what, thresholds, now) === undefined ? 'info' : 'warning',
       message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on ${date(endOf(authority))}`,
       due: isoOf(endOf(authority)),
     },

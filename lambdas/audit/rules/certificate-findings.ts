@@ -21,6 +21,7 @@ export function* certificateFindings(
   const nodes = nodeNames(observations);
   const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
   const lastAnswer = lastAnswerOf(observations);
+  const isPaused = observations.some((one) => one.kind === 'group' && one.role === 'control-plane' && one.paused);
   const drafts: Draft[] = [];
   yield* eachInSteps(certificates, (certificate) => {
     const { what, best, member, unproven } = certificate;
@@ -39,9 +40,13 @@ export function* certificateFindings(
       thresholds,
       now,
     };
+    const common = about(certificate, provider, now);
+    const isWaiting = what === 'cluster-kubeconfig' && isPaused;
+    const renewedBy = isWaiting ? `${common.renewedBy}, once its control plane is not paused` : common.renewedBy;
     for (const judgement of judgeByRules(judged))
       drafts.push({
-        ...about(certificate, provider, now),
+        ...common,
+        renewedBy,
         ...judgement,
         message: `${judgement.message}${seenAgo(certificate, now)}`,
       });
@@ -74,13 +79,14 @@ export function about(
   now: number,
 ): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy' | 'words'> {
   const { what, object, best, places, lastSeen, member } = certificate;
+  const { where, position = 0, source } = best;
   return {
     object,
     what,
     places,
     lastSeen,
     renewedBy: renewalOf(certificate, provider, now),
-    words: { where: best.where, node: member, source: best.source },
+    words: { where: position > 0 ? `${where} #${position + 1}` : where, node: member, source },
   };
 }
 

@@ -1,11 +1,13 @@
 import type { CertificateObservation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
+import { finished } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, isDatedBack } from '../../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
-import { date, isoOf, span, timeOf } from '../../words.ts';
+import { date, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
 import { isOfAnother } from './proof.ts';
+import { type Stake, stakes, WHOLE_STAKE } from './stakes.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
 /** The input of the rules for one certificate. */
@@ -20,8 +22,8 @@ export interface JudgedCertificate {
   readonly lives: readonly Life[];
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** It is in a bundle that has another valid one. */
-  readonly spare: boolean;
+  readonly stake: Stake;
+  readonly places: readonly string[];
   /** Name of its Node, if known. */
   readonly node?: string;
   /** As in `KnownCertificate`. */
@@ -53,14 +55,6 @@ interface Rule {
 
 /** Clocks differ by up to this. Milliseconds. */
 const SKEW_MS = 5 * 60_000;
-/** Servers whose certificate every client verifies: one that is not valid yet is rejected. */
-const CHECKED_BY_CLIENTS: ReadonlySet<CertificateClass> = new Set([
-  'kube-apiserver',
-  'eks-api-server',
-  'etcd-server',
-  'etcd-peer',
-  'kubelet-serving',
-]);
 /** So long that its renewal is forgotten. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
 
@@ -76,10 +70,10 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpired',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      if (!hasEnded(judged) || judged.unknown) return undefined;
+      if (!hasEnded(judged) || judged.unknown || isNeverValid(judged)) return undefined;
       return {
-        severity: isMild(judged) ? 'warning' : 'critical',
-        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
+        severity: judged.stake.severity,
+        message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}${lateBy(judged)}${effectOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -117,26 +111,39 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpiring',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      const severity = severityOf(judged);
+      const late = lateBy(judged);
+      const severity = severityOf(judged) ?? (late === '' ? undefined : 'warning');
       if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
+      if (isNeverValid(judged)) return undefined;
       return {
         severity,
-        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
+        message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${late}${effectOf(judged, '; then ')}`,
         due: isoOf(notAfter),
       };
     },
   },
   {
     id: 'CertificateNotYetValid',
-    judge: ({ name, observation, what, now }) => {
-      const { source, position = 0 } = observation;
-      const notBefore = timeOf(observation.notBefore);
-      if (notBefore === undefined || notBefore - now <= SKEW_MS) return undefined;
-      const message = `${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now`;
-      const isRefused = source === 'tls' && position === 0 && CHECKED_BY_CLIENTS.has(what);
-      return isRefused
-        ? { severity: 'critical', message: `${message}; clients refuse it until then` }
-        : warning(message);
+    judge: (judged) => {
+      const { name, observation, stake, now } = judged;
+      const notBefore = timeOf(observation.notBefore) ?? now;
+      const starts = date(notBefore);
+      if (isNeverValid(judged) && stake.severity !== 'info') {
+        const message = `${name} ends on ${date(timeOf(observation.notAfter) ?? 0)}, before it begins on ${starts}, so it is never valid: issue it again`;
+        return { severity: stake.severity, message: message + effectOf(judged) };
+      }
+      if (notBefore - now <= SKEW_MS || stake.severity === 'info') return undefined;
+      const message = `${name} is not valid before ${starts}, ${span(notBefore - now)} from now; clients refuse it until then`;
+      return { severity: stake.severity, message: message + effectOf(judged) };
+    },
+  },
+  {
+    id: 'CertificateUnreadable',
+    judge: (judged) => {
+      const { refused } = judged.observation;
+      if (refused === undefined) return undefined;
+      const message = `Go programs, and so all of Kubernetes, refuse ${judged.name}: ${printable(refused)}`;
+      return { severity: judged.stake.severity, message: message + effectOf(judged) };
     },
   },
   {
@@ -194,9 +201,10 @@ const CERTIFICATE_RULES = [
   },
 ] as const satisfies readonly Rule[];
 
-/** Judges one certificate without any context, for a check of a single server. */
+/** Judges one certificate among all that a server shows and the CAs that are trusted, for a check of this server. */
 export function judgeCertificate(
   observation: CertificateObservation,
+  among: readonly CertificateObservation[],
   { thresholds, now }: { readonly thresholds: Thresholds; readonly now: number },
 ): readonly Judgement[] {
   const notAfter = timeOf(observation.notAfter);
@@ -212,7 +220,8 @@ export function judgeCertificate(
     name,
     lives,
     notAfter,
-    spare: false,
+    stake: finished(stakes(among, now)).get(observation) ?? WHOLE_STAKE,
+    places: [],
     authorityKnown: true,
     thresholds,
     now,
@@ -240,26 +249,45 @@ export function nameOf(
 }
 
 /** The worst severity of its believed lives. */
-function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
+function severityOf(judged: JudgedCertificate) {
   const { lives, what, thresholds, now } = judged;
+  if (judged.stake.severity === 'info') return undefined;
   const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
-  if (severities.includes('critical')) return isMild(judged) ? 'warning' : 'critical';
+  if (severities.includes('critical')) return judged.stake.severity === 'critical' ? 'critical' : 'warning';
   return severities.includes('warning') ? 'warning' : undefined;
 }
 
-function isMild({ what, spare }: Pick<JudgedCertificate, 'what' | 'spare'>): boolean {
-  return spare || CERTIFICATE_CLASSES[what].mild;
+/** What fails, and where else. */
+function effectOf({ stake: { effect }, what, places, observation }: JudgedCertificate, before = ': '): string {
+  const others = what === 'ca-bundle' ? places.filter((place) => place !== observation.where) : [];
+  const also = others.length === 0 ? '' : `; also at ${firstOf(others, 5)}`;
+  return `${effect === undefined ? '' : before + effect}${also}`;
+}
+
+/** A certificate itself; other sources may each be wrong about one of the times. */
+function isNeverValid({ observation: { basis, notBefore, notAfter } }: JudgedCertificate): boolean {
+  return basis === 'certificate' && (timeOf(notBefore) ?? 0) > (timeOf(notAfter) ?? 0);
 }
 
 function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
   return notAfter <= now;
 }
 
-function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
+function isOverdue({ what, lives, stake, now }: JudgedCertificate): boolean {
   const { overdueAfter } = CERTIFICATE_CLASSES[what];
   return (
-    overdueAfter !== undefined && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
+    overdueAfter !== undefined &&
+    stake.severity !== 'info' &&
+    lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
+}
+
+/** Its manager fails, or has let a tenth of the time that was left pass. */
+function lateBy({ observation: { renewal = {} }, notAfter, now }: JudgedCertificate): string {
+  const due = timeOf(renewal.due);
+  const isLate = due !== undefined && now - due > (notAfter - due) / 10;
+  const since = isLate ? `; it should have been renewed on ${date(due)}` : '';
+  return `${since}${renewal.failure === undefined ? '' : `; ${printable(renewal.failure)}`}`;
 }
 
 /** A kubelet reports when its certificate expires, but not since when it is valid. */

@@ -2,12 +2,13 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
-import { codeOfUnread, type FindingCode } from '../../tables/finding-codes.ts';
+import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
+import type { Stake } from './stakes.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
 
 const GAPS: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourcePartial', 'SourceLost']);
@@ -18,6 +19,7 @@ const LOST_MS = DAY_MS;
 export interface Unknown {
   readonly known: KnownObservations;
   readonly certificates: readonly KnownCertificate[];
+  readonly staked: ReadonlyMap<Observation, Stake>;
   /** Findings of the previous audit. */
   readonly findings: readonly ExpiryFinding[];
   readonly thresholds: Thresholds;
@@ -96,7 +98,7 @@ function beginningOf(findings: readonly ExpiryFinding[], source: SourceId): numb
 
 /** One finding for each source, class and kind of problem: a broken network is one problem, not thousands. */
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
-  const { known, now } = unknown;
+  const { known, staked, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
   // The place itself; only if nothing was seen there, what else its machine showed.
   const seen = (place: UnreadObservation): number | undefined => {
@@ -110,10 +112,15 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
       (place) =>
         place.where !== undefined && place.issued === undefined && (place.usual !== true || seen(place) !== undefined),
     );
+  const stakeOf = (place: UnreadObservation): Stake => staked.get(place) ?? { severity: 'warning' };
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(
-      (a, b) => compare(a.where ?? '', b.where ?? '') || compare(a.problem, b.problem) || compare(a.message, b.message),
+      (a, b) =>
+        SEVERITIES.indexOf(stakeOf(a).severity) - SEVERITIES.indexOf(stakeOf(b).severity) ||
+        compare(a.where ?? '', b.where ?? '') ||
+        compare(a.problem, b.problem) ||
+        compare(a.message, b.message),
     );
     const [first] = sorted;
     if (first === undefined) return [];
@@ -126,17 +133,19 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
     const count = new Set(old.map(({ where }) => where)).size;
     const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
+    const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
       {
         code: isLost ? 'SourceLost' : code,
-        severity: isBiting ? 'critical' : 'warning',
+        severity: isBiting ? 'critical' : severity,
         object: what === undefined ? `places of ${source}` : `${source} ${what}`,
         what,
         places: wheres,
-        message: `${storyOf(code, wheres, sorted, what)}${lost}${advice(first)}`,
+        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${lost}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
-        words: { where: wheres.length === 1 ? wheres[0] : undefined, source },
+        // Reading them was no problem: the first one shows it.
+        words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },
       },
     ];
   });

@@ -16,7 +16,10 @@ export const apiServices: AuditSource = {
     const bundles = collectCaBundles('api-services', context);
     const { target, now, signal } = context;
     const reading = await readList(listKind(target.workload, 'apiservices', { signal }), (item) =>
-      bundles.add(`APIService ${shownName(item)}`, field(raw<V1APIService>(item), 'spec', 'caBundle')),
+      bundles.add(`APIService ${shownName(item)}`, field(raw<V1APIService>(item), 'spec', 'caBundle'), {
+        blocks: true,
+        effect: 'every call of this API fails',
+      }),
     );
     const told = { source: 'api-services' as const, observedAt: new Date(now()).toISOString() };
     return { observations: [...bundles.observations, ...cutShort(told, reading)], count: reading.count };

@@ -24,7 +24,7 @@ export const certManager: AuditSource = {
     const observations: Observation[] = [];
     const reading = await readList(listKind(target.workload, 'certificates', { signal }), (item) => {
       if (observations.length === MOST) return 'full';
-      observations.push({ ...told, ...statusOf(item, target) });
+      observations.push({ ...told, ...statusOf(item, target, now()) });
       return 'more';
     });
     return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
@@ -37,12 +37,14 @@ type Said<T> = Omit<T, 'source' | 'observedAt'>;
 function statusOf(
   item: unknown,
   { cluster: { provider } }: AuditContext['target'],
+  now: number,
 ): Said<CertificateObservation> | Said<UnreadObservation> {
   const where = `Certificate ${shownName(item)}`;
   const notBefore = instant(text(item, 'status', 'notBefore'));
   const notAfter = instant(text(item, 'status', 'notAfter'));
   const renewalTime = instant(text(item, 'status', 'renewalTime'));
-  const notReady = whyNotReady(item);
+  const notReady = conditionOf(item, 'Ready', 'not Ready');
+  const failure = conditionOf(item, 'Issuing', 'Issuing is False', 'Failed');
   if (notAfter === undefined)
     return {
       kind: 'unread',
@@ -52,7 +54,8 @@ function statusOf(
       message: `it has no certificate yet, or status.notAfter is not a time${notReady === undefined ? '' : `; ${notReady}`}`,
       remedy: 'kubectl describe certificate shows what cert-manager waits for.',
     };
-  const from = renewalTime === undefined ? '' : `, from ${isoOf(renewalTime).slice(0, 10)} on`;
+  const day = renewalTime === undefined ? '' : isoOf(renewalTime).slice(0, 10);
+  const from = renewalTime === undefined ? '' : renewalTime <= now ? `, due since ${day}` : `, from ${day} on`;
   return {
     kind: 'certificate',
     what,
@@ -61,11 +64,15 @@ function statusOf(
     notBefore: notBefore === undefined ? undefined : isoOf(notBefore),
     notAfter: isoOf(notAfter),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
+    renewal: { due: renewalTime === undefined ? undefined : isoOf(renewalTime), failure },
   };
 }
 
-function whyNotReady(item: unknown): string | undefined {
-  const ready = list(item, 'status', 'conditions').find((condition) => text(condition, 'type') === 'Ready');
-  if (ready === undefined || text(ready, 'status') === 'True') return undefined;
-  return `not Ready: ${printable(text(ready, 'reason') ?? 'no reason given', 100)} (${printable(text(ready, 'message') ?? '', 200)})`;
+/** What a condition that is not True says; of one reason, if that is given. */
+function conditionOf(item: unknown, type: string, words: string, reason?: string): string | undefined {
+  const condition = list(item, 'status', 'conditions').find((one) => text(one, 'type') === type);
+  if (condition === undefined || text(condition, 'status') === 'True') return undefined;
+  const said = text(condition, 'reason') ?? 'no reason given';
+  if (reason !== undefined && said !== reason) return undefined;
+  return `${words}: ${printable(said, 100)} (${printable(text(condition, 'message') ?? '', 200)})`;
 }

@@ -22,6 +22,7 @@ export const crdConversions: AuditSource = {
       bundles.add(
         `CustomResourceDefinition ${shownName(item)} (conversion)`,
         field(raw<V1CustomResourceDefinition>(item), 'spec', 'conversion', 'webhook', 'clientConfig', 'caBundle'),
+        { blocks: true, effect: 'its objects can be neither read nor written in another version than the stored one' },
       ),
     );
     const told = { source: 'crd-conversions' as const, observedAt: new Date(now()).toISOString() };

@@ -1,7 +1,7 @@
 import type { Observation } from '../../contracts/observation.ts';
 import { listTlsSecrets, type TlsSecret } from '../../kubernetes/tls-secrets.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { certificatesAt } from '../certificates-at.ts';
+import { certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText, shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
@@ -13,26 +13,19 @@ export const tlsSecrets: AuditSource = {
   id: 'tls-secrets',
   stage: 'second',
   deadlineMs: 10_000,
-  off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets)'),
+  off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets), so what webhooks serve is not seen'),
   async observe({ target, now, signal }) {
     const told = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
     const look = ({ namespace, name, certificate }: TlsSecret): 'more' | 'full' => {
       if (observations.length >= MOST) return 'full';
       const where = `Secret ${shownName({ metadata: { namespace, name } })}`;
+      const sighting = { ...told, what, where } as const;
       const text = decodedText(certificate ?? '');
       if ('problem' in text || text.pem === '')
-        observations.push({
-          kind: 'unread',
-          ...told,
-          where,
-          what,
-          problem: 'malformed',
-          message: `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`,
-          remedy: 'Check its tls.crt: it must be the base64 of a PEM certificate.',
-        });
+        observations.push(malformed(sighting, `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`));
       else {
-        const seen = certificatesAt({ ...told, what, where }, text.pem, target.cluster.provider);
+        const seen = certificatesAt(sighting, text.pem, target.cluster.provider);
         for (const observation of seen.observations) observations.push(observation);
       }
       return 'more';

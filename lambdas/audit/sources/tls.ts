@@ -175,6 +175,7 @@ function observationsOf(
       problem,
       message: `certificate ${position + 1} that ${where} shows: ${read.problem}`,
       remedy: 'Replace it: a client cannot read it either.',
+      broken: true,
       issued:
         sighting.what === 'kubelet-serving'
           ? context.judge?.unreadable({ ...place, problem, why: unreadableBecause(read.problem) })
@@ -209,6 +210,10 @@ function leafSighting(
   if (what !== 'kube-apiserver' && what !== 'kubelet-serving') return place;
   // A server that sends more than is verified is not believed.
   const issuedByCluster = leadsTo(leaf, sentAlong, authorities, made) === true;
+  const now = Date.parse(place.observedAt);
+  const valid = sentAlong.filter(({ notBefore, notAfter }) => notBefore <= now && now < notAfter);
+  // Clients do not accept one that only expired CAs lead to: stakes.ts finds these.
+  if (issuedByCluster && leadsTo(leaf, valid, authorities, made) !== true) return place;
   if (!issuedByCluster && isOfKubelet(leaf, what, made)) return { ...place, what: 'kubelet-self-signed' };
   return { ...place, issuedByCluster };
 }

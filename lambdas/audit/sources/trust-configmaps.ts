@@ -6,7 +6,7 @@ import { field, text } from '../../resources/fields.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
-import { type CertificatesAtPlace, certificatesAt } from '../certificates-at.ts';
+import { type CertificatesAtPlace, certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText } from '../objects.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -128,13 +128,20 @@ async function readAuthorities(
   };
 }
 
-/** The CA that the connection to the API server trusts: if it is outdated, certmarshal loses access. */
+/** What the connections use: once the CA or a client certificate is outdated, certmarshal loses access. */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
-  const { server, caPem } = target.workload;
-  if (caPem === undefined) return undefined;
-  const where = `what certmarshal trusts for ${server}`;
-  const sighting = { what, where, source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
-  return certificatesAt(sighting, caPem, target.cluster.provider);
+  const { workload, management = workload, cluster } = target;
+  const told = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
+  const clients = [...new Set([workload, management])].flatMap(({ server, clientCertificatePem: pem = '' }) => {
+    const sighting = { ...told, what: 'user-kubeconfig', where: `the kubeconfig for ${server}` } as const;
+    return pem === '' ? [] : certificatesAt(sighting, pem, cluster.provider).observations;
+  });
+  const { server, caPem } = workload;
+  const sighting = { ...told, what, where: `what certmarshal trusts for ${server}` };
+  const trusted = caPem === undefined ? undefined : certificatesAt(sighting, caPem, cluster.provider);
+  if (trusted === undefined && clients.length === 0) return undefined;
+  const { observations = [], certificates = [] } = trusted ?? {};
+  return { observations: [...observations, ...clients], certificates };
 }
 
 /** etcd accepts objects of 1.5 MiB. */
@@ -168,18 +175,5 @@ function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where
     problem: 'not-found',
     message: 'it has no such CA',
     remedy: 'Check the ConfigMap, and the flags of kube-apiserver.',
-  };
-}
-
-function malformed(
-  place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what'>,
-  problem: string,
-): UnreadObservation {
-  return {
-    kind: 'unread',
-    ...place,
-    problem: 'malformed',
-    message: problem,
-    remedy: 'Check the ConfigMap; clients that read it find no CA either.',
   };
 }

@@ -19,9 +19,14 @@ import (
 	"k8s.io/kubernetes/pkg/apis/certificates/validation"
 )
 
-// question is one CertificateSigningRequest, reduced to the fields that upstream looks at.
+// question is one CertificateSigningRequest, reduced to the fields that upstream looks at; or only a certificate, or a
+// bundle of certificates.
 type question struct {
 	ID string `json:"id"`
+	// Certificate is DER.
+	Certificate []byte `json:"certificate,omitempty"`
+	// Bundle is PEM.
+	Bundle []byte `json:"bundle,omitempty"`
 	// Request is spec.request: base64 of the PEM text, exactly as in the API object.
 	Request  []byte   `json:"request"`
 	Usages   []string `json:"usages"`
@@ -46,6 +51,8 @@ type verdict struct {
 	// ValidObject is true when the API server's create validation accepts the whole object.
 	ValidObject      bool     `json:"validObject"`
 	ValidationErrors []string `json:"validationErrors"`
+	// Blocks are the SHA-256 of the certificates of a bundle.
+	Blocks []string `json:"blocks"`
 }
 
 func main() {
@@ -130,6 +137,12 @@ func answer(line []byte) verdict {
 		result.ValidationErrors = append(result.ValidationErrors, result.ParseError)
 		return result
 	}
+	if asked.Certificate != nil {
+		return judgeCertificate(asked)
+	}
+	if asked.Bundle != nil {
+		return judgeBundle(asked)
+	}
 	return judge(asked)
 }
 
@@ -191,5 +204,6 @@ func empty(id, parseError string) verdict {
 		IPAddresses:      []string{},
 		Organization:     []string{},
 		ValidationErrors: []string{},
+		Blocks:           []string{},
 	}
 }

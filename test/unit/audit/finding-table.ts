@@ -13,6 +13,7 @@ export function findingsTable(): string {
   const worstFirst = SEVERITIES.flatMap((worst, at) => [
     worst,
     ...SEVERITIES.slice(at + 1).map((mild) => `${worst} or ${mild}`),
+    SEVERITIES.slice(at).join(' or '),
   ]);
   const rows = [...bySeverity]
     .toSorted(([a], [b]) => worstFirst.indexOf(a) - worstFirst.indexOf(b))

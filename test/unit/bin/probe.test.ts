@@ -4,15 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseEndpoint } from '../../../bin/commands/probe/endpoints.ts';
+import { judgeEndpoint } from '../../../bin/commands/probe/judgement.ts';
 import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe/probe.ts';
 import { probeLines, type ShownEndpoint } from '../../../bin/commands/probe/view.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { draw } from '../../../bin/terminal/draw.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { readable } from '../../../lambdas/x509/certificate.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
 import type { CertificateAuthority } from '../../peculiar.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
+import { certificate, cn, name, pem, utcTime } from '../x509/certificate-writer.ts';
+import { boolean, sequence } from '../x509/der-writer.ts';
+import { extension } from '../x509/request-factory.ts';
 import { outcomeOf, recordedIo } from './io.ts';
 
 let authority: CertificateAuthority;
@@ -176,6 +183,43 @@ describe('JSON', () => {
     const port = await listenTls(await createServing(stranger, { dnsNames: ['localhost'] }));
     expect((await probeJson([`localhost:${port}`])).codes).toEqual([[]]);
     expect((await probeJson([`localhost:${port}`], { ca })).codes).toEqual([['IssuerUnknown']]);
+  });
+
+  // Source: prometheus/blackbox_exporter#340.
+  test('an expired cross-signed root that no client needs is no outage', () => {
+    const isCa = [extension('2.5.29.19', sequence(boolean(true)))];
+    const caOf = (subject: string, issuer: string, notAfter = '291001000000Z') =>
+      pem(
+        certificate({
+          subject: name(cn(subject)),
+          issuer: name(cn(issuer)),
+          notBefore: utcTime('200101000000Z'),
+          notAfter: utcTime(notAfter),
+          extensions: isCa,
+        }),
+      );
+    const leaf = pem(
+      certificate({
+        issuer: name(cn('Issuing')),
+        notBefore: utcTime('261001000000Z'),
+        notAfter: utcTime('271001000000Z'),
+      }),
+    );
+    const crossSigned = caOf('New Root', 'Old Root', '260928000000Z');
+    const judged = (shown: string, trusted: string) =>
+      judgeEndpoint(
+        'a:443',
+        { host: '10.0.0.1', port: 443 },
+        { ok: true, protocol: 'TLSv1.3', chain: decodeBundle(shown).certificates },
+        {
+          authorities: readable(decodeBundle(trusted).certificates),
+          thresholds: DEFAULT_THRESHOLDS,
+          now: Date.parse('2026-11-27T12:00:00Z'),
+        },
+      ).findings.map(({ severity, code }) => `${severity} ${code}`);
+    const chain = leaf + caOf('Issuing', 'New Root') + crossSigned;
+    expect(judged(chain, caOf('New Root', 'New Root'))).toEqual(['info CertificateExpired']);
+    expect(judged(chain, caOf('Old Root', 'Old Root'))).toContain('critical CertificateExpired');
   });
 
   test.each([

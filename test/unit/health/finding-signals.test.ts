@@ -30,6 +30,7 @@ describe('signalOf', () => {
       'CertificatesCritical: critical CertificateExpired',
       'CertificatesCritical: critical CertificateExpiring',
       'CertificatesCritical: critical CertificateNotYetValid',
+      'CertificatesCritical: critical CertificateUnreadable',
       'CertificatesCritical: critical ExpiryUnknown',
       'CertificatesCritical: critical KubeletRenewalOverdue',
       'CertificatesCritical: critical NoValidCertificate',

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -262,6 +263,20 @@ describe('answers', () => {
     });
     expect((await failure(client.request(LIST))).remedy).toContain('client certificate is not accepted');
     expect(server.received[0]?.headers.authorization).toBeUndefined();
+
+    const at = new X509Certificate(own.certificatePem).validToDate.getTime() + 35 * 24 * 60 * 60_000;
+    const dated = await startTlsServer((_, response) =>
+      answer(response, 401, statusBody(401, 'Unauthorized', 'no'), { date: new Date(at).toUTCString() }),
+    );
+    const later = createKubernetesClient(
+      { ...dated.connection, credentials: { kind: 'certificate', ...own }, addresses: 'local' },
+      { now: () => at },
+    );
+    onTestFinished(() => later.close());
+    expect(later.clientCertificatePem).toBe(own.certificatePem);
+    const expired = await failure(later.request(LIST));
+    expect(expired.problem).toMatch(/; the client certificate expired 35 days ago, on .* UTC: /);
+    expect(expired.remedy).toContain('admin.conf');
   });
 });
 

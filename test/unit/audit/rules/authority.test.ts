@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type KnownCertificate, knownCertificates } from '../../../../lambdas/audit/certificates.ts';
 import { authorityFindings } from '../../../../lambdas/audit/rules/authority.ts';
 import type { Draft } from '../../../../lambdas/audit/rules/draft.ts';
+import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
 import type { CertificateObservation } from '../../../../lambdas/contracts/observation.ts';
 import { finished } from '../../../../lambdas/steps.ts';
 import { certificate, days, NOW } from '../fixtures.ts';
@@ -12,7 +13,7 @@ function known(observations: readonly CertificateObservation[]): readonly KnownC
 }
 
 const drafts = (certificates: readonly KnownCertificate[]): readonly Draft[] =>
-  finished(authorityFindings(certificates, 'eks-anywhere', NOW));
+  finished(authorityFindings(certificates, 'eks-anywhere', DEFAULT_THRESHOLDS, NOW));
 
 /** One caBundle: half of its certificates are called as the issuer of the other half. Nothing is signed; the names are enough. */
 function bundle(size: number, authorityEnds: number, keyId?: string): readonly CertificateObservation[] {
@@ -104,7 +105,12 @@ it('gives others the thread while it counts what an authority cut short', () => 
       certificate({ where: `w${n}`, issuer: 'CN=ca', notBefore: days(made), notAfter: days(400) }),
     );
     const ca = { what: 'cluster-ca', where: 'ca', isAuthority: true, subject: 'CN=ca', notBefore: days(-200) } as const;
-    const running = authorityFindings(known([certificate({ ...ca, notAfter: days(400) }), ...leaves]), 'eks', NOW);
+    const running = authorityFindings(
+      known([certificate({ ...ca, notAfter: days(400) }), ...leaves]),
+      'eks',
+      DEFAULT_THRESHOLDS,
+      NOW,
+    );
     let count = 0;
     while (running.next().done !== true) count += 1;
     return count;

@@ -155,8 +155,8 @@ describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
     ['has ended', -1, ended],
     ['has 2.9 of 10 days left', 2.9, soon],
   ])('that %s', (_, end, expected) => {
-    const life = { what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) };
-    const judgements = judgeCertificate(certificate(life), { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    const observation = certificate({ what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) });
+    const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.find(({ code }) => /^(Certificate|Kubelet)/.test(code))?.severity).toBe(expected);
   });
 });
@@ -185,7 +185,7 @@ describe('judgeCertificate', () => {
     [
       'future, of a kubelet that only a request names',
       { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
-      ['warning CertificateNotYetValid'],
+      ['critical CertificateNotYetValid'],
     ],
     ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
@@ -213,7 +213,7 @@ describe('judgeCertificate', () => {
   ])('%s', (_, changes, expected) => {
     const { notBefore: _notBefore, ...rest } = certificate(changes);
     const observation = changes.notBefore === undefined ? rest : { ...rest, notBefore: changes.notBefore };
-    const judgements = judgeCertificate(observation, { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
   });
 });
@@ -862,7 +862,8 @@ describe('authorities and leaves', () => {
     expect(codes(result)).toEqual(['warning AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt']);
   });
   it('a leaf that outlives its authority', () => {
-    expect(codes(assess([authority(800), leaf(900)]))).toContain(
+    expect(codes(assess([authority(800), leaf(900)]))).toContain('info OutlivesIssuer kube-apiserver 10.0.1.31:6443');
+    expect(codes(assess([authority(300), leaf(400)]))).toContain(
       'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
     );
   });
@@ -1183,6 +1184,27 @@ describe('commands', () => {
       'Secret ns/x tls.crt',
       String.raw`kubectl --kubeconfig MANAGEMENT -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
     ],
+    [
+      'Secret ns/x tls.crt #2',
+      String.raw`kubectl --kubeconfig MANAGEMENT -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | awk '/BEGIN CERTIFICATE/ {n++} n == 2' | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+    [
+      'Secret ns/x-kubeconfig value',
+      "kubectl --kubeconfig MANAGEMENT -n ns get secret x-kubeconfig -o 'jsonpath={.data.value}' | base64 -d | sed -n 's/.*client-certificate-data: *//p' | base64 -d | openssl x509 -noout -subject -issuer -enddate",
+    ],
+    [
+      'ValidatingWebhookConfiguration x (webhook w.example.com)',
+      `kubectl --kubeconfig KUBECONFIG get validatingwebhookconfiguration x -o 'jsonpath={.webhooks[?(@.name=="w.example.com")].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+    [
+      "MutatingWebhookConfiguration x (webhook ')$(reboot))",
+      'kubectl --kubeconfig KUBECONFIG get mutatingwebhookconfiguration x -o yaml',
+    ],
+    [
+      'CustomResourceDefinition x.example.com (conversion) #3',
+      "kubectl --kubeconfig KUBECONFIG get customresourcedefinition x.example.com -o 'jsonpath={.spec.conversion.webhook.clientConfig.caBundle}' | base64 -d | awk '/BEGIN CERTIFICATE/ {n++} n == 3' | openssl x509 -noout -subject -issuer -enddate",
+    ],
+    ['10.0.1.31:6443 #3', 'certmarshal probe 10.0.1.31:6443'],
   ])('looks at %s', (where, command) => {
     expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
   });

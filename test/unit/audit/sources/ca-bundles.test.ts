@@ -42,6 +42,32 @@ test('webhooks, with the certificate itself', async () => {
   });
 });
 
+test('what fails without each', async () => {
+  const rules = [
+    { operations: ['CREATE', 'UPDATE'], resources: ['pods'] },
+    { operations: ['CREATE'], resources: ['jobs', 7] },
+  ];
+  const service = { name: 'hook', namespace: 'shop' };
+  const hook = (name: string, failurePolicy?: unknown) => ({
+    name,
+    failurePolicy,
+    rules,
+    clientConfig: { service, caBundle: bundle },
+  });
+  const read = await observe(webhooks, {
+    [VALIDATING]: [configuration('a', hook('fails', 'Fail'), hook('ignores', 'Ignore'), hook('default'))],
+    [MUTATING]: [configuration('b', { ...hook('broken'), clientConfig: { service, caBundle: base64('x') } })],
+  });
+  const calls = 'CREATE, UPDATE of pods, jobs';
+  const fails = { blocks: true, effect: `${calls} fails (failurePolicy Fail)`, server: 'hook.shop.svc' };
+  expect(read.observations.map((one) => ('usedBy' in one ? one.usedBy : undefined))).toEqual([
+    fails,
+    { ...fails, blocks: false, effect: `${calls} skips it (failurePolicy Ignore)` },
+    fails,
+    fails,
+  ]);
+});
+
 test('APIServices and conversions; those that trust the machine say nothing', async () => {
   const services = await observe(apiServices, {
     [API_SERVICES]: [

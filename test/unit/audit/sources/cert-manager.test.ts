@@ -38,9 +38,28 @@ test('a Certificate that is issued', async () => {
         notBefore: '2026-11-01T00:00:00.000Z',
         notAfter: '2027-01-30T00:00:00.000Z',
         renewedBy: 'cert-manager, automatically, from 2026-12-31 on',
+        renewal: { due: '2026-12-31T00:00:00.000Z' },
       },
     ],
   });
+});
+
+// Source: cert-manager/cert-manager#4683; its status while an order fails.
+test('one that is overdue and fails says both', async () => {
+  const issuing = { type: 'Issuing', status: 'False', reason: 'Failed', message: 'order is in "invalid" state' };
+  const overdue = { ...ISSUED, renewalTime: '2026-11-10T00:00:00Z', conditions: [READY, issuing] };
+  expect((await observe(certManager, { [PATH]: [certificate(overdue)] })).observations).toMatchObject([
+    {
+      renewedBy: 'cert-manager, automatically, due since 2026-11-10',
+      renewal: {
+        due: '2026-11-10T00:00:00.000Z',
+        failure: 'Issuing is False: Failed (order is in "invalid" state)',
+      },
+    },
+  ]);
+  const renewing = { ...overdue, conditions: [{ ...issuing, reason: 'DoesNotExist' }] };
+  const { observations } = await observe(certManager, { [PATH]: [certificate(renewing)] });
+  expect(observations).toMatchObject([{ renewal: { failure: undefined } }]);
 });
 
 test('times that RFC 3339 cannot write in UTC are the nearest ones that it can', async () => {

@@ -30,6 +30,12 @@ test('the chain of a Secret, asked for by its type', async () => {
   expect(certificatesOf(read)[0]).toMatchObject({ notAfter: LEAF_ENDS, commonName: 'web', basis: 'certificate' });
 });
 
+test('the names of Services that a certificate has', async () => {
+  const dnsNames = ['web', 'web.shop.svc', 'web.shop.svc.cluster.local'];
+  const read = await observe(tlsSecrets, { [PATH]: [secret('web-tls', base64(await pki.leaf('web', { dnsNames })))] });
+  expect(certificatesOf(read)).toMatchObject([{ serverNames: ['web.shop.svc'] }]);
+});
+
 test('no key gets any further, wherever it stands', async () => {
   const items = [
     secret('ordinary', base64(chain)),
@@ -70,7 +76,7 @@ test.each<[string, unknown, string]>([
 
 test('is off unless opted in', () => {
   expect(tlsSecrets.off(contextOf(fakeClient({}), { reach: { secrets: false } }).target)).toBe(
-    'not opted in (auditSecrets)',
+    'not opted in (auditSecrets), so what webhooks serve is not seen',
   );
   expect(tlsSecrets.off(contextOf(fakeClient({})).target)).toBeUndefined();
 });

@@ -47,6 +47,13 @@ kind: Config
   };
 }
 
+test('the client certificate of the kubeconfig in use, even if it is refused', async () => {
+  const client = { ...fakeClient({}), clientCertificatePem: await clientCa.leaf('kubernetes-admin') };
+  const read = await trustConfigMaps.observe(contextOf(client));
+  expect(outline(read).at(-1)).toBe(`certificate user-kubeconfig @ the kubeconfig for ${SERVER} #0`);
+  expect(read.authorities).toEqual([]);
+});
+
 test('the authorities of a cluster, and who signs for it', async () => {
   const read = await observe(trustConfigMaps, published());
   expect(read.count).toBe(3);

@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import { stakes } from '../../../../lambdas/audit/rules/stakes.ts';
+import type { CertificateObservation, Observation, Use } from '../../../../lambdas/contracts/observation.ts';
+import { finished } from '../../../../lambdas/steps.ts';
+import { assess, certificate, codes, days, found, NOW, unread } from '../fixtures.ts';
+
+const FAIL: Use = { blocks: true, effect: 'CREATE of pods fails (failurePolicy Fail)', server: 'hook.shop.svc' };
+const IGNORE: Use = { ...FAIL, blocks: false, effect: 'CREATE of pods skips it (failurePolicy Ignore)' };
+const ENDED = { notBefore: days(-400), notAfter: days(-12) } as const;
+
+function issued(subject: string, issuer: string, changes: Partial<CertificateObservation>): CertificateObservation {
+  const ids = { subjectKeyId: `key of ${subject}`, authorityKeyId: `key of ${issuer}` };
+  return certificate({ subject: `CN=${subject}`, issuer: `CN=${issuer}`, ...ids, ...changes });
+}
+const ca = (name: string, changes: Partial<CertificateObservation> = {}) =>
+  issued(name, name, { isAuthority: true, ...changes });
+const HOOK = 'ValidatingWebhookConfiguration h (webhook w)';
+const bundle = (name: string, changes: Partial<CertificateObservation> = {}) =>
+  ca(name, { what: 'ca-bundle', source: 'webhooks', where: HOOK, usedBy: FAIL, ...changes });
+const broken = (changes: object = {}) =>
+  unread('webhooks', { what: 'ca-bundle', where: HOOK, problem: 'malformed', broken: true, usedBy: FAIL, ...changes });
+const root = (name: string, changes: Partial<CertificateObservation> = {}) =>
+  ca(name, { what: 'cluster-ca', source: 'trust-configmaps', where: 'ConfigMap a/b', ...changes });
+const SECRET = { what: 'tls-secret', source: 'tls-secrets', where: 'Secret shop/hook' } as const;
+const secret = (changes: Partial<CertificateObservation> = {}) =>
+  issued('hook', 'own', { ...SECRET, serverNames: ['hook.shop.svc'], ...changes });
+
+/** The stake of the first one among all. */
+function stakeOf(...observations: readonly Observation[]): string {
+  const [first] = observations;
+  const { severity, effect } = finished(stakes(observations, NOW)).get(first!) ?? {};
+  return [severity, effect].filter((part) => part !== undefined).join(': ');
+}
+
+const FAILS = 'critical: CREATE of pods fails (failurePolicy Fail)';
+const UNUSED = 'info: clients do not need it: leave it out of the chain';
+const SERVES = `critical: it serves ${HOOK}: CREATE of pods fails (failurePolicy Fail)`;
+const chain = { what: 'ca-bundle', isAuthority: true } as const;
+const [second, third] = [{ ...chain, position: 1 } as const, { ...chain, position: 2 } as const];
+const leaf = issued('kube-apiserver', 'issuing', {});
+
+describe('what its clients lose without', () => {
+  it.each<[string, string, ...Observation[]]>([
+    // Bundles.
+    ['the only CA of a webhook', FAILS, bundle('old', ENDED)],
+    [
+      'the only CA of a webhook that is ignored',
+      `warning: ${IGNORE.effect}`,
+      bundle('old', { ...ENDED, usedBy: IGNORE }),
+    ],
+    ['a CA beside a valid one', 'warning', bundle('old', ENDED), bundle('new', { position: 1 })],
+    ['the valid one', FAILS, bundle('new', { position: 1 }), bundle('old', ENDED)],
+    ['a CA beside one that is not valid yet', FAILS, bundle('old', ENDED), bundle('new', { notBefore: days(1) })],
+    ['a CA beside one that Go refuses', FAILS, bundle('old', ENDED), bundle('new', { refused: 'a fraction' })],
+    ['bytes that clients refuse', FAILS, broken()],
+    ['such bytes beside a valid CA', 'warning', broken(), bundle('new')],
+    [
+      'such bytes where a valid CA was before',
+      FAILS,
+      broken({ observedAt: days(0) }),
+      bundle('a', { observedAt: days(-1) }),
+    ],
+    [
+      'a CA in another bundle than the valid one',
+      FAILS,
+      bundle('old', ENDED),
+      bundle('new', { where: 'APIService v1' }),
+    ],
+    ['the only CA of the cluster', 'critical', root('kubernetes', ENDED)],
+    ['a CA of the cluster that signed nothing', 'warning', root('old', ENDED), root('new', { position: 1 })],
+    [
+      'one that signed what is in use',
+      'critical',
+      root('old', ENDED),
+      root('new', { position: 1 }),
+      issued('a', 'old', {}),
+    ],
+    ['one that signed what has ended', 'warning', root('old', ENDED), root('new'), issued('a', 'old', ENDED)],
+    ['a CA of another class at the place', 'critical', root('a'), root('b', { what: 'front-proxy-ca' })],
+    // Chains.
+    ['the certificate of a server', 'critical', leaf],
+    ['that of a kubelet which signs its own', 'warning', certificate({ what: 'kubelet-self-signed' })],
+    ['the CA that leads to no other', 'critical', issued('issuing', 'root', { ...second, ...ENDED }), leaf],
+    ['a root that is sent along', UNUSED, ca('issuing', { ...second, ...ENDED }), leaf],
+    ['a CA that signed nothing of the chain', UNUSED, issued('other', 'root', { ...second, ...ENDED }), leaf],
+    [
+      'a cross-signed root that the cluster trusts itself',
+      UNUSED,
+      issued('root', 'old', { ...third, ...ENDED }),
+      leaf,
+      issued('issuing', 'root', second),
+      root('root'),
+    ],
+    [
+      'one that the cluster does not trust itself',
+      'critical',
+      issued('root', 'old', { ...third, ...ENDED }),
+      leaf,
+      issued('issuing', 'root', second),
+    ],
+    [
+      'an old CA beside its successor',
+      UNUSED,
+      issued('issuing', 'root', { ...third, ...ENDED }),
+      leaf,
+      issued('issuing', 'root', second),
+    ],
+    [
+      'a CA of a chain that valid ones lead through',
+      UNUSED,
+      issued('issuing', 'root', { ...second, ...ENDED }),
+      { ...leaf, issuedByCluster: true },
+    ],
+    [
+      'a certificate of a chain that Go refuses',
+      'critical',
+      issued('x', 'y', { position: 1, refused: 'a fraction' }),
+      leaf,
+    ],
+    ['the second certificate of a Secret', UNUSED, secret({ ...ENDED, position: 1 }), secret()],
+    // Servers of webhooks.
+    ['a TLS Secret', 'warning', secret(ENDED)],
+    ['a TLS Secret that a webhook verifies', SERVES, secret(ENDED), bundle('own')],
+    ['one that a webhook with Ignore verifies', 'warning', secret(ENDED), bundle('own', { usedBy: IGNORE })],
+    ['one of another CA', 'warning', secret(ENDED), bundle('other')],
+    ['one in another namespace', 'warning', secret({ ...ENDED, where: 'Secret mine/hook' }), bundle('own')],
+    ['one for another name', 'warning', secret({ ...ENDED, serverNames: ['a.shop.svc'] }), bundle('own')],
+    [
+      'one whose successor is in another Secret',
+      'warning',
+      secret(ENDED),
+      bundle('own'),
+      secret({ where: 'Secret shop/b' }),
+    ],
+    ['the successor', SERVES, secret({ where: 'Secret shop/b' }), bundle('own'), secret(ENDED)],
+  ])('%s: %s', (_, expected, ...observations) => {
+    expect(stakeOf(...observations)).toBe(expected);
+    expect(stakeOf(...observations.slice(0, 1), ...observations.slice(1).toReversed())).toBe(expected);
+  });
+});
+
+describe('findings', () => {
+  const bytes = { fingerprint: 'a'.repeat(64), ...ENDED };
+
+  it('name the objects that break, all of them, whatever the alphabet says', () => {
+    const at = (name: string) => `ValidatingWebhookConfiguration ${name} (webhook v)`;
+    const result = assess([
+      bundle('old', { ...bytes, where: at('aa-fine') }),
+      bundle('new', { where: at('aa-fine'), position: 1, fingerprint: 'b'.repeat(64) }),
+      issued('old', 'old', { ...bytes, ...SECRET, where: 'Secret a/ca', position: 1, isAuthority: true }),
+      bundle('old', { ...bytes, where: at('zz-broken') }),
+      bundle('old', { ...bytes, where: at('zz-too') }),
+    ]);
+    expect(found(result, 'CertificateExpired')).toMatchObject([
+      {
+        severity: 'critical',
+        object: `ca-bundle ${at('zz-broken')}`,
+        places: [at('zz-broken'), at('zz-too')],
+        message: `the CA bundle certificate at ${at('zz-broken')} expired 12 days ago, on 2026-11-09 10:00 UTC: CREATE of pods fails (failurePolicy Fail); also at ${at('zz-too')}`,
+      },
+    ]);
+  });
+
+  it.each([
+    ['ends in 29 days', 29, 59],
+    ['ended', -10, 10],
+    ['is long over', -30, -12],
+  ])('a certificate that ends before it begins is never valid: it %s', (_, notAfter, notBefore) => {
+    const result = assess([certificate({ notAfter: days(notAfter), notBefore: days(notBefore) })]);
+    expect(codes(result)).toEqual(['critical CertificateNotYetValid kube-apiserver 10.0.1.31:6443']);
+    expect(result.findings[0]?.message).toContain('so it is never valid: issue it again');
+  });
+
+  it('a caBundle that is not valid yet is worth what an expired one is', () => {
+    const result = assess([bundle('a', { notBefore: days(1), notAfter: days(90) })]);
+    expect(codes(result)).toEqual([`critical CertificateNotYetValid ca-bundle ${HOOK}`]);
+  });
+
+  it('what Go refuses is broken, whatever its date', () => {
+    const result = assess([certificate({ refused: 'notAfter: it has a fraction of a second' })]);
+    expect(found(result, 'CertificateUnreadable')).toMatchObject([
+      {
+        severity: 'critical',
+        command: 'certmarshal probe 10.0.1.31:6443',
+        message:
+          'Go programs, and so all of Kubernetes, refuse the kube-apiserver certificate of 10.0.1.31:6443: notAfter: it has a fraction of a second'.replace(
+            'of 10',
+            'at 10',
+          ),
+      },
+    ]);
+  });
+
+  it('bytes that clients refuse are an outage, and each shows how they begin', () => {
+    const [first, ...more] = found(assess([broken(), broken({ where: 'APIService v1' })]), 'CertificateUnreadable');
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ severity: 'critical', placeCount: 2 });
+    expect(first?.command).toBe(
+      "kubectl --kubeconfig KUBECONFIG get apiservice v1 -o 'jsonpath={.spec.caBundle}' | base64 -d | openssl x509 -noout -subject -issuer -enddate",
+    );
+  });
+
+  it('name the outage first, where others have the same problem', () => {
+    const result = assess([broken({ usedBy: IGNORE, where: 'a' }), broken()]);
+    expect(found(result, 'CertificateUnreadable')).toMatchObject([{ severity: 'critical', places: [HOOK, 'a'] }]);
+  });
+
+  it('the client certificate of a kubeconfig that certmarshal uses counts', () => {
+    const own = { what: 'user-kubeconfig', source: 'trust-configmaps', where: 'the kubeconfig for https://x' } as const;
+    expect(codes(assess([certificate({ ...own, notAfter: days(3), notBefore: days(-362) })]))).toEqual([
+      'critical CertificateExpiring user-kubeconfig the kubeconfig for https://x',
+    ]);
+  });
+
+  it('the kubeconfig of Cluster API waits while its control plane is paused', () => {
+    const kubeconfig = certificate({
+      what: 'cluster-kubeconfig',
+      source: 'cluster-secrets',
+      where: 'Secret eksa-system/berlin-kubeconfig value',
+      notBefore: days(-345),
+      notAfter: days(20),
+    });
+    const told = { kind: 'group', source: 'kubeadm-control-plane', observedAt: days(0), wanted: 3, name: 'K' } as const;
+    const [finding] = found(
+      assess([kubeconfig, { ...told, role: 'control-plane', paused: true }]),
+      'CertificateExpiring',
+    );
+    expect(finding?.renewedBy).toBe(
+      'the kubeadm control plane provider, automatically, once its control plane is not paused',
+    );
+  });
+
+  it.each([
+    [
+      'overdue',
+      { due: days(-11) },
+      'warning CertificateExpiring',
+      '; it should have been renewed on 2026-11-10 10:00 UTC',
+    ],
+    [
+      'failing',
+      { due: days(1), failure: 'Issuing is False: Failed (x)' },
+      'warning CertificateExpiring',
+      '; Issuing is',
+    ],
+    ['due for a day', { due: days(-1) }, undefined, ''],
+  ])('a certificate of cert-manager that is %s', (_, renewal, code, said) => {
+    const [finding] = assess([
+      certificate({
+        what: 'cert-manager',
+        source: 'cert-manager',
+        where: 'Certificate a/b',
+        basis: 'status',
+        notBefore: days(-71),
+        notAfter: days(19),
+        renewal,
+      }),
+    ]).findings;
+    expect(finding && `${finding.severity} ${finding.code}`).toBe(code);
+    expect(finding?.message ?? '').toContain(said);
+  });
+});
