@@ -117,6 +117,8 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
       authorities,
+      // The Secret of the etcd CA holds its key too.
+      etcdAuthorities: undefined,
       addresses,
       signal,
     }),

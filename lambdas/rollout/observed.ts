@@ -78,6 +78,8 @@ export interface ObservedMachine {
   readonly hooks: readonly string[];
   /** The certificate of its server: kube-apiserver, or etcd on an etcd machine. */
   readonly served: Served;
+  /** Further ports of its etcd: 2379 and 2380 of stacked etcd, 2380 of an etcd machine. */
+  readonly etcdPorts: readonly PortServed[];
   /** External etcd only: the label `cluster.x-k8s.io/etcd-ready`. */
   readonly etcdReady?: boolean;
 }
@@ -94,6 +96,11 @@ export type Served =
     }
   | { readonly kind: 'failed'; readonly address?: string; readonly problem: string; readonly remedy: string }
   | { readonly kind: 'none' };
+
+export interface PortServed {
+  readonly port: number;
+  readonly served: Served;
+}
 
 export interface ObservedEtcd extends EtcdadmCluster {
   /** All machines with its label, including those that it no longer owns. */

@@ -258,7 +258,7 @@ function planAfterDone(question: CheckQuestion, controlPlane: ObservedControlPla
   return {
     kind: 'nothing',
     state: 'done',
-    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}: nothing is due`,
+    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}${next.state === 'idle' ? ': nothing is due' : ''}`,
     checks,
     mark,
     progress,

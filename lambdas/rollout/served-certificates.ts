@@ -21,6 +21,8 @@ export interface Serving {
    * agree on the issuer. Empty if unreadable: then no server is accepted.
    */
   readonly authorities: readonly Certificate[] | undefined;
+  /** The same for `etcdPorts`. */
+  readonly etcdAuthorities: readonly Certificate[] | undefined;
   readonly addresses: AddressRule;
   readonly signal: AbortSignal;
 }
@@ -32,16 +34,42 @@ export interface ServedCertificates {
 }
 
 /**
- * Connects by TLS to each machine, at its first address that answers.
+ * Connects by TLS to each machine and to its `etcdPorts`, each at its first address that answers.
  *
  * @param shake undefined if the machines are unreachable: `served` then stays `none`
  */
 export async function servedCertificates(
   machines: readonly ObservedMachine[],
   shake: typeof handshakes | undefined,
-  { port, proof, authorities: trusted, addresses, signal }: Serving,
+  serving: Serving,
 ): Promise<ServedCertificates> {
   if (shake === undefined) return { machines, authorities: [] };
+  const ports = new Set(machines.flatMap(({ etcdPorts }) => etcdPorts.map(({ port }) => port)));
+  const ofEtcd = { ...serving, proof: false, authorities: serving.etcdAuthorities };
+  const [main, ...etcd] = await Promise.all([
+    servedAt(machines, shake, serving),
+    ...[...ports].map(async (port) => ({ port, ...(await servedAt(machines, shake, { ...ofEtcd, port })) })),
+  ]);
+  return {
+    machines: machines.map((machine) => ({
+      ...machine,
+      served: main.served(machine),
+      etcdPorts: etcd.map(({ port, served }) => ({ port, served: served(machine) })),
+    })),
+    authorities: main.authorities,
+  };
+}
+
+interface ServedAtPort {
+  readonly served: (machine: ObservedMachine) => Served;
+  readonly authorities: readonly Certificate[];
+}
+
+async function servedAt(
+  machines: readonly ObservedMachine[],
+  shake: typeof handshakes,
+  { port, proof, authorities: trusted, addresses, signal }: Serving,
+): Promise<ServedAtPort> {
   const seen = new Map<ObservedMachine, Served>();
   const issuers = new Set<string>();
   const authorities: Certificate[] = [];
@@ -66,14 +94,11 @@ export async function servedCertificates(
   }
   // Which of them is the impostor is unknown.
   const agreed = trusted !== undefined || issuers.size <= 1;
-  const shown = (machine: ObservedMachine): Served => {
-    const served = seen.get(machine) ?? unaddressed(machine);
-    return agreed || served.kind !== 'certificate' ? served : disagreeing(served.address);
+  const served = (machine: ObservedMachine): Served => {
+    const shown = seen.get(machine) ?? unaddressed(machine);
+    return agreed || shown.kind !== 'certificate' ? shown : disagreeing(shown.address);
   };
-  return {
-    machines: machines.map((machine) => ({ ...machine, served: shown(machine) })),
-    authorities: agreed ? authorities : [],
-  };
+  return { served, authorities: agreed ? authorities : [] };
 }
 
 interface Shown {

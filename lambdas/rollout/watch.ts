@@ -2,6 +2,8 @@ import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { Condition } from '../resources/values.ts';
 import { MINUTE_MS } from '../time.ts';
 import { counted, span } from '../words.ts';
+import { expiredCertificates } from './checks/timing.ts';
+import { onPort } from './checks/verdict.ts';
 import { holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
@@ -103,19 +105,13 @@ export function troublesOf(
 }
 
 /** After an expiry nothing is automatic any more: Cluster API itself may not reach the cluster. */
-export function endedReasons({ machines, etcd }: ObservedRollout, now: number): readonly HoldReason[] {
-  return [...machines, ...(etcd?.machines ?? [])].flatMap(({ name, deleting, served }) =>
-    !deleting && served.kind === 'certificate' && served.notAfter <= now
-      ? [
-          {
-            id: 'not-expired',
-            object: `Machine ${name}`,
-            message: `its certificate expired ${span(now - served.notAfter)} ago`,
-            remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
-          },
-        ]
-      : [],
-  );
+export function endedReasons(observed: ObservedRollout, now: number): readonly HoldReason[] {
+  return expiredCertificates(observed, now).map(({ machine, port, notAfter }) => ({
+    id: 'not-expired',
+    object: `Machine ${machine.name}`,
+    message: `its certificate${onPort(port)} expired ${span(now - notAfter)} ago`,
+    remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
+  }));
 }
 
 function wordsOf({ message, reason }: Condition): string {

@@ -1,9 +1,10 @@
 import { DAY_MS } from '../../time.ts';
-import { counted, date } from '../../words.ts';
+import { counted, date, firstOf } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
-import type { ObservedMachine } from '../observed.ts';
+import type { ObservedMachine, ObservedRollout, Served } from '../observed.ts';
+import { ETCD_PEER_PORT } from '../observed-machine.ts';
 import { sharedCertificates } from '../progress.ts';
-import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+import { kubectl, MACHINES, objectOf, serversOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
 /** Problems of machines, the first of which is the object: its name is not repeated. */
 function verdictOfMachines(
@@ -77,35 +78,50 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
   );
 }
 
+/** A server of a machine that showed no certificate of its own. */
+interface Unseen {
+  readonly machine: ObservedMachine;
+  readonly port?: number;
+  readonly served: Served;
+}
+
 /** Every machine of the control plane and of external etcd: an unseen certificate may have expired. */
+export function unseenServers(observed: ObservedRollout): readonly Unseen[] {
+  const asked: readonly Unseen[] = stayingMachines(observed).flatMap((machine) =>
+    serversOf(machine).map((server) => ({ machine, ...server })),
+  );
+  const shared = new Set(
+    [...Map.groupBy(asked, ({ port }) => port).values()].flatMap((servers) => [...sharedCertificates(servers)]),
+  );
+  return asked.filter(({ served }) => served.kind !== 'certificate' || shared.has(served.fingerprint));
+}
+
+/** Peers of etcd need not be reachable from outside: an unanswered one is a warning. */
 export function handshakes({ observed }: CheckQuestion): Verdict {
-  const machines = stayingMachines(observed);
-  const shared = sharedCertificates(machines);
-  const isShared = ({ served }: ObservedMachine): boolean =>
-    served.kind === 'certificate' && shared.has(served.fingerprint);
-  const unseen = machines.filter((machine) => machine.served.kind !== 'certificate' || isShared(machine));
-  const [first] = unseen;
-  const served = first?.served;
+  const unseen = unseenServers(observed);
+  const needed = unseen.filter(({ port }) => port !== ETCD_PEER_PORT);
+  const machines = counted(stayingMachines(observed).length, 'machine');
+  const words = (servers: readonly Unseen[]): readonly string[] =>
+    servers.map(({ machine, port, served }, index) => {
+      const what = served.kind === 'failed' ? served.problem : 'it was not tried';
+      const found =
+        served.kind === 'certificate' ? `another machine shows the same certificate at ${served.address}` : what;
+      const where = port === undefined ? '' : `port ${port}: `;
+      return index === 0 ? `${where}${found}` : `${machine.name}: ${where}${found}`;
+    });
+  const [first = unseen[0]] = needed;
+  const object = first === undefined ? undefined : objectOf('Machine', first.machine);
+  const remedy =
+    first?.served.kind === 'failed'
+      ? first.served.remedy
+      : first?.served.kind === 'certificate'
+        ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
+        : 'Give certmarshal a route to port 6443 of each control plane machine, and to ports 2379 and 2380 of each machine that runs etcd';
+  if (needed.length === 0 && first !== undefined)
+    return { passed: true, warning: true, object, found: firstOf(words(unseen), 5), remedy };
   return verdictOf(
-    [
-      ...(machines.length === 0 ? ['there is no machine to check'] : []),
-      ...unseen.map(({ name, served: shown }, index) => {
-        const what = shown.kind === 'failed' ? shown.problem : 'it was not tried';
-        const found =
-          shown.kind === 'certificate' ? `another machine shows the same certificate at ${shown.address}` : what;
-        return index === 0 ? found : `${name}: ${found}`;
-      }),
-    ],
-    {
-      object: first === undefined ? undefined : objectOf('Machine', first),
-      good: `${counted(machines.length, 'machine')} showed a certificate`,
-      remedy:
-        served?.kind === 'failed'
-          ? served.remedy
-          : served?.kind === 'certificate'
-            ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
-            : 'Give certmarshal a route to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
-    },
+    [...(stayingMachines(observed).length === 0 ? ['there is no machine to check'] : []), ...words(needed)],
+    { object, good: `${machines} showed every certificate`, remedy },
   );
 }
 

@@ -93,7 +93,7 @@ describe('certmarshal rollout plan', () => {
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
-  █ used  ░ left  ▒ time to start  · that of berlin-prod-1 expires first of 3 certificates seen
+  █ used  ░ left  ▒ time to start  · that of berlin-prod-1 expires first of 9 certificates seen
 
   First certificate expires 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
   Next  certmarshal rollout plan --kubeconfig berlin.yaml, after you have fixed what is above; without a rollout: certmarshal runbook renew-in-place

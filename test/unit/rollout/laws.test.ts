@@ -13,6 +13,7 @@ import {
   type ObservedEtcd,
   type ObservedMachine,
   type ObservedRollout,
+  type PortServed,
   type Served,
 } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
@@ -120,6 +121,7 @@ const machine: fc.Arbitrary<ObservedMachine> = record<ObservedMachine>({
   unhealthy: fc.array(words, { maxLength: 2 }),
   hooks: fc.array(words, { maxLength: 2 }),
   served: serving,
+  etcdPorts: fc.array(record<PortServed>({ port: fc.constantFrom(2379, 2380), served: serving }), { maxLength: 2 }),
   etcdReady: maybe(fc.boolean()),
 });
 const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({

@@ -19,7 +19,7 @@ import {
   rawEksAnywhere,
 } from './fixtures.ts';
 import { failure } from './management-cluster.ts';
-import { certificate, healthyWorld, holdLease, showing, type World, withEtcd } from './world.ts';
+import { certificate, healthyWorld, holdLease, showing, showingEtcd, type World, withEtcd } from './world.ts';
 
 const { signal } = new AbortController();
 const look = async ({ target }: World, changes: Partial<World['target']> = {}) =>
@@ -290,6 +290,25 @@ describe('what machines show', () => {
     const [first, second] = (await look(world)).machines;
     expect(first?.served).toMatchObject({ kind: 'certificate', address: '10.0.1.31' });
     expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
+  });
+
+  it('is that of etcd too, at both of its ports', async () => {
+    const world = healthyWorld();
+    world.shown.set('10.0.1.31:2379', showingEtcd(2379, 1, { notAfter: NOW + 5 * DAY }));
+    world.shown.set('10.0.1.32:2379', showingEtcd(2379, 2, { selfIssued: true }));
+    world.shown.delete('10.0.1.33:2380');
+    const machines = (await look(world)).machines.map(({ etcdPorts }) => etcdPorts);
+    expect(machines).toMatchObject([
+      [
+        { port: 2379, served: { notAfter: NOW + 5 * DAY } },
+        { port: 2380, served: { notAfter: NOW + 40 * DAY } },
+      ],
+      [{ port: 2379, served: { kind: 'failed', problem: expect.stringContaining('issued it') } }, { port: 2380 }],
+      [
+        { port: 2379, served: { kind: 'certificate' } },
+        { port: 2380, served: { kind: 'failed', problem: 'it refuses' } },
+      ],
+    ]);
   });
 
   it('counts only where its key was proven', async () => {
