@@ -19,6 +19,7 @@ import {
   authorityOutlives,
   handshakes,
   healthChecks,
+  kubeletsServed,
   machineHooks,
   machinesHealthy,
   machinesSettled,
@@ -77,6 +78,7 @@ const CHECKS = {
   'authority-outlives': { judge: authorityOutlives, waived: false },
   'etcd-backup': { judge: etcdBackup, waived: true },
   handshakes: { judge: handshakes, waived: false },
+  'kubelets-served': { judge: kubeletsServed, waived: true },
   'external-etcd-settled': { judge: externalEtcdSettled, waived: false },
   'etcd-controller-restarted': { judge: etcdControllerRestarted, waived: false },
 } as const satisfies Record<string, Check>;

@@ -1,5 +1,8 @@
 import { machineAddresses } from '../allowed-addresses.ts';
+import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import type { Problem } from '../contracts/problem.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { clusterApiVersion } from '../kubernetes/cluster-api.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
@@ -14,12 +17,13 @@ import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts'
 import { type Lease, readLease } from '../resources/lease.ts';
 import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
 import { type MachineHealthCheck, readMachineHealthCheck } from '../resources/machine-health-check.ts';
+import { readSigningRequest } from '../resources/signing-request.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
 import { observeEtcd } from './observe-etcd.ts';
-import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
+import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling, WaitingRequest } from './observed.ts';
 import { observedMachine } from './observed-machine.ts';
 import { createReader, type ListEnd, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
@@ -43,6 +47,10 @@ export interface RolloutTarget {
   readonly eksAnywhereNamespace?: string;
   /** Port of the API server on each control plane machine. @default 6443, or what the Cluster says */
   readonly apiServerPort?: number;
+  /** The cluster itself, for its CSRs. @default they are not read */
+  readonly workload?: KubernetesClient;
+  /** A policy in mode `enforce` selects its kubelets. @default unknown */
+  readonly approves?: boolean;
   /** Absent if the machines are unreachable: then nothing begins, and nothing can be verified. */
   readonly handshakes?: typeof handshakes;
   /** PEM of the CAs that clients of the cluster trust, if available. @throws KubernetesError or AwsError */
@@ -58,6 +66,7 @@ const MAX_CLUSTERS = 2_000;
 /** Three of a cluster, and those being created. */
 const MAX_MACHINES = 10_000;
 const MAX_HEALTH_CHECKS = 5_000;
+const MAX_REQUESTS = 20_000;
 /** Cluster API allows any odd number; more than seven are useless for etcd. */
 const MAX_OWN_MACHINES = 32;
 const MAX_AUTHORITIES = 32;
@@ -69,7 +78,7 @@ const MAX_AUTHORITIES = 32;
  * The Lease is read first: if it is unchanged when it is taken, nothing has begun unseen.
  */
 export async function observeRollout(target: RolloutTarget, signal: AbortSignal): Promise<ObservedRollout> {
-  const { id, name, management, managesItself } = target;
+  const { id, name, management, managesItself, approves } = target;
   const reader = createReader();
   const lease = await observeLease(management, reader, signal);
   const [clusters, eksAnywheres, upgrades, planes] = await Promise.all([
@@ -85,7 +94,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     reader,
   );
   const base = {
-    cluster: { id, name, managesItself },
+    cluster: { id, name, managesItself, approves },
     lease,
     unread: reader.unread,
   };
@@ -112,7 +121,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     givenAuthorities(target, reader),
   ]);
   const addresses = machineAddresses(management);
-  const [served, healthChecks, etcd] = await Promise.all([
+  const [served, healthChecks, etcd, waitingRequests] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
@@ -126,6 +135,9 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     cluster.managedEtcd || controlPlane?.etcd === 'external'
       ? observeEtcd(target, { namespace, managed: cluster.managedEtcd, addresses }, reader, signal)
       : undefined,
+    controlPlane?.etcd === 'stacked' && controlPlane.conditions.EtcdClusterHealthy.status === 'Unknown'
+      ? waitingRequestsOf(target, seen.own, reader, signal)
+      : undefined,
   ]);
   const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
   return {
@@ -137,6 +149,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     ...(controlPlane === undefined ? {} : { controlPlane: { ...controlPlane, templateFound: templateFound === true } }),
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
+    waitingRequests,
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
     ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
@@ -335,6 +348,28 @@ async function machinesOf(
     labels.push({ metadata: { namespace, labels: field(object, 'metadata', 'labels') } });
   }
   return { own, labels, others, end };
+}
+
+async function waitingRequestsOf(
+  { workload }: RolloutTarget,
+  machines: readonly ObservedMachine[],
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedRollout['waitingRequests']> {
+  if (workload === undefined) return undefined;
+  const nodes = new Map(machines.flatMap(({ node }) => (node === undefined ? [] : [[`${NODE_PREFIX}${node}`, node]])));
+  const newest = new Map<string, WaitingRequest & { readonly waits: boolean }>();
+  const pages = listSigningRequests(workload, { signerName: KUBELET_SERVING_SIGNER, signal });
+  const look = (object: unknown): void => {
+    const read = readSigningRequest(object);
+    if (!read.ok) return;
+    const { username, name, createdAt = 0, conditions, issued } = read.csr;
+    const node = nodes.get(username);
+    if (node === undefined || (newest.get(node)?.createdAt ?? 0) > createdAt) return;
+    newest.set(node, { node, name: printable(name), createdAt, waits: conditions.length === 0 && !issued });
+  };
+  await reader.each(pages, MAX_REQUESTS, look, 'too-large');
+  return [...newest.values()].flatMap(({ waits, ...request }) => (waits ? [request] : []));
 }
 
 async function healthChecksOf(

@@ -61,6 +61,7 @@ export function observedMachine(
     hooks: state.hooks,
     served: { kind: 'none' },
     etcdPorts: ETCD_PORTS[role].map((port) => ({ port, served: { kind: 'none' } })),
+    kubelet: role === 'stacked' ? { kind: 'none' } : undefined,
     etcdReady: role === 'etcd' ? state.etcdReady : undefined,
   };
 }

@@ -19,6 +19,8 @@ export interface ObservedRollout {
     readonly name: string;
     /** A management cluster: it creates its own control plane machines. */
     readonly managesItself: boolean;
+    /** A policy in mode `enforce` selects its kubelets; absent if unknown. */
+    readonly approves?: boolean;
   };
   /** The `Cluster` of Cluster API; absent if missing. */
   readonly capiCluster?: Pick<Cluster, 'namespace' | 'name' | 'deleting' | 'paused' | 'topology' | 'infrastructure'>;
@@ -29,6 +31,11 @@ export interface ObservedRollout {
   readonly machines: readonly ObservedMachine[];
   /** Absent with stacked etcd. */
   readonly etcd?: ObservedEtcd;
+  /**
+   * The newest kubelet serving CSR of each control plane node, where no one has decided on it. Read while Cluster API
+   * does not reach stacked etcd.
+   */
+  readonly waitingRequests?: readonly WaitingRequest[];
   /** Those that select machines of the control plane. */
   readonly healthChecks: readonly MachineHealthCheck[];
   /** Other control planes of the same management cluster. */
@@ -44,6 +51,12 @@ export interface ObservedRollout {
   readonly authorities: readonly { readonly name: string; readonly notAfter: number }[];
   /** Failed reads. No rollout begins while there are any. */
   readonly unread: readonly Problem[];
+}
+
+export interface WaitingRequest {
+  readonly node: string;
+  readonly name: string;
+  readonly createdAt: number;
 }
 
 export interface ObservedEksAnywhere extends EksAnywhereCluster {
@@ -80,6 +93,8 @@ export interface ObservedMachine {
   readonly served: Served;
   /** Further ports of its etcd: 2379 and 2380 of stacked etcd, 2380 of an etcd machine. */
   readonly etcdPorts: readonly PortServed[];
+  /** The certificate of its kubelet, through which Cluster API reaches stacked etcd; absent with external etcd. */
+  readonly kubelet?: Served;
   /** External etcd only: the label `cluster.x-k8s.io/etcd-ready`. */
   readonly etcdReady?: boolean;
 }
@@ -94,7 +109,14 @@ export type Served =
       /** SHA-256, hexadecimal. */
       readonly fingerprint: string;
     }
-  | { readonly kind: 'failed'; readonly address?: string; readonly problem: string; readonly remedy: string }
+  | {
+      readonly kind: 'failed';
+      readonly address?: string;
+      readonly problem: string;
+      readonly remedy: string;
+      /** It shows a certificate, which no CA of the cluster issued. */
+      readonly foreign?: true;
+    }
   | { readonly kind: 'none' };
 
 export interface PortServed {

@@ -33,8 +33,11 @@ export interface ServedCertificates {
   readonly authorities: readonly Certificate[];
 }
 
+/** Default of the kubelet's `port`. */
+const KUBELET_PORT = 10_250;
+
 /**
- * Connects by TLS to each machine and to its `etcdPorts`, each at its first address that answers.
+ * Connects by TLS to each machine, to its `etcdPorts` and to its kubelet, each at its first address that answers.
  *
  * @param shake undefined if the machines are unreachable: `served` then stays `none`
  */
@@ -46,8 +49,10 @@ export async function servedCertificates(
   if (shake === undefined) return { machines, authorities: [] };
   const ports = new Set(machines.flatMap(({ etcdPorts }) => etcdPorts.map(({ port }) => port)));
   const ofEtcd = { ...serving, proof: false, authorities: serving.etcdAuthorities };
-  const [main, ...etcd] = await Promise.all([
+  const withKubelet = machines.filter(({ kubelet }) => kubelet !== undefined);
+  const [main, kubelets, ...etcd] = await Promise.all([
     servedAt(machines, shake, serving),
+    servedAt(withKubelet, shake, { ...serving, port: KUBELET_PORT }),
     ...[...ports].map(async (port) => ({ port, ...(await servedAt(machines, shake, { ...ofEtcd, port })) })),
   ]);
   return {
@@ -55,6 +60,7 @@ export async function servedCertificates(
       ...machine,
       served: main.served(machine),
       etcdPorts: etcd.map(({ port, served }) => ({ port, served: served(machine) })),
+      kubelet: machine.kubelet && kubelets.served(machine),
     })),
     authorities: main.authorities,
   };
@@ -113,7 +119,9 @@ function servedOf(
   proof: boolean,
   trusted: readonly Certificate[] | undefined,
 ): Shown {
-  const failed = (problem: string, remedy: string): Shown => ({ served: { kind: 'failed', address, problem, remedy } });
+  const failed = (problem: string, remedy: string, foreign?: true): Shown => ({
+    served: { kind: 'failed', address, problem, remedy, foreign },
+  });
   if (!result.ok) return failed(result.failure.message, result.failure.remedy);
   const [leaf, ...sent] = result.chain;
   if (leaf?.ok !== true) {
@@ -128,7 +136,7 @@ function servedOf(
   const { certificate } = leaf;
   const known =
     trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, readable(sent), trusted) === true;
-  if (!known) return failed(...unknownIssuer(certificate, trusted));
+  if (!known) return failed(...unknownIssuer(certificate, trusted), trusted?.length === 0 ? undefined : true);
   const { notBefore, notAfter, fingerprint, issuer, authorityKeyId = '' } = certificate;
   return {
     served: { kind: 'certificate', address, notBefore, notAfter, fingerprint },

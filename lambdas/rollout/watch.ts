@@ -68,11 +68,21 @@ export function troublesOf(
     }
   }
   const still = now - progress.movedAt;
+  const etcdHealth = controlPlane.conditions.EtcdClusterHealthy;
+  // A node that boots is Unknown too, on bare metal for an hour.
+  const waiting = (observed.waitingRequests ?? []).filter(({ createdAt }) => now - createdAt > UNHEALTHY_MS);
+  const isUnseen = controlPlane.etcd === 'stacked' && etcdHealth.status === 'Unknown';
   const { wanted, replaced, machines } = progress;
   const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
   const all = [...machines, ...(progress.etcd?.machines ?? [])];
   const sinceReplaced = lastReplacedFor({ machines: all }, { since, now });
-  if (observed.unread.length > 0) {
+  if (isUnseen && (waiting.length > 0 || still > stuckAfter(observed))) {
+    const requests = waiting.map(
+      ({ node, name, createdAt }) => `; CSR ${name} of node ${node} has waited for ${span(now - createdAt)}`,
+    );
+    const message = `EtcdClusterHealthy is Unknown: ${wordsOf(etcdHealth)}${requests.join('')}`;
+    reasons.push(holdReason('etcd-unseen', object, message));
+  } else if (observed.unread.length > 0) {
     if (still > stuckAfter(observed) || sinceReplaced > STALLED_MS) {
       reasons.push(
         holdReason('unseen', observed.unread[0]?.object, `not read for ${span(still)}: ${observed.unread[0]?.message}`),

@@ -4,7 +4,17 @@ import type { CheckQuestion } from '../checks.ts';
 import type { ObservedMachine, ObservedRollout, Served } from '../observed.ts';
 import { ETCD_PEER_PORT } from '../observed-machine.ts';
 import { sharedCertificates } from '../progress.ts';
-import { kubectl, MACHINES, objectOf, serversOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+import {
+  fails,
+  kubectl,
+  MACHINES,
+  objectOf,
+  passes,
+  serversOf,
+  stayingMachines,
+  type Verdict,
+  verdictOf,
+} from './verdict.ts';
 
 /** Problems of machines, the first of which is the object: its name is not repeated. */
 function verdictOfMachines(
@@ -123,6 +133,34 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
     [...(stayingMachines(observed).length === 0 ? ['there is no machine to check'] : []), ...words(needed)],
     { object, good: `${machines} showed every certificate`, remedy },
   );
+}
+
+/**
+ * With `serverTLSBootstrap` a new kubelet has no certificate before its CSR is approved, and Cluster API reaches stacked
+ * etcd only through the kubelet (`pods/portforward`): the rollout would stop at its first machine. Undefined for
+ * external etcd.
+ *
+ * Source: Cluster API, controlplane/kubeadm/internal/etcd_client_generator.go.
+ */
+export function kubeletsServed({ observed }: CheckQuestion): Verdict | undefined {
+  const { cluster, controlPlane } = observed;
+  if (controlPlane?.etcd !== 'stacked') return undefined;
+  if (cluster.approves === true) return passes('a policy in mode enforce approves the CSRs of its kubelets');
+  const [first] = stayingMachines(observed).filter(
+    ({ kubelet }) => kubelet?.kind !== 'failed' || kubelet.foreign !== true,
+  );
+  if (first === undefined) return passes('its kubelets serve certificates that need no approval');
+  const { kubelet } = first;
+  const why =
+    kubelet?.kind === 'certificate'
+      ? 'its kubelet serves a certificate of the cluster'
+      : `it is not known what its kubelet serves (${kubelet?.kind === 'failed' ? kubelet.problem : 'it was not tried'})`;
+  const policy = cluster.approves === undefined ? 'is known to approve' : 'approves';
+  return fails({
+    object: objectOf('Machine', first),
+    found: `${why}, and no policy in mode enforce ${policy} that of a new machine: Cluster API could not reach its etcd`,
+    remedy: `Let a policy of fleet.yaml in mode enforce select ${cluster.name}; on the command line name it with --fleet`,
+  });
 }
 
 /** A leaf expires with its CA at the latest: replacing machines does not help. */

@@ -90,6 +90,9 @@ export function etcdPorts(number: number, ports: readonly number[], shown: Serve
   }));
 }
 
+/** A kubelet without `serverTLSBootstrap` makes its certificate itself. */
+export const OWN_KUBELET: Served = { kind: 'failed', problem: 'not issued', remedy: 'None.', foreign: true };
+
 /** A machine of the control plane: `berlin-prod-1` and so on, each with its own address and certificates. */
 export function machine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
   const address = `10.0.1.${30 + number}`;
@@ -108,6 +111,7 @@ export function machine(number: number, changes: Partial<ObservedMachine> = {}):
     hooks: [],
     served: shown,
     etcdPorts: etcdPorts(number, [2379, 2380], shown),
+    kubelet: OWN_KUBELET,
     ...changes,
   };
 }
@@ -115,7 +119,7 @@ export function machine(number: number, changes: Partial<ObservedMachine> = {}):
 /** A machine of external etcd: it has no Node. */
 export function etcdMachine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
   const address = `10.0.1.${50 + number}`;
-  const { node: _none, ...without } = machine(number);
+  const { node: _none, kubelet: _kubelet, ...without } = machine(number);
   const { served: shown = served({ address: `${address}:2379`, fingerprint: `e${number}`.repeat(32) }) } = changes;
   return {
     ...without,
@@ -255,7 +259,7 @@ export function healthyRollout(changes: Partial<ObservedRollout> = {}): Observed
 
 /** The same with external etcd. */
 export function healthyExternal(changes: Partial<ObservedRollout> = {}): ObservedRollout {
-  const machines = [1, 2, 3].map((number) => machine(number, { etcdPorts: [] }));
+  const machines = [1, 2, 3].map((number) => machine(number, { etcdPorts: [], kubelet: undefined }));
   return healthyRollout({ controlPlane: controlPlane({ etcd: 'external' }), machines, etcd: etcd(), ...changes });
 }
 

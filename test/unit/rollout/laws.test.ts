@@ -104,6 +104,7 @@ const conditions = <K extends string>(types: readonly K[]) =>
 const serving: fc.Arbitrary<Served> = fc.oneof(
   fc.constant<Served>({ kind: 'none' }),
   words.map((problem): Served => ({ kind: 'failed', problem, remedy: 'look' })),
+  words.map((problem): Served => ({ kind: 'failed', problem, remedy: 'look', foreign: true })),
   fc
     .record({ notBefore: time, notAfter: time, fingerprint: words })
     .map((certificate): Served => ({ kind: 'certificate', address: '10.0.1.1:6443', ...certificate })),
@@ -122,6 +123,7 @@ const machine: fc.Arbitrary<ObservedMachine> = record<ObservedMachine>({
   hooks: fc.array(words, { maxLength: 2 }),
   served: serving,
   etcdPorts: fc.array(record<PortServed>({ port: fc.constantFrom(2379, 2380), served: serving }), { maxLength: 2 }),
+  kubelet: maybe(serving),
   etcdReady: maybe(fc.boolean()),
 });
 const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
@@ -178,7 +180,12 @@ const external: fc.Arbitrary<ObservedEtcd> = record<ObservedEtcd>({
   controllerStartedAt: maybe(time),
 });
 const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
-  cluster: fc.record({ id: words, name: words, managesItself: fc.boolean() }),
+  cluster: record<ObservedRollout['cluster']>({
+    id: words,
+    name: words,
+    managesItself: fc.boolean(),
+    approves: maybe(fc.boolean()),
+  }),
   capiCluster: maybe(
     record<NonNullable<ObservedRollout['capiCluster']>>({
       namespace: words,
@@ -210,6 +217,7 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
   controlPlane: maybe(plane),
   machines: fc.array(machine, { maxLength: 4 }),
   etcd: maybe(external),
+  waitingRequests: maybe(fc.array(fc.record({ node: words, name: words, createdAt: time }), { maxLength: 2 })),
   healthChecks: fc.array(
     record<ObservedRollout['healthChecks'][number]>({
       namespace: words,

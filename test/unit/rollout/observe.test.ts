@@ -18,7 +18,7 @@ import {
   rawCapiCluster,
   rawEksAnywhere,
 } from './fixtures.ts';
-import { failure } from './management-cluster.ts';
+import { failure, managementCluster } from './management-cluster.ts';
 import { certificate, healthyWorld, holdLease, showing, showingEtcd, type World, withEtcd } from './world.ts';
 
 const { signal } = new AbortController();
@@ -36,7 +36,11 @@ function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
   return {
     ...rest,
     controlPlane: { ...rest.controlPlane, resourceVersion: version(world.paths.controlPlane) },
-    machines: rest.machines.map((machine) => ({ ...machine, served: at(machine.served, machine.addresses[0]) })),
+    machines: rest.machines.map((machine) => ({
+      ...machine,
+      served: at(machine.served, machine.addresses[0]),
+      kubelet: machine.kubelet && expect.objectContaining({ kind: 'failed', foreign: true }),
+    })),
     ...(rest.etcd === undefined
       ? {}
       : {
@@ -292,6 +296,19 @@ describe('what machines show', () => {
     expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
   });
 
+  it('is that of kubelets, which may be their own', async () => {
+    const world = healthyWorld();
+    world.shown.set('10.0.1.31:10250', showing());
+    world.shown.delete('10.0.1.32:10250');
+    expect((await look(world)).machines.map(({ kubelet }) => kubelet)).toMatchObject([
+      { kind: 'certificate' },
+      { kind: 'failed', problem: 'it refuses' },
+      { kind: 'failed', foreign: true },
+    ]);
+    withEtcd(world);
+    expect((await look(world)).machines.map(({ kubelet }) => kubelet)).toEqual([undefined, undefined, undefined]);
+  });
+
   it('is that of etcd too, at both of its ports', async () => {
     const world = healthyWorld();
     world.shown.set('10.0.1.31:2379', showingEtcd(2379, 1, { notAfter: NOW + 5 * DAY }));
@@ -339,6 +356,41 @@ describe('what machines show', () => {
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
     const damaged = await look(world, { authorities: async () => 'nothing' });
     expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+  });
+});
+
+describe('the CSRs of kubelets', () => {
+  const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const csr = (node: string, minutesAgo: number, status: JsonObject = {}): JsonObject => ({
+    metadata: { uid: 'u', creationTimestamp: new Date(NOW - minutesAgo * 60_000).toISOString() },
+    spec: {
+      username: `system:node:${node}`,
+      signerName: 'kubernetes.io/kubelet-serving',
+      groups: ['system:nodes'],
+      usages: ['server auth'],
+      request: '',
+    },
+    status,
+  });
+  const approved = { conditions: [{ type: 'Approved', status: 'True' }] };
+
+  it('are read while Cluster API does not reach etcd, and the newest of a node counts', async () => {
+    const world = healthyWorld();
+    const workload = managementCluster({ 'certificates.k8s.io': ['v1'] });
+    workload.put(`${CSRS}/csr-1`, csr('berlin-prod-1', 30));
+    workload.put(`${CSRS}/csr-2`, csr('berlin-prod-1', 12));
+    workload.put(`${CSRS}/csr-3`, csr('berlin-prod-2', 30));
+    workload.put(`${CSRS}/csr-4`, csr('berlin-prod-2', 20, approved));
+    workload.put(`${CSRS}/csr-5`, csr('a-worker', 12));
+    const healthy = await look(world, { workload: workload.client });
+    expect(healthy.waitingRequests).toBeUndefined();
+    expect(workload.made).toEqual([]);
+    world.management.change(world.paths.controlPlane, {
+      status: { conditions: [{ type: 'EtcdClusterHealthy', status: 'Unknown' }] },
+    });
+    const { waitingRequests } = await look(world, { workload: workload.client });
+    expect(waitingRequests).toEqual([{ node: 'berlin-prod-1', name: 'csr-2', createdAt: NOW - 12 * 60_000 }]);
+    expect((await look(world)).waitingRequests).toBeUndefined();
   });
 });
 

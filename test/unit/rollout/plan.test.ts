@@ -453,6 +453,39 @@ describe('a rollout that goes on', () => {
     });
   });
 
+  describe('while Cluster API does not reach etcd', () => {
+    const conditions = controlPlaneConditions({
+      EtcdClusterHealthy: { status: 'Unknown', since: NOW - HOUR, message: 'Failed to connect to etcd' },
+    });
+    const unseen = (minutes: number, changes: Partial<ObservedRollout> = {}) =>
+      rolling({ machines: [machine(1), machine(2), young(0, NOW - minutes * MINUTE)], ...changes }, { conditions });
+    const waits = (minutes: number) => [
+      { node: 'berlin-prod-11', name: 'csr-x7k2p', createdAt: NOW - minutes * MINUTE },
+    ];
+
+    it('is watched while a node boots, and held with the CSR that has waited for ten minutes', () => {
+      expect(plan(unseen(44)).state).toBe('rolling');
+      expect(plan(unseen(20, { waitingRequests: waits(10) })).state).toBe('rolling');
+      expect(plan(unseen(20, { waitingRequests: waits(11) }))).toMatchObject({
+        state: 'held',
+        reasons: [
+          {
+            id: 'etcd-unseen',
+            message:
+              'EtcdClusterHealthy is Unknown: Failed to connect to etcd; CSR csr-x7k2p of node berlin-prod-11 has waited for 11 minutes',
+            remedy: expect.stringContaining('certmarshal sweep'),
+          },
+        ],
+      });
+    });
+
+    it('is not said to lack capacity when nothing moves', () => {
+      expect(isHold(plan(unseen(46)))).toEqual(['etcd-unseen']);
+      const seen = rolling({ machines: unseen(46).machines, waitingRequests: waits(11) });
+      expect(isHold(plan(seen))).toEqual(['stuck']);
+    });
+  });
+
   it('is held when new certificates are not seen for two hours', () => {
     const observed = rolling({ machines: [young(4), young(5), young(6, SINCE, { served: { kind: 'none' } })] });
     expect(plan(observed, NOW + 90 * MINUTE).state).toBe('verifying');

@@ -90,6 +90,7 @@ export function healthyWorld(
     management.put(paths.machine(name), rawMachine(number, version, provider));
     shown.set(`${address}:6443`, showing({ fingerprint: `0${number}`.repeat(32) }));
     for (const port of [2379, 2380]) shown.set(`${address}:${port}`, showingEtcd(port, number));
+    shown.set(`${address}:10250`, showing({ selfIssued: true, fingerprint: `a${number}`.repeat(32) }));
   }
   management.put(paths.machine('milan-prod-1'), {
     metadata: {
