@@ -12,6 +12,8 @@ export interface ServerTarget {
   readonly port: number;
   /** At most two, the preferred one first; empty if none is known. */
   readonly addresses: readonly string[];
+  /** A kubelet's: clients connect to the first address of its Node, InternalIP before ExternalIP. */
+  readonly nodeAddress?: string | undefined;
   /** kubeadm binds it to loopback. */
   readonly usuallyHidden: boolean;
 }
@@ -56,7 +58,7 @@ export function serversOf(
         : []),
       ...(etcd ? [server('etcd-server', ports.etcdClient), server('etcd-peer', ports.etcdPeer)] : []),
       ...(hasNode && (roles.has('control-plane') || roles.has('worker'))
-        ? [server('kubelet-serving', ports.kubelet)]
+        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: nodeAddressOf(entries) }]
         : []),
     ];
     // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a
@@ -71,6 +73,10 @@ function addressesOf(entries: readonly MemberObservation[]): readonly string[] {
   const ordered = [...entries.filter(isMachine), ...entries.filter((entry) => !isMachine(entry))];
   const addresses = ordered.flatMap((entry) => entry.addresses.filter((address) => isIP(address) !== 0));
   return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
+}
+
+function nodeAddressOf(entries: readonly MemberObservation[]): string | undefined {
+  return entries.find((entry) => !isMachine(entry))?.addresses.find((address) => isIP(address) !== 0);
 }
 
 function isMachine({ name }: MemberObservation): boolean {

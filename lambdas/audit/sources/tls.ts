@@ -163,9 +163,14 @@ function observationsOf(
           keyProven: result.keyProven === true,
         })
       : undefined;
+  const { nodeAddress } = server;
+  const lacksAddress =
+    first?.ok !== true || nodeAddress === undefined || first.certificate.addresses.includes(nodeAddress)
+      ? undefined
+      : nodeAddress;
   return result.chain.map((read, position) => {
     const sighting: Sighting =
-      position === 0 ? { ...(leaf ?? { ...place, what }), issued } : { ...place, what: 'ca-bundle' };
+      position === 0 ? { ...(leaf ?? { ...place, what }), issued, lacksAddress } : { ...place, what: 'ca-bundle' };
     if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
     const problem = 'malformed';
     return {
