@@ -11,7 +11,7 @@ import { listKind } from '../kubernetes/list.ts';
 import { printable } from '../printable.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from '../resources/annotations.ts';
 import { type Cluster, readCluster } from '../resources/cluster.ts';
-import { readEksAnywhere } from '../resources/eks-anywhere.ts';
+import { type MachineTrust, readEksAnywhere, readMachineTrust } from '../resources/eks-anywhere.ts';
 import { field, text } from '../resources/fields.ts';
 import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts';
 import { type Lease, readLease } from '../resources/lease.ts';
@@ -22,6 +22,7 @@ import type { handshakes } from '../tls/handshakes.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
+import { machineDependencies } from './machine-dependencies.ts';
 import { observeEtcd } from './observe-etcd.ts';
 import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling, WaitingRequest } from './observed.ts';
 import { observedMachine } from './observed-machine.ts';
@@ -121,7 +122,9 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     givenAuthorities(target, reader),
   ]);
   const addresses = machineAddresses(management);
-  const [served, healthChecks, etcd, waitingRequests] = await Promise.all([
+  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
+  const trust = eksAnywhere && eksAnywheres.trusts.get(eksAnywhere.namespace);
+  const [served, healthChecks, etcd, waitingRequests, dependencies] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
@@ -138,8 +141,8 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     controlPlane?.etcd === 'stacked' && controlPlane.conditions.EtcdClusterHealthy.status === 'Unknown'
       ? waitingRequestsOf(target, seen.own, reader, signal)
       : undefined,
+    eksAnywhere && trust && dependenciesOf(target, eksAnywhere.namespace, trust, reader, signal),
   ]);
-  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
   return {
     ...base,
     capiCluster: cluster,
@@ -150,6 +153,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
     waitingRequests,
+    dependencies,
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
     ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
@@ -193,6 +197,8 @@ function preferred(clusters: readonly Cluster[]): readonly Cluster[] {
 interface SeenEksAnywheres {
   /** Clusters with the name of the cluster. */
   readonly own: readonly ObservedEksAnywhere[];
+  /** By their namespaces. */
+  readonly trusts: ReadonlyMap<string, MachineTrust>;
   /** Unique names whose Cluster is opted in. */
   readonly optedIn: ReadonlySet<string>;
   /** All of that name were read. */
@@ -207,10 +213,13 @@ async function eksAnywheresOf(
   signal: AbortSignal,
 ): Promise<SeenEksAnywheres> {
   let own: ObservedEksAnywhere[] = [];
+  const trusts = new Map<string, MachineTrust>();
   const agrees = new Map<string, boolean>();
   const lookAtOwn = (object: unknown): void => {
     const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object) : undefined;
-    if (read !== undefined) own.push({ ...read, controlPlaneUpgrade: false });
+    if (read === undefined) return;
+    own.push({ ...read, controlPlaneUpgrade: false });
+    trusts.set(read.namespace, readMachineTrust(object));
   };
   const look = (object: unknown): void => {
     lookAtOwn(object);
@@ -234,7 +243,7 @@ async function eksAnywheresOf(
     endOfOwn = await reader.each(ofName, MAX_CLUSTERS, lookAtOwn, ...fine);
   }
   const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
-  return { own, optedIn, whole: endOfOwn === 'whole', end };
+  return { own, trusts, optedIn, whole: endOfOwn === 'whole', end };
 }
 
 function ownerOf(
@@ -348,6 +357,22 @@ async function machinesOf(
     labels.push({ metadata: { namespace, labels: field(object, 'metadata', 'labels') } });
   }
   return { own, labels, others, end };
+}
+
+async function dependenciesOf(
+  { management, handshakes: shake }: RolloutTarget,
+  namespace: string,
+  trust: MachineTrust,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedRollout['dependencies']> {
+  const read = await machineDependencies(management, namespace, trust, { shake, reader, signal });
+  return read.map(({ where, bundle, unseen }) => ({
+    where: printable(where),
+    notAfter:
+      unseen === undefined ? Math.max(0, ...readable(bundle.certificates).map((one) => one.notAfter)) : undefined,
+    problem: unseen ?? bundle.problem,
+  }));
 }
 
 async function waitingRequestsOf(

@@ -49,6 +49,13 @@ export interface ObservedRollout {
   readonly lease?: Lease;
   /** The CAs of the cluster that were seen, which bound every leaf. Empty if none was. */
   readonly authorities: readonly { readonly name: string; readonly notAfter: number }[];
+  /** Certificates without which no new machine comes up, by EKS Anywhere's objects. */
+  readonly dependencies?: readonly {
+    readonly where: string;
+    /** The latest end; absent if unseen. */
+    readonly notAfter?: number;
+    readonly problem?: string;
+  }[];
   /** Failed reads. No rollout begins while there are any. */
   readonly unread: readonly Problem[];
 }

@@ -53,7 +53,7 @@ export interface Played {
 interface Endpoint {
   readonly address: string;
   readonly server: Server;
-  /** At 2379 and 2380; empty where something else is played. */
+  /** At 2379 and 2380, and the kubelet; empty where something else is played. */
   readonly etcd: readonly Server[];
 }
 
@@ -72,7 +72,8 @@ export async function openApiserverEndpoints(played?: Played): Promise<Apiserver
     played?.authority ?? (await createAuthority('kubernetes', new Date(Date.now() + 3650 * 86_400_000)));
   const { commonName = 'kube-apiserver', dnsNames = ['kubernetes', 'kubernetes.default.svc'] } = played ?? {};
   const etcdAuthority = await createAuthority('etcd-ca', new Date(Date.now() + 3650 * 86_400_000));
-  const etcdPorts = played === undefined ? [2379, 2380] : [];
+  // And a kubelet with a certificate of its own: of no CA of the cluster.
+  const etcdPorts = played === undefined ? [2379, 2380, 10_250] : [];
   const endpoints = new Map<string, Endpoint>();
   const followers: Promise<void>[] = [];
   const stopping = new AbortController();

@@ -1,13 +1,14 @@
 import { DAY_MS } from '../../time.ts';
 import { counted, date, firstOf } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
-import type { ObservedMachine, ObservedRollout, Served } from '../observed.ts';
+import type { ObservedMachine, ObservedRollout } from '../observed.ts';
 import { ETCD_PEER_PORT } from '../observed-machine.ts';
 import { sharedCertificates } from '../progress.ts';
 import {
   fails,
   kubectl,
   MACHINES,
+  type MachineServer,
   objectOf,
   passes,
   serversOf,
@@ -88,18 +89,9 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
   );
 }
 
-/** A server of a machine that showed no certificate of its own. */
-interface Unseen {
-  readonly machine: ObservedMachine;
-  readonly port?: number;
-  readonly served: Served;
-}
-
 /** Every machine of the control plane and of external etcd: an unseen certificate may have expired. */
-export function unseenServers(observed: ObservedRollout): readonly Unseen[] {
-  const asked: readonly Unseen[] = stayingMachines(observed).flatMap((machine) =>
-    serversOf(machine).map((server) => ({ machine, ...server })),
-  );
+export function unseenServers(observed: ObservedRollout): readonly MachineServer[] {
+  const asked = stayingMachines(observed).flatMap(serversOf);
   const shared = new Set(
     [...Map.groupBy(asked, ({ port }) => port).values()].flatMap((servers) => [...sharedCertificates(servers)]),
   );
@@ -111,7 +103,7 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
   const unseen = unseenServers(observed);
   const needed = unseen.filter(({ port }) => port !== ETCD_PEER_PORT);
   const machines = counted(stayingMachines(observed).length, 'machine');
-  const words = (servers: readonly Unseen[]): readonly string[] =>
+  const words = (servers: readonly MachineServer[]): readonly string[] =>
     servers.map(({ machine, port, served }, index) => {
       const what = served.kind === 'failed' ? served.problem : 'it was not tried';
       const found =
@@ -133,6 +125,24 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
     [...(stayingMachines(observed).length === 0 ? ['there is no machine to check'] : []), ...words(needed)],
     { object, good: `${machines} showed every certificate`, remedy },
   );
+}
+
+/** Registry mirror, trust bundles and vCenter: without them no new machine comes up. Undefined without any. */
+export function machineDependencies({ observed: { dependencies = [] }, now }: CheckQuestion): Verdict | undefined {
+  if (dependencies.length === 0) return undefined;
+  const remedy = 'Renew it where it is, and give EKS Anywhere the new one, before a machine is replaced';
+  const wrong = dependencies.flatMap(({ where, notAfter, problem }) => {
+    if (notAfter === undefined) return [];
+    if (problem !== undefined) return [`${where}: ${problem}`];
+    return notAfter > now ? [] : [`${where}: its last certificate expired at ${date(notAfter)}`];
+  });
+  const [unseen] = dependencies.filter(({ notAfter }) => notAfter === undefined);
+  if (wrong.length === 0 && unseen !== undefined)
+    return { passed: true, warning: true, found: `${unseen.where}: ${unseen.problem}`, remedy: 'Check it yourself' };
+  return verdictOf(wrong, {
+    good: `${counted(dependencies.length, 'certificate')} that new machines need are valid`,
+    remedy,
+  });
 }
 
 /**

@@ -60,12 +60,15 @@ export const EKS_ANYWHERE_CLUSTERS = 'clusters.anywhere.eks.amazonaws.com';
 export const ETCD_CLUSTERS = 'etcdadmclusters.etcdcluster.cluster.x-k8s.io';
 export const MACHINES = 'machines.cluster.x-k8s.io';
 
-/** The servers of a machine, each with its port; the one that `served` is of has none. */
-export function serversOf({
-  served,
-  etcdPorts,
-}: ObservedMachine): readonly { readonly port?: number; readonly served: Served }[] {
-  return [{ served }, ...etcdPorts];
+/** A server of a machine; the one of `served` has no port. */
+export interface MachineServer {
+  readonly machine: ObservedMachine;
+  readonly port?: number;
+  readonly served: Served;
+}
+
+export function serversOf(machine: ObservedMachine): readonly MachineServer[] {
+  return [{ machine, served: machine.served }, ...machine.etcdPorts.map((server) => ({ machine, ...server }))];
 }
 
 /** For people: ` on port 2379`. */

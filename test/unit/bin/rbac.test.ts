@@ -246,6 +246,12 @@ describe('certmarshal rbac', () => {
       'kubeadmcontrolplanes',
       'etcdadmclusters',
       'clusters',
+      'vspheredatacenterconfigs',
+      'nutanixdatacenterconfigs',
+      'vspheremachineconfigs',
+      'nutanixmachineconfigs',
+      'tinkerbellmachineconfigs',
+      'snowmachineconfigs',
     ]);
     expect(rest).toEqual([]);
   });

@@ -218,6 +218,9 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
   machines: fc.array(machine, { maxLength: 4 }),
   etcd: maybe(external),
   waitingRequests: maybe(fc.array(fc.record({ node: words, name: words, createdAt: time }), { maxLength: 2 })),
+  dependencies: maybe(
+    fc.array(fc.record({ where: words, notAfter: maybe(time), problem: maybe(words) }), { maxLength: 2 }),
+  ),
   healthChecks: fc.array(
     record<ObservedRollout['healthChecks'][number]>({
       namespace: words,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
@@ -356,6 +357,38 @@ describe('what machines show', () => {
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
     const damaged = await look(world, { authorities: async () => 'nothing' });
     expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+  });
+});
+
+describe('what new machines need', () => {
+  it('is read from the Cluster of EKS Anywhere and what it names, and vCenter is asked', async () => {
+    const world = healthyWorld();
+    const { ca } = await createPki();
+    const [own] = decodeBundle(ca.certificate).certificates;
+    const der = own?.ok === true ? own.certificate.der : Buffer.alloc(0);
+    const thumbprint = createHash('sha1')
+      .update(der)
+      .digest('hex')
+      .toUpperCase()
+      .replaceAll(/..(?=.)/g, '$&:');
+    const datacenter = world.paths.eksAnywhere.replace('/clusters/', '/vspheredatacenterconfigs/');
+    const vcenter = (pin: string) => ({ spec: { server: 'vcenter.example', thumbprint: pin, insecure: false } });
+    world.management.change(world.paths.eksAnywhere, {
+      spec: { registryMirrorConfiguration: { caCertContent: ca.certificate } },
+    });
+    world.management.put(datacenter, vcenter(thumbprint));
+    const mirror = { where: `Cluster default/${NAME} spec.registryMirrorConfiguration.caCertContent` };
+    const found = async () => (await look(world)).dependencies;
+    expect(await found()).toMatchObject([mirror, { where: 'vCenter vcenter.example', problem: 'it refuses' }]);
+    world.shown.set('vcenter.example:443', showing({ der, notAfter: NOW + DAY }));
+    expect(await found()).toMatchObject([
+      { ...mirror, problem: undefined },
+      { notAfter: NOW + DAY, problem: undefined },
+    ]);
+    world.management.put(datacenter, vcenter('AA:BB'));
+    expect(await found()).toMatchObject([mirror, { problem: expect.stringContaining('spec.thumbprint, AA:BB') }]);
+    const { handshakes: _, ...unreached } = world.target;
+    expect((await observeRollout(unreached, signal)).dependencies).toMatchObject([mirror]);
   });
 });
 
