@@ -106,7 +106,6 @@ export const LISTED_KINDS = {
   vspheredatacenterconfigs: OF_MACHINES,
   nutanixdatacenterconfigs: OF_MACHINES,
   vspheremachineconfigs: OF_MACHINES,
-  nutanixmachineconfigs: OF_MACHINES,
   tinkerbellmachineconfigs: OF_MACHINES,
   snowmachineconfigs: OF_MACHINES,
   // `spec.controlPlane` names the KubeadmControlPlane of each. Source: EKS Anywhere, pkg/api/v1alpha1, `ControlPlaneUpgradeSpec`.

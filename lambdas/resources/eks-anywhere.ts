@@ -59,40 +59,33 @@ export function readEksAnywhere(object: unknown): EksAnywhereCluster | undefined
   };
 }
 
-/** What machines trust, and are made through, by an object of EKS Anywhere. */
-export interface MachineTrust {
-  readonly bundles: readonly { readonly where: string; readonly pem: string }[];
-  /** With the SHA-1 that vSphere's provider accepts. */
-  readonly vcenter?: { readonly server: string; readonly thumbprint: string };
-  /** Objects that a Cluster names, which may have more. */
-  readonly configs: readonly { readonly kind: string; readonly name: string }[];
-}
-
 const MAX_BUNDLES = 16;
 
-/** Of any kind. Never throws. Source: EKS Anywhere, pkg/api/v1alpha1. */
-export function readMachineTrust(object: unknown): MachineTrust {
-  const at = `${text(object, 'kind') ?? 'Cluster'} ${text(object, 'metadata', 'namespace')}/${text(object, 'metadata', 'name')}`;
+/**
+ * PEM that machines trust, vCenter with the SHA-1 of its certificate, and the objects that a Cluster names, which may
+ * have more; of any kind. Never throws. Source: EKS Anywhere, pkg/api/v1alpha1.
+ */
+export function readMachineTrust(object: unknown) {
+  const [kind = 'Cluster', namespace, name] = [['kind'], ['metadata', 'namespace'], ['metadata', 'name']].map((path) =>
+    text(object, ...path),
+  );
   const certBundles = list(object, 'spec', 'hostOSConfiguration', 'certBundles').slice(0, MAX_BUNDLES);
   const found = [
     ['registryMirrorConfiguration.caCertContent', text(object, 'spec', 'registryMirrorConfiguration', 'caCertContent')],
     ['additionalTrustBundle', text(object, 'spec', 'additionalTrustBundle')],
     ...certBundles.map((one, index) => [`hostOSConfiguration.certBundles[${index}]`, text(one, 'data')] as const),
   ] as const;
-  const server = nameAt(object, 'spec', 'server');
-  const thumbprint = nameAt(object, 'spec', 'thumbprint');
-  const references = [
-    field(object, 'spec', 'datacenterRef'),
-    field(object, 'spec', 'controlPlaneConfiguration', 'machineGroupRef'),
-    field(object, 'spec', 'externalEtcdConfiguration', 'machineGroupRef'),
-  ];
+  const [server, thumbprint] = [nameAt(object, 'spec', 'server'), nameAt(object, 'spec', 'thumbprint')];
   return {
-    bundles: found.flatMap(([path, pem]) => (pem ? [{ where: printable(`${at} spec.${path}`, 600), pem }] : [])),
-    vcenter: server && thumbprint && field(object, 'spec', 'insecure') !== true ? { server, thumbprint } : undefined,
-    configs: references.flatMap((reference) => {
-      const [kind, name] = [text(reference, 'kind'), nameAt(reference, 'name')];
-      return kind === undefined || name === undefined ? [] : [{ kind, name }];
-    }),
+    bundles: found.flatMap(([path, pem]) =>
+      pem ? [{ where: printable(`${kind} ${namespace}/${name} spec.${path}`, 600), pem }] : [],
+    ),
+    vcenter: server && thumbprint && field(object, 'spec', 'insecure') !== true ? [{ server, thumbprint }] : [],
+    references: [
+      field(object, 'spec', 'datacenterRef'),
+      field(object, 'spec', 'controlPlaneConfiguration', 'machineGroupRef'),
+      field(object, 'spec', 'externalEtcdConfiguration', 'machineGroupRef'),
+    ].map((one) => ({ kind: text(one, 'kind') ?? '', name: text(one, 'name') ?? '' })),
   };
 }
 

@@ -65,7 +65,6 @@ export async function observeEtcd(
     port: ETCD_PORT,
     proof: false,
     authorities,
-    etcdAuthorities: authorities,
     addresses,
     signal,
   });

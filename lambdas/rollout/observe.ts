@@ -11,7 +11,7 @@ import { listKind } from '../kubernetes/list.ts';
 import { printable } from '../printable.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from '../resources/annotations.ts';
 import { type Cluster, readCluster } from '../resources/cluster.ts';
-import { type MachineTrust, readEksAnywhere, readMachineTrust } from '../resources/eks-anywhere.ts';
+import { readEksAnywhere } from '../resources/eks-anywhere.ts';
 import { field, text } from '../resources/fields.ts';
 import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts';
 import { type Lease, readLease } from '../resources/lease.ts';
@@ -24,7 +24,7 @@ import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
 import { machineDependencies } from './machine-dependencies.ts';
 import { observeEtcd } from './observe-etcd.ts';
-import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling, WaitingRequest } from './observed.ts';
+import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
 import { observedMachine } from './observed-machine.ts';
 import { createReader, type ListEnd, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
@@ -123,14 +123,12 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   ]);
   const addresses = machineAddresses(management);
   const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
-  const trust = eksAnywhere && eksAnywheres.trusts.get(eksAnywhere.namespace);
-  const [served, healthChecks, etcd, waitingRequests, dependencies] = await Promise.all([
+  const owner = eksAnywhere && eksAnywheres.objects.get(eksAnywhere.namespace);
+  const [served, healthChecks, etcd, waitingRequests, needed] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
       authorities,
-      // The Secret of the etcd CA holds its key too.
-      etcdAuthorities: undefined,
       addresses,
       signal,
     }),
@@ -141,7 +139,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     controlPlane?.etcd === 'stacked' && controlPlane.conditions.EtcdClusterHealthy.status === 'Unknown'
       ? waitingRequestsOf(target, seen.own, reader, signal)
       : undefined,
-    eksAnywhere && trust && dependenciesOf(target, eksAnywhere.namespace, trust, reader, signal),
+    owner === undefined ? undefined : machineDependencies(management, owner, reader, target.handshakes, signal),
   ]);
   return {
     ...base,
@@ -153,7 +151,11 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
     waitingRequests,
-    dependencies,
+    dependencies: needed?.map(({ where, bundle: { certificates, problem } }) => ({
+      where,
+      notAfter: Math.max(0, ...readable(certificates).map(({ notAfter }) => notAfter)),
+      problem,
+    })),
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
     ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
@@ -198,7 +200,7 @@ interface SeenEksAnywheres {
   /** Clusters with the name of the cluster. */
   readonly own: readonly ObservedEksAnywhere[];
   /** By their namespaces. */
-  readonly trusts: ReadonlyMap<string, MachineTrust>;
+  readonly objects: ReadonlyMap<string, unknown>;
   /** Unique names whose Cluster is opted in. */
   readonly optedIn: ReadonlySet<string>;
   /** All of that name were read. */
@@ -213,13 +215,13 @@ async function eksAnywheresOf(
   signal: AbortSignal,
 ): Promise<SeenEksAnywheres> {
   let own: ObservedEksAnywhere[] = [];
-  const trusts = new Map<string, MachineTrust>();
+  const objects = new Map<string, unknown>();
   const agrees = new Map<string, boolean>();
   const lookAtOwn = (object: unknown): void => {
     const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object) : undefined;
     if (read === undefined) return;
     own.push({ ...read, controlPlaneUpgrade: false });
-    trusts.set(read.namespace, readMachineTrust(object));
+    objects.set(read.namespace, object);
   };
   const look = (object: unknown): void => {
     lookAtOwn(object);
@@ -243,7 +245,7 @@ async function eksAnywheresOf(
     endOfOwn = await reader.each(ofName, MAX_CLUSTERS, lookAtOwn, ...fine);
   }
   const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
-  return { own, trusts, optedIn, whole: endOfOwn === 'whole', end };
+  return { own, objects, optedIn, whole: endOfOwn === 'whole', end };
 }
 
 function ownerOf(
@@ -359,22 +361,6 @@ async function machinesOf(
   return { own, labels, others, end };
 }
 
-async function dependenciesOf(
-  { management, handshakes: shake }: RolloutTarget,
-  namespace: string,
-  trust: MachineTrust,
-  reader: Reader,
-  signal: AbortSignal,
-): Promise<ObservedRollout['dependencies']> {
-  const read = await machineDependencies(management, namespace, trust, { shake, reader, signal });
-  return read.map(({ where, bundle, unseen }) => ({
-    where: printable(where),
-    notAfter:
-      unseen === undefined ? Math.max(0, ...readable(bundle.certificates).map((one) => one.notAfter)) : undefined,
-    problem: unseen ?? bundle.problem,
-  }));
-}
-
 async function waitingRequestsOf(
   { workload }: RolloutTarget,
   machines: readonly ObservedMachine[],
@@ -382,19 +368,18 @@ async function waitingRequestsOf(
   signal: AbortSignal,
 ): Promise<ObservedRollout['waitingRequests']> {
   if (workload === undefined) return undefined;
-  const nodes = new Map(machines.flatMap(({ node }) => (node === undefined ? [] : [[`${NODE_PREFIX}${node}`, node]])));
-  const newest = new Map<string, WaitingRequest & { readonly waits: boolean }>();
+  const nodes = new Set(machines.map(({ node }) => `${NODE_PREFIX}${node}`));
+  const waiting: { readonly node: string; readonly name: string; readonly createdAt: number }[] = [];
   const pages = listSigningRequests(workload, { signerName: KUBELET_SERVING_SIGNER, signal });
   const look = (object: unknown): void => {
     const read = readSigningRequest(object);
-    if (!read.ok) return;
-    const { username, name, createdAt = 0, conditions, issued } = read.csr;
-    const node = nodes.get(username);
-    if (node === undefined || (newest.get(node)?.createdAt ?? 0) > createdAt) return;
-    newest.set(node, { node, name: printable(name), createdAt, waits: conditions.length === 0 && !issued });
+    if (!read.ok || !nodes.has(read.csr.username)) return;
+    const { username, name, createdAt, conditions, issued } = read.csr;
+    if (createdAt === undefined || conditions.length > 0 || issued) return;
+    waiting.push({ node: username.slice(NODE_PREFIX.length), name: printable(name), createdAt });
   };
   await reader.each(pages, MAX_REQUESTS, look, 'too-large');
-  return [...newest.values()].flatMap(({ waits, ...request }) => (waits ? [request] : []));
+  return waiting;
 }
 
 async function healthChecksOf(

@@ -31,11 +31,8 @@ export interface ObservedRollout {
   readonly machines: readonly ObservedMachine[];
   /** Absent with stacked etcd. */
   readonly etcd?: ObservedEtcd;
-  /**
-   * The newest kubelet serving CSR of each control plane node, where no one has decided on it. Read while Cluster API
-   * does not reach stacked etcd.
-   */
-  readonly waitingRequests?: readonly WaitingRequest[];
+  /** Pending kubelet serving CSRs of its nodes. Read while Cluster API does not reach stacked etcd. */
+  readonly waitingRequests?: readonly { readonly node: string; readonly name: string; readonly createdAt: number }[];
   /** Those that select machines of the control plane. */
   readonly healthChecks: readonly MachineHealthCheck[];
   /** Other control planes of the same management cluster. */
@@ -52,18 +49,12 @@ export interface ObservedRollout {
   /** Certificates without which no new machine comes up, by EKS Anywhere's objects. */
   readonly dependencies?: readonly {
     readonly where: string;
-    /** The latest end; absent if unseen. */
-    readonly notAfter?: number;
+    /** The latest end. */
+    readonly notAfter: number;
     readonly problem?: string;
   }[];
   /** Failed reads. No rollout begins while there are any. */
   readonly unread: readonly Problem[];
-}
-
-export interface WaitingRequest {
-  readonly node: string;
-  readonly name: string;
-  readonly createdAt: number;
 }
 
 export interface ObservedEksAnywhere extends EksAnywhereCluster {

@@ -95,8 +95,7 @@ export function planBegin(
   const mending = inTheWay.filter(({ passing }) => !passing);
   const due = fails('due');
   if (due !== undefined && soonestEnd !== undefined) {
-    if (isAllSeen(question, controlPlane, inTheWay))
-      return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+    if (isAllSeen(question, controlPlane)) return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
     const unseen = checks.filter(({ warning }) => warning);
     const message = `it is not known when it is due, because not every certificate was seen; of those that were, the first expires in ${span(soonestEnd - now)}`;
     const blind = mending.filter(({ id }) => SEEING.has(id));
@@ -186,14 +185,10 @@ const SEEING: ReadonlySet<string> = new Set([
 ]);
 
 /** Not due only if every certificate was seen: an unseen one may expire first. */
-export function isAllSeen(
-  { observed }: CheckQuestion,
-  { replicas, etcd: kind }: ObservedControlPlane,
-  inTheWay: readonly RolloutCheck[],
-): boolean {
-  const { machines, etcd } = observed;
+export function isAllSeen({ observed }: CheckQuestion, { replicas, etcd: kind }: ObservedControlPlane): boolean {
+  const { machines, etcd, unread } = observed;
   return (
-    !inTheWay.some(({ id }) => id === 'everything-read' || id === 'handshakes') &&
+    unread.length === 0 &&
     unseenServers(observed).length === 0 &&
     areThere(machines, replicas) &&
     (kind === 'stacked' || (etcd !== undefined && areThere(etcd.machines, etcd.replicas)))

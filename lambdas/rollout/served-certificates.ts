@@ -21,8 +21,6 @@ export interface Serving {
    * agree on the issuer. Empty if unreadable: then no server is accepted.
    */
   readonly authorities: readonly Certificate[] | undefined;
-  /** The same for `etcdPorts`. */
-  readonly etcdAuthorities: readonly Certificate[] | undefined;
   readonly addresses: AddressRule;
   readonly signal: AbortSignal;
 }
@@ -48,7 +46,8 @@ export async function servedCertificates(
 ): Promise<ServedCertificates> {
   if (shake === undefined) return { machines, authorities: [] };
   const ports = new Set(machines.flatMap(({ etcdPorts }) => etcdPorts.map(({ port }) => port)));
-  const ofEtcd = { ...serving, proof: false, authorities: serving.etcdAuthorities };
+  // The CA of stacked etcd is in a Secret with its key.
+  const ofEtcd = { ...serving, proof: false, authorities: serving.proof ? undefined : serving.authorities };
   const withKubelet = machines.filter(({ kubelet }) => kubelet !== undefined);
   const [main, kubelets, ...etcd] = await Promise.all([
     servedAt(machines, shake, serving),
@@ -66,16 +65,11 @@ export async function servedCertificates(
   };
 }
 
-interface ServedAtPort {
-  readonly served: (machine: ObservedMachine) => Served;
-  readonly authorities: readonly Certificate[];
-}
-
 async function servedAt(
   machines: readonly ObservedMachine[],
   shake: typeof handshakes,
   { port, proof, authorities: trusted, addresses, signal }: Serving,
-): Promise<ServedAtPort> {
+) {
   const seen = new Map<ObservedMachine, Served>();
   const issuers = new Set<string>();
   const authorities: Certificate[] = [];

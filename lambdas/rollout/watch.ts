@@ -14,6 +14,8 @@ const STUCK_MS = 45 * MINUTE_MS;
 const STUCK_ON_BARE_METAL_MS = 90 * MINUTE_MS;
 /** Conditions are False for seconds whenever a machine is replaced. */
 const UNHEALTHY_MS = 10 * MINUTE_MS;
+/** Then it makes another CSR, with another key. Source: client-go, `certificateWaitTimeout`. */
+const KUBELET_WAITS_MS = 15 * MINUTE_MS;
 const UNVERIFIED_MS = 120 * MINUTE_MS;
 /** Regardless of movement, one more machine is replaced within this time. */
 export const STALLED_MS = 24 * 60 * MINUTE_MS;
@@ -70,18 +72,18 @@ export function troublesOf(
   const still = now - progress.movedAt;
   const etcdHealth = controlPlane.conditions.EtcdClusterHealthy;
   // A node that boots is Unknown too, on bare metal for an hour.
-  const waiting = (observed.waitingRequests ?? []).filter(({ createdAt }) => now - createdAt > UNHEALTHY_MS);
+  const waiting = (observed.waitingRequests ?? []).filter(
+    ({ createdAt }) => now - createdAt > UNHEALTHY_MS && now - createdAt <= KUBELET_WAITS_MS,
+  );
   const isUnseen = controlPlane.etcd === 'stacked' && etcdHealth.status === 'Unknown';
   const { wanted, replaced, machines } = progress;
   const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
   const all = [...machines, ...(progress.etcd?.machines ?? [])];
   const sinceReplaced = lastReplacedFor({ machines: all }, { since, now });
   if (isUnseen && (waiting.length > 0 || still > stuckAfter(observed))) {
-    const requests = waiting.map(
-      ({ node, name, createdAt }) => `; CSR ${name} of node ${node} has waited for ${span(now - createdAt)}`,
-    );
-    const message = `EtcdClusterHealthy is Unknown: ${wordsOf(etcdHealth)}${requests.join('')}`;
-    reasons.push(holdReason('etcd-unseen', object, message));
+    const requests = waiting.map(({ node, name }) => `CSR ${name} of node ${node} waits`);
+    const words = [wordsOf(etcdHealth), ...requests.slice(0, 3)].join('; ');
+    reasons.push(holdReason('etcd-unseen', object, `EtcdClusterHealthy is Unknown: ${words}`));
   } else if (observed.unread.length > 0) {
     if (still > stuckAfter(observed) || sinceReplaced > STALLED_MS) {
       reasons.push(

@@ -162,6 +162,7 @@ function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
 /** What the schedule does, what the user could do, and what would be written. */
 function intentions(view: RolloutPlanView): Lines {
   const { schedule, person, observed, program, everyMinutes } = view;
+  const before = observed.controlPlane?.rolloutBeforeDays;
   const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
   return [
     table(
@@ -172,6 +173,8 @@ function intentions(view: RolloutPlanView): Lines {
       60,
     ),
     block(would(view)),
+    before !== undefined &&
+      hang('  ', faint(`Cluster API rolls it too, ${before} days before its API servers expire (rollout.before).`)),
     !goesOn(schedule) && hang('  ', faint('Workers are not rolled: kubelets renew their own certificates.')),
   ];
 }

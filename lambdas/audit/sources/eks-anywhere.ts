@@ -5,10 +5,8 @@ import { listKind } from '../../kubernetes/list.ts';
 import {
   type CertificateScan,
   type EksAnywhereCluster,
-  type MachineTrust,
   readCertificateScan,
   readEksAnywhere,
-  readMachineTrust,
 } from '../../resources/eks-anywhere.ts';
 import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';
 import { machineDependencies } from '../../rollout/machine-dependencies.ts';
@@ -55,7 +53,7 @@ export const eksAnywhere: AuditSource = {
     const reading = await readList(clusters, (object) => {
       const read = readEksAnywhere(object);
       if (read?.name === cluster.name && found.length < MAX_CLUSTERS)
-        found.push({ ...read, scan: readCertificateScan(object), trust: readMachineTrust(object) });
+        found.push({ ...read, scan: readCertificateScan(object), object });
       return 'more';
     });
     const owners = ownersCluster(found, cluster.name, namespace);
@@ -64,13 +62,11 @@ export const eksAnywhere: AuditSource = {
         ? scanned(owners.cluster, scannedMachines(members), cluster.provider, { ...told, now: at })
         : [];
     const reader = createReader();
-    const options = { shake: reach.handshakes ? handshakes : undefined, reader, signal };
+    const shake = reach.handshakes ? handshakes : undefined;
     const owner = owners.kind === 'one' ? owners.cluster : undefined;
-    const needed = owner && (await machineDependencies(management, owner.namespace, owner.trust, options));
-    const trusted = (needed ?? []).flatMap(({ where, bundle, unseen }) =>
-      unseen === undefined
-        ? bundleAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations
-        : [],
+    const needed = owner && (await machineDependencies(management, owner.object, reader, shake, signal));
+    const trusted = (needed ?? []).flatMap(
+      ({ where, bundle }) => bundleAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
     );
     const problems = owners.kind === 'one' || owners.problem === undefined ? reader.unread : [owners.problem];
     const unknown = problems.map((problem) => leftOut(told, problem));
@@ -93,7 +89,7 @@ interface Observing {
   readonly now: number;
 }
 
-type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan; readonly trust: MachineTrust };
+type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan; readonly object: unknown };
 
 /** What the status of a Cluster says, or omits, about each machine. */
 function scanned(

@@ -38,6 +38,7 @@ export function serversOf(
     const roles = new Set(entries.map(({ role }) => role));
     const hasNode = entries.some(({ node }) => node !== undefined);
     const addresses = addressesOf(entries);
+    const node = entries.find((entry) => !isMachine(entry));
     const server = (what: CertificateClass, port: number, usuallyHidden = false): ServerTarget => ({
       what,
       member,
@@ -58,7 +59,7 @@ export function serversOf(
         : []),
       ...(etcd ? [server('etcd-server', ports.etcdClient), server('etcd-peer', ports.etcdPeer)] : []),
       ...(hasNode && (roles.has('control-plane') || roles.has('worker'))
-        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: nodeAddressOf(entries) }]
+        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: node?.addresses.find((one) => isIP(one) !== 0) }]
         : []),
     ];
     // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a
@@ -73,10 +74,6 @@ function addressesOf(entries: readonly MemberObservation[]): readonly string[] {
   const ordered = [...entries.filter(isMachine), ...entries.filter((entry) => !isMachine(entry))];
   const addresses = ordered.flatMap((entry) => entry.addresses.filter((address) => isIP(address) !== 0));
   return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
-}
-
-function nodeAddressOf(entries: readonly MemberObservation[]): string | undefined {
-  return entries.find((entry) => !isMachine(entry))?.addresses.find((address) => isIP(address) !== 0);
 }
 
 function isMachine({ name }: MemberObservation): boolean {

@@ -164,10 +164,8 @@ function observationsOf(
         })
       : undefined;
   const { nodeAddress } = server;
-  const lacksAddress =
-    first?.ok !== true || nodeAddress === undefined || first.certificate.addresses.includes(nodeAddress)
-      ? undefined
-      : nodeAddress;
+  const names = first?.ok === true ? first.certificate.addresses : undefined;
+  const lacksAddress = names?.includes(nodeAddress ?? '') === false ? nodeAddress : undefined;
   return result.chain.map((read, position) => {
     const sighting: Sighting =
       position === 0 ? { ...(leaf ?? { ...place, what }), issued, lacksAddress } : { ...place, what: 'ca-bundle' };

@@ -8,7 +8,6 @@ import {
   fails,
   kubectl,
   MACHINES,
-  type MachineServer,
   objectOf,
   passes,
   serversOf,
@@ -90,7 +89,7 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
 }
 
 /** Every machine of the control plane and of external etcd: an unseen certificate may have expired. */
-export function unseenServers(observed: ObservedRollout): readonly MachineServer[] {
+export function unseenServers(observed: ObservedRollout) {
   const asked = stayingMachines(observed).flatMap(serversOf);
   const shared = new Set(
     [...Map.groupBy(asked, ({ port }) => port).values()].flatMap((servers) => [...sharedCertificates(servers)]),
@@ -102,15 +101,12 @@ export function unseenServers(observed: ObservedRollout): readonly MachineServer
 export function handshakes({ observed }: CheckQuestion): Verdict {
   const unseen = unseenServers(observed);
   const needed = unseen.filter(({ port }) => port !== ETCD_PEER_PORT);
-  const machines = counted(stayingMachines(observed).length, 'machine');
-  const words = (servers: readonly MachineServer[]): readonly string[] =>
-    servers.map(({ machine, port, served }, index) => {
-      const what = served.kind === 'failed' ? served.problem : 'it was not tried';
-      const found =
-        served.kind === 'certificate' ? `another machine shows the same certificate at ${served.address}` : what;
-      const where = port === undefined ? '' : `port ${port}: `;
-      return index === 0 ? `${where}${found}` : `${machine.name}: ${where}${found}`;
-    });
+  const words = (needed.length > 0 ? needed : unseen).map(({ machine, port, served }, index) => {
+    const what = served.kind === 'failed' ? served.problem : 'it was not tried';
+    const found =
+      served.kind === 'certificate' ? `another machine shows the same certificate at ${served.address}` : what;
+    return [...(index === 0 ? [] : [machine.name]), ...(port === undefined ? [] : [`port ${port}`]), found].join(': ');
+  });
   const [first = unseen[0]] = needed;
   const object = first === undefined ? undefined : objectOf('Machine', first.machine);
   const remedy =
@@ -120,28 +116,22 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
         ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
         : 'Give certmarshal a route to port 6443 of each control plane machine, and to ports 2379 and 2380 of each machine that runs etcd';
   if (needed.length === 0 && first !== undefined)
-    return { passed: true, warning: true, object, found: firstOf(words(unseen), 5), remedy };
-  return verdictOf(
-    [...(stayingMachines(observed).length === 0 ? ['there is no machine to check'] : []), ...words(needed)],
-    { object, good: `${machines} showed every certificate`, remedy },
-  );
+    return { passed: true, warning: true, object, found: firstOf(words, 5), remedy };
+  const machines = stayingMachines(observed).length;
+  const good = `${counted(machines, 'machine')} showed every certificate`;
+  return verdictOf(machines === 0 ? ['there is no machine to check'] : words, { object, good, remedy });
 }
 
 /** Registry mirror, trust bundles and vCenter: without them no new machine comes up. Undefined without any. */
 export function machineDependencies({ observed: { dependencies = [] }, now }: CheckQuestion): Verdict | undefined {
   if (dependencies.length === 0) return undefined;
-  const remedy = 'Renew it where it is, and give EKS Anywhere the new one, before a machine is replaced';
   const wrong = dependencies.flatMap(({ where, notAfter, problem }) => {
-    if (notAfter === undefined) return [];
     if (problem !== undefined) return [`${where}: ${problem}`];
     return notAfter > now ? [] : [`${where}: its last certificate expired at ${date(notAfter)}`];
   });
-  const [unseen] = dependencies.filter(({ notAfter }) => notAfter === undefined);
-  if (wrong.length === 0 && unseen !== undefined)
-    return { passed: true, warning: true, found: `${unseen.where}: ${unseen.problem}`, remedy: 'Check it yourself' };
   return verdictOf(wrong, {
-    good: `${counted(dependencies.length, 'certificate')} that new machines need are valid`,
-    remedy,
+    good: `${counted(dependencies.length, 'certificate')} that new machines need seen and valid`,
+    remedy: 'Renew it where it is, and give EKS Anywhere the new one, before a machine is replaced',
   });
 }
 
@@ -156,19 +146,13 @@ export function kubeletsServed({ observed }: CheckQuestion): Verdict | undefined
   const { cluster, controlPlane } = observed;
   if (controlPlane?.etcd !== 'stacked') return undefined;
   if (cluster.approves === true) return passes('a policy in mode enforce approves the CSRs of its kubelets');
-  const [first] = stayingMachines(observed).filter(
-    ({ kubelet }) => kubelet?.kind !== 'failed' || kubelet.foreign !== true,
-  );
+  const [first] = stayingMachines(observed).filter(({ kubelet }) => kubelet?.kind !== 'failed' || !kubelet.foreign);
   if (first === undefined) return passes('its kubelets serve certificates that need no approval');
-  const { kubelet } = first;
-  const why =
-    kubelet?.kind === 'certificate'
-      ? 'its kubelet serves a certificate of the cluster'
-      : `it is not known what its kubelet serves (${kubelet?.kind === 'failed' ? kubelet.problem : 'it was not tried'})`;
-  const policy = cluster.approves === undefined ? 'is known to approve' : 'approves';
+  const isOfCluster = first.kubelet?.kind === 'certificate';
+  const found = isOfCluster ? 'its kubelet serves a certificate of the cluster' : 'its kubelet showed no certificate';
   return fails({
     object: objectOf('Machine', first),
-    found: `${why}, and no policy in mode enforce ${policy} that of a new machine: Cluster API could not reach its etcd`,
+    found: `${found}, and no policy is known to approve that of a new machine: Cluster API could not reach its etcd`,
     remedy: `Let a policy of fleet.yaml in mode enforce select ${cluster.name}; on the command line name it with --fleet`,
   });
 }

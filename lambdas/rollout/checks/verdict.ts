@@ -1,6 +1,6 @@
 import { word } from '../../command.ts';
 import { firstOf } from '../../words.ts';
-import type { ObservedMachine, ObservedRollout, Served } from '../observed.ts';
+import type { ObservedMachine, ObservedRollout } from '../observed.ts';
 import type { RolloutCheck } from '../step.ts';
 
 /** The result of one check. */
@@ -60,15 +60,12 @@ export const EKS_ANYWHERE_CLUSTERS = 'clusters.anywhere.eks.amazonaws.com';
 export const ETCD_CLUSTERS = 'etcdadmclusters.etcdcluster.cluster.x-k8s.io';
 export const MACHINES = 'machines.cluster.x-k8s.io';
 
-/** A server of a machine; the one of `served` has no port. */
-export interface MachineServer {
-  readonly machine: ObservedMachine;
-  readonly port?: number;
-  readonly served: Served;
-}
-
-export function serversOf(machine: ObservedMachine): readonly MachineServer[] {
-  return [{ machine, served: machine.served }, ...machine.etcdPorts.map((server) => ({ machine, ...server }))];
+/** The servers of a machine; that of `served` has no port. */
+export function serversOf(machine: ObservedMachine) {
+  return [
+    { machine, port: undefined, served: machine.served },
+    ...machine.etcdPorts.map((one) => ({ machine, ...one })),
+  ];
 }
 
 /** For people: ` on port 2379`. */

@@ -249,7 +249,6 @@ describe('certmarshal rbac', () => {
       'vspheredatacenterconfigs',
       'nutanixdatacenterconfigs',
       'vspheremachineconfigs',
-      'nutanixmachineconfigs',
       'tinkerbellmachineconfigs',
       'snowmachineconfigs',
     ]);

@@ -396,7 +396,6 @@ describe('the checks before a rollout', () => {
       seen({ machines: machines(machine(1, { kubelet: served() })), cluster: { ...berlin, approves: true } }),
     ],
     ['a mirror whose CA is valid', seen({ dependencies: [MIRROR] })],
-    ['a vCenter that nobody saw', seen({ dependencies: [MIRROR, { where: 'vCenter', problem: 'timeout' }] })],
     ['one machine, accepted', question(single())],
     ['no surge, accepted', question(noSurge())],
     ['no maintenance windows', question({ policy: policy({ windows: [] }) })],

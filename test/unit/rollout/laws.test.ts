@@ -147,6 +147,7 @@ const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
   strategy: maybe(fc.oneof(words, fc.constant('RollingUpdate'))),
   maxSurge: maybe(count),
   rolloutAfter: maybe(fc.oneof(time, fc.constant(SINCE))),
+  rolloutBeforeDays: maybe(count),
   kubernetesVersion: maybe(words),
   certificateValidityDays: maybe(count),
   mode: maybe(words),
@@ -219,7 +220,14 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
   etcd: maybe(external),
   waitingRequests: maybe(fc.array(fc.record({ node: words, name: words, createdAt: time }), { maxLength: 2 })),
   dependencies: maybe(
-    fc.array(fc.record({ where: words, notAfter: maybe(time), problem: maybe(words) }), { maxLength: 2 }),
+    fc.array(
+      record<NonNullable<ObservedRollout['dependencies']>[number]>({
+        where: words,
+        notAfter: time,
+        problem: maybe(words),
+      }),
+      { maxLength: 2 },
+    ),
   ),
   healthChecks: fc.array(
     record<ObservedRollout['healthChecks'][number]>({
