@@ -118,6 +118,17 @@ describe('certmarshal rollout plan', () => {
     expect(stdout).toContain('berlin-prod:\n    spec.rolloutAfter = now\n');
   });
 
+  it('says that Cluster API rolls it too, and what passed with a warning', async () => {
+    const { stdout } = await plan({
+      observed: [healthyRollout({ controlPlane: controlPlane({ rolloutBeforeDays: 30 }) })],
+      schedule: [
+        ready({ id: 'handshakes', passed: true, warning: true, found: 'port 2380: it refuses', remedy: 'Start it' }),
+      ],
+    });
+    expect(stdout).toContain('Cluster API rolls it too, 30 days before its API servers expire (rollout.before).');
+    expect(stdout).toContain('  ! handshakes: port 2380: it refuses\n    → Start it\n');
+  });
+
   it('promises no write to what etcd rolls', async () => {
     const { stdout } = await plan({ observed: [healthyRollout({ etcd: etcd() })] });
     expect(stdout).not.toContain('would write');
