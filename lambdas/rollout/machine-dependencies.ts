@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { machineAddresses } from '../allowed-addresses.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { type ListedKindId, listKind } from '../kubernetes/list.ts';
+import { LISTED_KINDS, type ListedKindId, listKind } from '../kubernetes/list.ts';
 import { printable } from '../printable.ts';
 import { readMachineTrust } from '../resources/eks-anywhere.ts';
 import { text } from '../resources/fields.ts';
+import { keysOf } from '../tables/keys.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import { readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import type { Reader } from './reader.ts';
 
 const MAX_OBJECTS = 100;
-/** In lower case and with an `s`, its resource. */
 const KIND = /^(?:(?:VSphere|Nutanix)Datacenter|(?:VSphere|Tinkerbell|Snow)Machine)Config$/;
+const RESOURCES = new Map<string, ListedKindId>(keysOf(LISTED_KINDS).map((id) => [id, id]));
 
 /**
  * Certificates without which no new machine comes up: of a Cluster of EKS Anywhere and what it names, and of vCenter if
@@ -28,8 +29,9 @@ export async function machineDependencies(
   const namespace = text(cluster, 'metadata', 'namespace');
   const trusts = [readMachineTrust(cluster)];
   for (const { kind, name } of trusts.flatMap(({ references }) => references)) {
-    if (!KIND.test(kind)) continue;
-    const pages = listKind(management, `${kind.toLowerCase()}s` as ListedKindId, { namespace, name, signal });
+    const id = KIND.test(kind) ? RESOURCES.get(`${kind.toLowerCase()}s`) : undefined;
+    if (id === undefined) continue;
+    const pages = listKind(management, id, { namespace, name, signal });
     await reader.each(pages, MAX_OBJECTS, (object) => {
       if (text(object, 'metadata', 'name') === name) trusts.push(readMachineTrust(object));
     });

@@ -40,7 +40,7 @@ function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
     machines: rest.machines.map((machine) => ({
       ...machine,
       served: at(machine.served, machine.addresses[0]),
-      kubelet: machine.kubelet && expect.objectContaining({ kind: 'failed', foreign: true }),
+      kubelet: machine.kubelet && { kind: 'failed' as const, foreign: true as const },
     })),
     ...(rest.etcd === undefined
       ? {}
