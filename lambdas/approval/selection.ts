@@ -1,4 +1,4 @@
-import type { ApprovalPolicy } from './policy.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 
 /** Whether a policy is for a cluster: its provider is listed and one of the globs matches its name. */
@@ -7,6 +7,16 @@ export function isFor(
   cluster: Pick<ClusterContext, 'name' | 'provider'>,
 ): boolean {
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
+}
+
+/** Whether a policy in mode `enforce` selects the kubelet serving certificates of a cluster. */
+export function enforces(
+  policies: readonly ApprovalPolicy[],
+  cluster: Pick<ClusterContext, 'name' | 'provider'>,
+): boolean {
+  return policies.some(
+    (policy) => policy.mode === 'enforce' && policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
+  );
 }
 
 /**

@@ -6,7 +6,12 @@ import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by which source, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
-  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued' | 'usedBy'>>;
+  Partial<
+    Pick<
+      CertificateObservation,
+      'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued' | 'usedBy' | 'lacksAddress'
+    >
+  >;
 
 /**
  * The observation of a certificate that was read itself. A time zone can move its times out of the years of RFC 3339.

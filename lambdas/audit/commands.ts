@@ -282,6 +282,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   WeakSignature: look,
   IssuerUnknown: look,
   KubeletNameMismatch: look,
+  KubeletAddressMissing: look,
   NameMismatch: look,
   CertificateUnreadable: place,
   StaleAnnotation: (context) =>

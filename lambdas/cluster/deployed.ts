@@ -78,7 +78,7 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
       ]);
       const objects = createJsonObjects({ client, bucket: buckets.state });
       const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
-      return createRolloutStage({ policies: clusters, ledger, program, clock });
+      return createRolloutStage({ policies: clusters, approvals: policies, ledger, program, clock });
     }),
     journal: {
       program,

@@ -142,6 +142,8 @@ const CertificateObservation = z.object({
   serverNames: z.optional(harmlessTexts(253, 16)),
   /** For a kubelet serving certificate issued by the cluster: whether every name in it is proven to be its node's. */
   issued: z.optional(Issued),
+  /** The address of its Node to which clients connect, if a kubelet's certificate is not for it. */
+  lacksAddress: z.optional(Name),
 });
 export type CertificateObservation = Contract<typeof CertificateObservation>;
 

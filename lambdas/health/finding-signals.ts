@@ -25,6 +25,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   WeakKey: {},
   WeakSignature: {},
   KubeletNameMismatch: {},
+  KubeletAddressMissing: { warning: 'CertificatesWarning' },
   NameMismatch: {},
   CertificateUnreadable: { critical: 'CertificatesCritical' },
 

@@ -43,6 +43,8 @@ const SAME_NAME = (cluster: string): string => cluster;
 const CLUSTER_API = { served: 'cluster.x-k8s.io' } as const;
 /** The only existing version. */
 const EKS_ANYWHERE = 'apis/anywhere.eks.amazonaws.com/v1alpha1';
+/** They have certificates that new machines trust. */
+const OF_MACHINES = { for: ['management-audit', 'rollouts'], api: EKS_ANYWHERE } as const;
 const WEBHOOKS = 'apis/admissionregistration.k8s.io/v1';
 
 /** Every kind that is only listed, in the order of the rules that grant it. */
@@ -101,6 +103,11 @@ export const LISTED_KINDS = {
     called: 'clusters.anywhere.eks.amazonaws.com',
     ofCluster: SAME_NAME,
   },
+  vspheredatacenterconfigs: OF_MACHINES,
+  nutanixdatacenterconfigs: OF_MACHINES,
+  vspheremachineconfigs: OF_MACHINES,
+  tinkerbellmachineconfigs: OF_MACHINES,
+  snowmachineconfigs: OF_MACHINES,
   // `spec.controlPlane` names the KubeadmControlPlane of each. Source: EKS Anywhere, pkg/api/v1alpha1, `ControlPlaneUpgradeSpec`.
   controlplaneupgrades: {
     for: ['rollouts'],

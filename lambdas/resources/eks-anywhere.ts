@@ -59,6 +59,36 @@ export function readEksAnywhere(object: unknown): EksAnywhereCluster | undefined
   };
 }
 
+const MAX_BUNDLES = 16;
+
+/**
+ * PEM that machines trust, vCenter with the SHA-1 of its certificate, and the objects that a Cluster names, which may
+ * have more; of any kind. Never throws. Source: EKS Anywhere, pkg/api/v1alpha1.
+ */
+export function readMachineTrust(object: unknown) {
+  const [kind = 'Cluster', namespace, name] = [['kind'], ['metadata', 'namespace'], ['metadata', 'name']].map((path) =>
+    text(object, ...path),
+  );
+  const certBundles = list(object, 'spec', 'hostOSConfiguration', 'certBundles').slice(0, MAX_BUNDLES);
+  const found = [
+    ['registryMirrorConfiguration.caCertContent', text(object, 'spec', 'registryMirrorConfiguration', 'caCertContent')],
+    ['additionalTrustBundle', text(object, 'spec', 'additionalTrustBundle')],
+    ...certBundles.map((one, index) => [`hostOSConfiguration.certBundles[${index}]`, text(one, 'data')] as const),
+  ] as const;
+  const [server, thumbprint] = [nameAt(object, 'spec', 'server'), nameAt(object, 'spec', 'thumbprint')];
+  return {
+    bundles: found.flatMap(([path, pem]) =>
+      pem ? [{ where: printable(`${kind} ${namespace}/${name} spec.${path}`, 600), pem }] : [],
+    ),
+    vcenter: server && thumbprint && field(object, 'spec', 'insecure') !== true ? [{ server, thumbprint }] : [],
+    references: [
+      field(object, 'spec', 'datacenterRef'),
+      field(object, 'spec', 'controlPlaneConfiguration', 'machineGroupRef'),
+      field(object, 'spec', 'externalEtcdConfiguration', 'machineGroupRef'),
+    ].map((one) => ({ kind: text(one, 'kind') ?? '', name: text(one, 'name') ?? '' })),
+  };
+}
+
 /** The result of EKS Anywhere's connections to the machines. Read only by an audit. */
 export interface CertificateScan {
   /** `expiresInDays` as read, by Machine name. */

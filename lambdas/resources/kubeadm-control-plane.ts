@@ -43,6 +43,7 @@ export interface KubeadmControlPlane extends ObjectVersion {
   readonly maxSurge?: number;
   /** `rollout.after`, by any writer. */
   readonly rolloutAfter?: number;
+  readonly rolloutBeforeDays?: number;
   readonly kubernetesVersion?: string;
   /** `kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays`; absent for kubeadm's default, 365. */
   readonly certificateValidityDays?: number;
@@ -117,6 +118,7 @@ export function readControlPlane(object: unknown, apiVersion: Version): KubeadmC
     conditions: conditionsOf(object, apiVersion, deleting),
     ...strategyOf(object, apiVersion),
     rolloutAfter: rolloutAfter(object, apiVersion),
+    rolloutBeforeDays: rolloutBeforeDays(object),
     kubernetesVersion: nameAt(object, 'spec', 'version'),
     certificateValidityDays: certificateValidityDays(object),
     mode: mode === undefined ? undefined : printable(mode),

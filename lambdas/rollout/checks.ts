@@ -19,6 +19,8 @@ import {
   authorityOutlives,
   handshakes,
   healthChecks,
+  kubeletsServed,
+  machineDependencies,
   machineHooks,
   machinesHealthy,
   machinesSettled,
@@ -77,6 +79,8 @@ const CHECKS = {
   'authority-outlives': { judge: authorityOutlives, waived: false },
   'etcd-backup': { judge: etcdBackup, waived: true },
   handshakes: { judge: handshakes, waived: false },
+  'machine-dependencies': { judge: machineDependencies, waived: true },
+  'kubelets-served': { judge: kubeletsServed, waived: true },
   'external-etcd-settled': { judge: externalEtcdSettled, waived: false },
   'etcd-controller-restarted': { judge: etcdControllerRestarted, waived: false },
 } as const satisfies Record<string, Check>;

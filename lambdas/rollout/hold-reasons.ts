@@ -13,6 +13,11 @@ export const HOLD_IDS = {
     title: 'The control plane or its etcd has been unhealthy for more than 10 minutes',
     remedy: 'Fix what the condition names; Cluster API replaces no further machine until then',
   },
+  'etcd-unseen': {
+    title: 'Cluster API cannot reach etcd through the kubelets',
+    remedy:
+      'Approve the CSR of the new kubelet: `certmarshal sweep` names it; if none waits, check port 10250 of the new machine',
+  },
   remediating: {
     title: 'Cluster API replaces an unhealthy machine meanwhile',
     remedy: 'Let the remediation end, and find out why the machine was unhealthy',

@@ -11,15 +11,13 @@ import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { RolloutTarget } from './observe.ts';
 import type { ObservedEtcd, ObservedMachine } from './observed.ts';
-import { observedMachine } from './observed-machine.ts';
+import { ETCD_PORT, observedMachine } from './observed-machine.ts';
 import type { Reader } from './reader.ts';
 import { servedCertificates } from './served-certificates.ts';
 
 /** Source: etcdadm-controller, config/default. */
 const CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
 const CONTROLLER_CONTAINER = 'manager';
-/** Port for clients. */
-const ETCD_PORT = 2379;
 const MAX_ETCD_CLUSTERS = 10;
 const MAX_ETCD_MACHINES = 64;
 const MAX_PODS = 500;

@@ -1,5 +1,8 @@
 import { machineAddresses } from '../allowed-addresses.ts';
+import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import type { Problem } from '../contracts/problem.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { clusterApiVersion } from '../kubernetes/cluster-api.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
@@ -14,10 +17,12 @@ import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts'
 import { type Lease, readLease } from '../resources/lease.ts';
 import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
 import { type MachineHealthCheck, readMachineHealthCheck } from '../resources/machine-health-check.ts';
+import { readSigningRequest } from '../resources/signing-request.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
+import { machineDependencies } from './machine-dependencies.ts';
 import { observeEtcd } from './observe-etcd.ts';
 import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
 import { observedMachine } from './observed-machine.ts';
@@ -43,6 +48,10 @@ export interface RolloutTarget {
   readonly eksAnywhereNamespace?: string;
   /** Port of the API server on each control plane machine. @default 6443, or what the Cluster says */
   readonly apiServerPort?: number;
+  /** The cluster itself, for its CSRs. @default they are not read */
+  readonly workload?: KubernetesClient;
+  /** A policy in mode `enforce` selects its kubelets. @default unknown */
+  readonly approves?: boolean;
   /** Absent if the machines are unreachable: then nothing begins, and nothing can be verified. */
   readonly handshakes?: typeof handshakes;
   /** PEM of the CAs that clients of the cluster trust, if available. @throws KubernetesError or AwsError */
@@ -58,6 +67,7 @@ const MAX_CLUSTERS = 2_000;
 /** Three of a cluster, and those being created. */
 const MAX_MACHINES = 10_000;
 const MAX_HEALTH_CHECKS = 5_000;
+const MAX_REQUESTS = 20_000;
 /** Cluster API allows any odd number; more than seven are useless for etcd. */
 const MAX_OWN_MACHINES = 32;
 const MAX_AUTHORITIES = 32;
@@ -69,7 +79,7 @@ const MAX_AUTHORITIES = 32;
  * The Lease is read first: if it is unchanged when it is taken, nothing has begun unseen.
  */
 export async function observeRollout(target: RolloutTarget, signal: AbortSignal): Promise<ObservedRollout> {
-  const { id, name, management, managesItself } = target;
+  const { id, name, management, managesItself, approves } = target;
   const reader = createReader();
   const lease = await observeLease(management, reader, signal);
   const [clusters, eksAnywheres, upgrades, planes] = await Promise.all([
@@ -85,7 +95,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     reader,
   );
   const base = {
-    cluster: { id, name, managesItself },
+    cluster: { id, name, managesItself, approves },
     lease,
     unread: reader.unread,
   };
@@ -112,7 +122,9 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     givenAuthorities(target, reader),
   ]);
   const addresses = machineAddresses(management);
-  const [served, healthChecks, etcd] = await Promise.all([
+  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
+  const owner = eksAnywhere && eksAnywheres.objects.get(eksAnywhere.namespace);
+  const [served, healthChecks, etcd, waitingRequests, needed] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
@@ -124,8 +136,11 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     cluster.managedEtcd || controlPlane?.etcd === 'external'
       ? observeEtcd(target, { namespace, managed: cluster.managedEtcd, addresses }, reader, signal)
       : undefined,
+    controlPlane?.etcd === 'stacked' && controlPlane.conditions.EtcdClusterHealthy.status === 'Unknown'
+      ? waitingRequestsOf(target, seen.own, reader, signal)
+      : undefined,
+    owner === undefined ? undefined : machineDependencies(management, owner, reader, target.handshakes, signal),
   ]);
-  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
   return {
     ...base,
     capiCluster: cluster,
@@ -135,6 +150,12 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     ...(controlPlane === undefined ? {} : { controlPlane: { ...controlPlane, templateFound: templateFound === true } }),
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
+    waitingRequests,
+    dependencies: needed?.map(({ where, bundle: { certificates, problem } }) => ({
+      where,
+      notAfter: Math.max(0, ...readable(certificates).map(({ notAfter }) => notAfter)),
+      problem,
+    })),
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
     ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
@@ -178,6 +199,8 @@ function preferred(clusters: readonly Cluster[]): readonly Cluster[] {
 interface SeenEksAnywheres {
   /** Clusters with the name of the cluster. */
   readonly own: readonly ObservedEksAnywhere[];
+  /** By their namespaces. */
+  readonly objects: ReadonlyMap<string, unknown>;
   /** Unique names whose Cluster is opted in. */
   readonly optedIn: ReadonlySet<string>;
   /** All of that name were read. */
@@ -192,10 +215,13 @@ async function eksAnywheresOf(
   signal: AbortSignal,
 ): Promise<SeenEksAnywheres> {
   let own: ObservedEksAnywhere[] = [];
+  const objects = new Map<string, unknown>();
   const agrees = new Map<string, boolean>();
   const lookAtOwn = (object: unknown): void => {
     const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object) : undefined;
-    if (read !== undefined) own.push({ ...read, controlPlaneUpgrade: false });
+    if (read === undefined) return;
+    own.push({ ...read, controlPlaneUpgrade: false });
+    objects.set(read.namespace, object);
   };
   const look = (object: unknown): void => {
     lookAtOwn(object);
@@ -219,7 +245,7 @@ async function eksAnywheresOf(
     endOfOwn = await reader.each(ofName, MAX_CLUSTERS, lookAtOwn, ...fine);
   }
   const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
-  return { own, optedIn, whole: endOfOwn === 'whole', end };
+  return { own, objects, optedIn, whole: endOfOwn === 'whole', end };
 }
 
 function ownerOf(
@@ -333,6 +359,27 @@ async function machinesOf(
     labels.push({ metadata: { namespace, labels: field(object, 'metadata', 'labels') } });
   }
   return { own, labels, others, end };
+}
+
+async function waitingRequestsOf(
+  { workload }: RolloutTarget,
+  machines: readonly ObservedMachine[],
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedRollout['waitingRequests']> {
+  if (workload === undefined) return undefined;
+  const nodes = new Set(machines.map(({ node }) => `${NODE_PREFIX}${node}`));
+  const waiting: { readonly node: string; readonly name: string; readonly createdAt: number }[] = [];
+  const pages = listSigningRequests(workload, { signerName: KUBELET_SERVING_SIGNER, signal });
+  const look = (object: unknown): void => {
+    const read = readSigningRequest(object);
+    if (!read.ok || !nodes.has(read.csr.username)) return;
+    const { username, name, createdAt, conditions, issued } = read.csr;
+    if (createdAt === undefined || conditions.length > 0 || issued) return;
+    waiting.push({ node: username.slice(NODE_PREFIX.length), name: printable(name), createdAt });
+  };
+  await reader.each(pages, MAX_REQUESTS, look, 'too-large');
+  return waiting;
 }
 
 async function healthChecksOf(

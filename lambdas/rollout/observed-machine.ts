@@ -22,6 +22,12 @@ const WHERE_THERE = [
 /** A machine of etcd never becomes a Node, so conditions about a Node are never True. */
 const WHERE_THERE_ETCD = ['BootstrapReady', 'BootstrapConfigReady', 'InfrastructureReady', 'OwnerRemediated'];
 
+/** For clients. */
+export const ETCD_PORT = 2379;
+export const ETCD_PEER_PORT = 2380;
+/** Besides the port of `served`. */
+const ETCD_PORTS = { stacked: [ETCD_PORT, ETCD_PEER_PORT], 'control-plane': [], etcd: [ETCD_PEER_PORT] } as const;
+
 export interface MachineReading {
   /** uid of the observed control plane or EtcdadmCluster; undefined if missing. */
   readonly owner: string | undefined;
@@ -31,7 +37,7 @@ export interface MachineReading {
   readonly endpoint?: string | undefined;
 }
 
-/** A Machine with `served` none; undefined without name, namespace, uid or time of creation. Pure; never throws. */
+/** A Machine with `served` and `etcdPorts` none; undefined without name, namespace, uid or time of creation. Pure; never throws. */
 export function observedMachine(
   object: unknown,
   { owner, role, endpoint }: MachineReading,
@@ -54,6 +60,8 @@ export function observedMachine(
     unhealthy: unhealthyOf({ ...state, phase }, role),
     hooks: state.hooks,
     served: { kind: 'none' },
+    etcdPorts: ETCD_PORTS[role].map((port) => ({ port, served: { kind: 'none' } })),
+    kubelet: role === 'stacked' ? { kind: 'none' } : undefined,
     etcdReady: role === 'etcd' ? state.etcdReady : undefined,
   };
 }

@@ -19,6 +19,8 @@ export interface ObservedRollout {
     readonly name: string;
     /** A management cluster: it creates its own control plane machines. */
     readonly managesItself: boolean;
+    /** A policy in mode `enforce` selects its kubelets; absent if unknown. */
+    readonly approves?: boolean;
   };
   /** The `Cluster` of Cluster API; absent if missing. */
   readonly capiCluster?: Pick<Cluster, 'namespace' | 'name' | 'deleting' | 'paused' | 'topology' | 'infrastructure'>;
@@ -29,6 +31,8 @@ export interface ObservedRollout {
   readonly machines: readonly ObservedMachine[];
   /** Absent with stacked etcd. */
   readonly etcd?: ObservedEtcd;
+  /** Pending kubelet serving CSRs of its nodes. Read while Cluster API does not reach stacked etcd. */
+  readonly waitingRequests?: readonly { readonly node: string; readonly name: string; readonly createdAt: number }[];
   /** Those that select machines of the control plane. */
   readonly healthChecks: readonly MachineHealthCheck[];
   /** Other control planes of the same management cluster. */
@@ -42,6 +46,13 @@ export interface ObservedRollout {
   readonly lease?: Lease;
   /** The CAs of the cluster that were seen, which bound every leaf. Empty if none was. */
   readonly authorities: readonly { readonly name: string; readonly notAfter: number }[];
+  /** Certificates without which no new machine comes up, by EKS Anywhere's objects. */
+  readonly dependencies?: readonly {
+    readonly where: string;
+    /** The latest end. */
+    readonly notAfter: number;
+    readonly problem?: string;
+  }[];
   /** Failed reads. No rollout begins while there are any. */
   readonly unread: readonly Problem[];
 }
@@ -78,6 +89,10 @@ export interface ObservedMachine {
   readonly hooks: readonly string[];
   /** The certificate of its server: kube-apiserver, or etcd on an etcd machine. */
   readonly served: Served;
+  /** Further ports of its etcd: 2379 and 2380 of stacked etcd, 2380 of an etcd machine. */
+  readonly etcdPorts: readonly PortServed[];
+  /** The certificate of its kubelet, through which Cluster API reaches stacked etcd; absent with external etcd. */
+  readonly kubelet?: Served;
   /** External etcd only: the label `cluster.x-k8s.io/etcd-ready`. */
   readonly etcdReady?: boolean;
 }
@@ -92,8 +107,20 @@ export type Served =
       /** SHA-256, hexadecimal. */
       readonly fingerprint: string;
     }
-  | { readonly kind: 'failed'; readonly address?: string; readonly problem: string; readonly remedy: string }
+  | {
+      readonly kind: 'failed';
+      readonly address?: string;
+      readonly problem: string;
+      readonly remedy: string;
+      /** It shows a certificate, which no CA of the cluster issued. */
+      readonly foreign?: true;
+    }
   | { readonly kind: 'none' };
+
+export interface PortServed {
+  readonly port: number;
+  readonly served: Served;
+}
 
 export interface ObservedEtcd extends EtcdadmCluster {
   /** All machines with its label, including those that it no longer owns. */

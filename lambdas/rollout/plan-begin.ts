@@ -1,6 +1,7 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { counted, date, span } from '../words.ts';
+import { unseenServers } from './checks/machines.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
 import { versionOf } from './etcd-order.ts';
@@ -94,11 +95,12 @@ export function planBegin(
   const mending = inTheWay.filter(({ passing }) => !passing);
   const due = fails('due');
   if (due !== undefined && soonestEnd !== undefined) {
-    if (isAllSeen(question, controlPlane, inTheWay))
-      return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+    if (isAllSeen(question, controlPlane)) return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+    const unseen = checks.filter(({ warning }) => warning);
     const message = `it is not known when it is due, because not every certificate was seen; of those that were, the first expires in ${span(soonestEnd - now)}`;
     const blind = mending.filter(({ id }) => SEEING.has(id));
-    return hold('refused', message, ...reasonsOf([...blind, ...mending.filter((check) => !blind.includes(check))]));
+    const rest = mending.filter((check) => !blind.includes(check));
+    return hold('refused', message, ...reasonsOf([...blind, ...unseen, ...rest]));
   }
 
   const machines = counted(controlPlane.replicas, 'control plane machine');
@@ -183,13 +185,11 @@ const SEEING: ReadonlySet<string> = new Set([
 ]);
 
 /** Not due only if every certificate was seen: an unseen one may expire first. */
-export function isAllSeen(
-  { observed: { machines, etcd } }: CheckQuestion,
-  { replicas, etcd: kind }: ObservedControlPlane,
-  inTheWay: readonly RolloutCheck[],
-): boolean {
+export function isAllSeen({ observed }: CheckQuestion, { replicas, etcd: kind }: ObservedControlPlane): boolean {
+  const { machines, etcd, unread } = observed;
   return (
-    !inTheWay.some(({ id }) => id === 'everything-read' || id === 'handshakes') &&
+    unread.length === 0 &&
+    unseenServers(observed).length === 0 &&
     areThere(machines, replicas) &&
     (kind === 'stacked' || (etcd !== undefined && areThere(etcd.machines, etcd.replicas)))
   );

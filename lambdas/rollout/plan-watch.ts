@@ -258,7 +258,7 @@ function planAfterDone(question: CheckQuestion, controlPlane: ObservedControlPla
   return {
     kind: 'nothing',
     state: 'done',
-    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}: nothing is due`,
+    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}${isAllSeen(question, controlPlane) ? ': nothing is due' : ''}`,
     checks,
     mark,
     progress,
@@ -280,7 +280,7 @@ function planAfterAbort(
   if (next.state === 'expired') return next;
   const moves = isMoving(observed);
   // The cool-down must not hide that there is no time to wait, or that the time is unknown.
-  const isBlind = !moves && !isAllSeen(question, controlPlane, checks.filter(isInTheWay));
+  const isBlind = !moves && !isAllSeen(question, controlPlane);
   if ((isTooLate(checks) || isBlind) && next.kind !== 'nothing') return { ...next, mark, progress };
   const reasons = moves ? troublesOf(observed, going, now) : [];
   // No rollout of ours is in progress that the annotation would stop.

@@ -109,7 +109,7 @@ function progressOfMachines(
  * Fingerprints served by several machines: each machine has its own certificate, so this comes from a shared address
  * and proves nothing about any of them.
  */
-export function sharedCertificates(machines: readonly Pick<ObservedMachine, 'served'>[]): ReadonlySet<string> {
+export function sharedCertificates(machines: readonly { readonly served: Served }[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const shared = new Set<string>();
   for (const { served } of machines) {

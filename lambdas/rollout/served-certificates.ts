@@ -31,17 +31,45 @@ export interface ServedCertificates {
   readonly authorities: readonly Certificate[];
 }
 
+/** Default of the kubelet's `port`. */
+const KUBELET_PORT = 10_250;
+
 /**
- * Connects by TLS to each machine, at its first address that answers.
+ * Connects by TLS to each machine, to its `etcdPorts` and to its kubelet, each at its first address that answers.
  *
  * @param shake undefined if the machines are unreachable: `served` then stays `none`
  */
 export async function servedCertificates(
   machines: readonly ObservedMachine[],
   shake: typeof handshakes | undefined,
-  { port, proof, authorities: trusted, addresses, signal }: Serving,
+  serving: Serving,
 ): Promise<ServedCertificates> {
   if (shake === undefined) return { machines, authorities: [] };
+  const ports = new Set(machines.flatMap(({ etcdPorts }) => etcdPorts.map(({ port }) => port)));
+  // The CA of stacked etcd is in a Secret with its key.
+  const ofEtcd = { ...serving, proof: false, authorities: serving.proof ? undefined : serving.authorities };
+  const withKubelet = machines.filter(({ kubelet }) => kubelet !== undefined);
+  const [main, kubelets, ...etcd] = await Promise.all([
+    servedAt(machines, shake, serving),
+    servedAt(withKubelet, shake, { ...serving, port: KUBELET_PORT }),
+    ...[...ports].map(async (port) => ({ port, ...(await servedAt(machines, shake, { ...ofEtcd, port })) })),
+  ]);
+  return {
+    machines: machines.map((machine) => ({
+      ...machine,
+      served: main.served(machine),
+      etcdPorts: etcd.map(({ port, served }) => ({ port, served: served(machine) })),
+      kubelet: machine.kubelet && kubelets.served(machine),
+    })),
+    authorities: main.authorities,
+  };
+}
+
+async function servedAt(
+  machines: readonly ObservedMachine[],
+  shake: typeof handshakes,
+  { port, proof, authorities: trusted, addresses, signal }: Serving,
+) {
   const seen = new Map<ObservedMachine, Served>();
   const issuers = new Set<string>();
   const authorities: Certificate[] = [];
@@ -66,14 +94,11 @@ export async function servedCertificates(
   }
   // Which of them is the impostor is unknown.
   const agreed = trusted !== undefined || issuers.size <= 1;
-  const shown = (machine: ObservedMachine): Served => {
-    const served = seen.get(machine) ?? unaddressed(machine);
-    return agreed || served.kind !== 'certificate' ? served : disagreeing(served.address);
+  const served = (machine: ObservedMachine): Served => {
+    const shown = seen.get(machine) ?? unaddressed(machine);
+    return agreed || shown.kind !== 'certificate' ? shown : disagreeing(shown.address);
   };
-  return {
-    machines: machines.map((machine) => ({ ...machine, served: shown(machine) })),
-    authorities: agreed ? authorities : [],
-  };
+  return { served, authorities: agreed ? authorities : [] };
 }
 
 interface Shown {
@@ -88,7 +113,9 @@ function servedOf(
   proof: boolean,
   trusted: readonly Certificate[] | undefined,
 ): Shown {
-  const failed = (problem: string, remedy: string): Shown => ({ served: { kind: 'failed', address, problem, remedy } });
+  const failed = (problem: string, remedy: string, foreign?: true): Shown => ({
+    served: { kind: 'failed', address, problem, remedy, foreign },
+  });
   if (!result.ok) return failed(result.failure.message, result.failure.remedy);
   const [leaf, ...sent] = result.chain;
   if (leaf?.ok !== true) {
@@ -103,7 +130,7 @@ function servedOf(
   const { certificate } = leaf;
   const known =
     trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, readable(sent), trusted) === true;
-  if (!known) return failed(...unknownIssuer(certificate, trusted));
+  if (!known) return failed(...unknownIssuer(certificate, trusted), trusted?.length === 0 ? undefined : true);
   const { notBefore, notAfter, fingerprint, issuer, authorityKeyId = '' } = certificate;
   return {
     served: { kind: 'certificate', address, notBefore, notAfter, fingerprint },

@@ -89,10 +89,12 @@ export interface RolloutCheck {
   readonly waived?: true;
   /** It passes with time. */
   readonly passing?: true;
+  /** It passed, with something that a person should know. */
+  readonly warning?: true;
   /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent if it is about the whole cluster. */
   readonly object?: string;
   /** What was found, without a full stop: `2 of 3 machines healthy`. */
   readonly found: string;
-  /** The remedy; absent if it passed. */
+  /** The remedy; absent if it passed without a warning. */
   readonly remedy?: string;
 }

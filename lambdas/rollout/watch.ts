@@ -2,6 +2,8 @@ import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { Condition } from '../resources/values.ts';
 import { MINUTE_MS } from '../time.ts';
 import { counted, span } from '../words.ts';
+import { expiredCertificates } from './checks/timing.ts';
+import { onPort } from './checks/verdict.ts';
 import { holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
@@ -12,6 +14,8 @@ const STUCK_MS = 45 * MINUTE_MS;
 const STUCK_ON_BARE_METAL_MS = 90 * MINUTE_MS;
 /** Conditions are False for seconds whenever a machine is replaced. */
 const UNHEALTHY_MS = 10 * MINUTE_MS;
+/** Then it makes another CSR, with another key. Source: client-go, `certificateWaitTimeout`. */
+const KUBELET_WAITS_MS = 15 * MINUTE_MS;
 const UNVERIFIED_MS = 120 * MINUTE_MS;
 /** Regardless of movement, one more machine is replaced within this time. */
 export const STALLED_MS = 24 * 60 * MINUTE_MS;
@@ -66,11 +70,21 @@ export function troublesOf(
     }
   }
   const still = now - progress.movedAt;
+  const etcdHealth = controlPlane.conditions.EtcdClusterHealthy;
+  // A node that boots is Unknown too, on bare metal for an hour.
+  const waiting = (observed.waitingRequests ?? []).filter(
+    ({ createdAt }) => now - createdAt > UNHEALTHY_MS && now - createdAt <= KUBELET_WAITS_MS,
+  );
+  const isUnseen = controlPlane.etcd === 'stacked' && etcdHealth.status === 'Unknown';
   const { wanted, replaced, machines } = progress;
   const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
   const all = [...machines, ...(progress.etcd?.machines ?? [])];
   const sinceReplaced = lastReplacedFor({ machines: all }, { since, now });
-  if (observed.unread.length > 0) {
+  if (isUnseen && (waiting.length > 0 || still > stuckAfter(observed))) {
+    const requests = waiting.map(({ node, name }) => `CSR ${name} of node ${node} waits`);
+    const words = [wordsOf(etcdHealth), ...requests.slice(0, 3)].join('; ');
+    reasons.push(holdReason('etcd-unseen', object, `EtcdClusterHealthy is Unknown: ${words}`));
+  } else if (observed.unread.length > 0) {
     if (still > stuckAfter(observed) || sinceReplaced > STALLED_MS) {
       reasons.push(
         holdReason('unseen', observed.unread[0]?.object, `not read for ${span(still)}: ${observed.unread[0]?.message}`),
@@ -103,19 +117,13 @@ export function troublesOf(
 }
 
 /** After an expiry nothing is automatic any more: Cluster API itself may not reach the cluster. */
-export function endedReasons({ machines, etcd }: ObservedRollout, now: number): readonly HoldReason[] {
-  return [...machines, ...(etcd?.machines ?? [])].flatMap(({ name, deleting, served }) =>
-    !deleting && served.kind === 'certificate' && served.notAfter <= now
-      ? [
-          {
-            id: 'not-expired',
-            object: `Machine ${name}`,
-            message: `its certificate expired ${span(now - served.notAfter)} ago`,
-            remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
-          },
-        ]
-      : [],
-  );
+export function endedReasons(observed: ObservedRollout, now: number): readonly HoldReason[] {
+  return expiredCertificates(observed, now).map(({ machine, port, notAfter }) => ({
+    id: 'not-expired',
+    object: `Machine ${machine.name}`,
+    message: `its certificate${onPort(port)} expired ${span(now - notAfter)} ago`,
+    remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
+  }));
 }
 
 function wordsOf({ message, reason }: Condition): string {

@@ -25,6 +25,7 @@ export const FINDING_CODES = {
   WeakSignature: { severities: ['warning'] },
   IssuerUnknown: { severities: ['warning'] },
   KubeletNameMismatch: { severities: ['info'] },
+  KubeletAddressMissing: { severities: ['warning', 'info'] },
   NameMismatch: { severities: ['warning'] },
   CertificateUnreadable: { severities: ['critical', 'warning', 'info'] },
 

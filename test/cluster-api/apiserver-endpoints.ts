@@ -12,8 +12,8 @@ export interface Lifetime {
 }
 
 /**
- * Plays the API server of each control plane machine as far as a handshake goes: a TLS server with a certificate of its own on
- * an address of its own. The in-memory backend has one server and one certificate for a whole cluster, and no addresses.
+ * Plays the API server and the stacked etcd of each control plane machine as far as a handshake goes: TLS servers with certificates
+ * of their own on an address of its own. The in-memory backend has one server and one certificate for a whole cluster, and no addresses.
  */
 export interface ApiserverEndpoints {
   /** The same at every address. */
@@ -25,12 +25,17 @@ export interface ApiserverEndpoints {
    * until stop. Resolves when the machines that there are now have one.
    *
    * @param lifetimeOf of a machine's certificate. @default from the machine's creation for a year
+   * @param etcdLifetimeOf of those of its etcd. @default the same
    */
-  follow(cluster: Followed, lifetimeOf?: (machine: Machine) => Lifetime): Promise<void>;
+  follow(
+    cluster: Followed,
+    lifetimeOf?: (machine: Machine) => Lifetime,
+    etcdLifetimeOf?: (machine: Machine) => Lifetime,
+  ): Promise<void>;
   /** The address of a machine. @throws Error when it has none yet */
   addressOf(machine: string): string;
-  /** Replaces a machine's certificate with one of this lifetime, and a new key. */
-  serve(machine: string, lifetime: Lifetime): Promise<void>;
+  /** Replaces a machine's certificate, or those of its etcd, with one of this lifetime, and a new key. */
+  serve(machine: string, lifetime: Lifetime, of?: 'etcd'): Promise<void>;
   /** Closes all servers. @throws Error that a follower met, if any */
   stop(): Promise<void>;
 }
@@ -48,7 +53,13 @@ export interface Played {
 interface Endpoint {
   readonly address: string;
   readonly server: Server;
+  /** At 2379 and 2380, and the kubelet; empty where something else is played. */
+  readonly etcd: readonly Server[];
 }
+
+/** Other processes have other addresses: etcd is at the same ports everywhere. */
+const NETWORK = `127.${100 + ((process.pid >> 8) % 100)}.${process.pid % 256}`;
+let lastAddress = 0;
 
 /**
  * Opens nothing yet: see {@link ApiserverEndpoints.follow}. Linux, where all of 127.0.0.0/8 is this machine.
@@ -60,11 +71,12 @@ export async function openApiserverEndpoints(played?: Played): Promise<Apiserver
   const authority =
     played?.authority ?? (await createAuthority('kubernetes', new Date(Date.now() + 3650 * 86_400_000)));
   const { commonName = 'kube-apiserver', dnsNames = ['kubernetes', 'kubernetes.default.svc'] } = played ?? {};
+  const etcdAuthority = await createAuthority('etcd-ca', new Date(Date.now() + 3650 * 86_400_000));
+  // And a kubelet with a certificate of its own: of no CA of the cluster.
+  const etcdPorts = played === undefined ? [2379, 2380, 10_250] : [];
   const endpoints = new Map<string, Endpoint>();
   const followers: Promise<void>[] = [];
   const stopping = new AbortController();
-  // Above those of the control plane on machines.
-  let lastAddress = 30;
 
   const certificate = (address: string, lifetime: Lifetime): Promise<KeyedCertificate> =>
     authority.certificate({
@@ -74,36 +86,46 @@ export async function openApiserverEndpoints(played?: Played): Promise<Apiserver
       ipAddresses: [address],
       ...lifetime,
     });
+  const etcdCertificate = (name: string, address: string, lifetime: Lifetime): Promise<KeyedCertificate> =>
+    etcdAuthority.certificate({ commonName: name, usages: ['server'], ipAddresses: [address], ...lifetime });
 
-  const welcome = async (cluster: Followed, machine: Machine, lifetime: Lifetime): Promise<void> => {
+  const welcome = async (
+    cluster: Followed,
+    machine: Machine,
+    lifetime: Lifetime,
+    etcdLifetime: Lifetime,
+  ): Promise<void> => {
     const { name } = machine.metadata;
     let endpoint = endpoints.get(name);
     if (endpoint === undefined) {
       lastAddress += 1;
-      const address = `127.0.0.${lastAddress}`;
-      const { certPem: cert, keyPem: key } = await certificate(address, lifetime);
-      endpoint = { address, server: await listen({ cert, key, address, port }) };
+      const address = `${NETWORK}.${lastAddress}`;
+      const server = await listen(await certificate(address, lifetime), address, port);
+      const etcd = etcdPorts.map(async (at) => listen(await etcdCertificate(name, address, etcdLifetime), address, at));
+      endpoint = { address, server, etcd: await Promise.all(etcd) };
       endpoints.set(name, endpoint);
     }
     await cluster.giveAddress(machine, endpoint.address);
   };
 
-  const look = async (cluster: Followed, lifetimeOf: (machine: Machine) => Lifetime): Promise<boolean> => {
+  type LifetimeOf = (machine: Machine) => Lifetime;
+  const look = async (cluster: Followed, lifetimeOf: LifetimeOf, etcdLifetimeOf: LifetimeOf): Promise<boolean> => {
     const machines = await cluster.machines();
     const nameless = machines.filter(({ status }) => status?.addresses === undefined);
     // A Machine comes a moment before what it runs on.
-    await Promise.all(nameless.map((machine) => welcome(cluster, machine, lifetimeOf(machine)).catch(onlyIfMissing)));
+    const welcomed = nameless.map((one) => welcome(cluster, one, lifetimeOf(one), etcdLifetimeOf(one)));
+    await Promise.all(welcomed.map((one) => one.catch(onlyIfMissing)));
     return nameless.length === 0;
   };
 
   return {
     port,
     authority,
-    async follow(cluster, lifetimeOf = sinceCreation) {
-      await cluster.waitFor('an address for every machine', () => look(cluster, lifetimeOf));
+    async follow(cluster, lifetimeOf = sinceCreation, etcdLifetimeOf = lifetimeOf) {
+      await cluster.waitFor('an address for every machine', () => look(cluster, lifetimeOf, etcdLifetimeOf));
       const keepLooking = async (): Promise<void> => {
         while (!stopping.signal.aborted) {
-          await look(cluster, lifetimeOf);
+          await look(cluster, lifetimeOf, etcdLifetimeOf);
           await sleep(1_000, undefined, { signal: stopping.signal }).catch(() => {});
         }
       };
@@ -113,15 +135,18 @@ export async function openApiserverEndpoints(played?: Played): Promise<Apiserver
       followers.push(follower);
     },
     addressOf: (machine) => known(machine).address,
-    async serve(machine, lifetime) {
-      const { address, server } = known(machine);
-      const { certPem: cert, keyPem: key } = await certificate(address, lifetime);
-      server.setSecureContext({ cert, key });
+    async serve(machine, lifetime, of) {
+      const { address, server, etcd } = known(machine);
+      for (const one of of === 'etcd' ? etcd : [server]) {
+        const made = of === 'etcd' ? etcdCertificate(machine, address, lifetime) : certificate(address, lifetime);
+        const { certPem: cert, keyPem: key } = await made;
+        one.setSecureContext({ cert, key });
+      }
     },
     async stop() {
       stopping.abort();
       const ends = await Promise.allSettled(followers);
-      for (const { server } of endpoints.values()) server.close();
+      for (const { server, etcd } of endpoints.values()) for (const one of [server, ...etcd]) one.close();
       for (const end of ends) if (end.status === 'rejected') throw end.reason;
     },
   };
@@ -142,13 +167,11 @@ function sinceCreation({ metadata }: Machine): Lifetime {
   return { notBefore, notAfter: new Date(notBefore.getTime() + 365 * 86_400_000) };
 }
 
-async function listen(options: {
-  readonly cert: string;
-  readonly key: string;
-  readonly address: string;
-  readonly port: number;
-}): Promise<Server> {
-  const { cert, key, address, port } = options;
+async function listen(
+  { certPem: cert, keyPem: key }: KeyedCertificate,
+  address: string,
+  port: number,
+): Promise<Server> {
   // As kube-apiserver: asks for a client certificate and does without.
   const server = createServer({ cert, key, requestCert: true, rejectUnauthorized: false }, (socket) => {
     socket.on('error', () => {}).resume();

@@ -116,10 +116,10 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     management: client,
     managesItself: false,
     apiServerPort: apiServers.port,
-    // Etcd has one port everywhere, which a test on a machine of others can not have.
+    // Etcd has the same ports everywhere, which a test on a machine of others can not have.
     handshakes: async (asked, options) =>
       handshakes(
-        asked.map(({ host, port }) => ({ host, port: port === 2379 ? members.port : port })),
+        asked.map(({ host, port }) => ({ host, port: port === 2379 || port === 2380 ? members.port : port })),
         options,
       ),
     authorities: async () => apiServers.authority.certPem,

@@ -33,6 +33,7 @@ import {
   followed,
   grantRollouts,
   holderOf,
+  inDays,
   isControlPlane,
   isLease,
   isRehearsal,
@@ -74,12 +75,17 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       notBefore: new Date(createdAt(machine)),
       notAfter: yearAfter(machine),
     });
-    for (const [cluster, lifetimeOf] of [
-      [berlin, other],
-      [paris, kubeadm],
-      [rome, kubeadm],
+    // Of paris somebody renewed the API servers alone.
+    for (const [cluster, lifetimeOf, ending] of [
+      [berlin, other, ENDING],
+      [paris, kubeadm, { ...ENDING, notAfter: inDays(300) }],
+      [rome, kubeadm, ENDING],
     ] as const)
-      await endpoints.follow(cluster, (machine) => (old.has(uidOf(machine)) ? ENDING : lifetimeOf(machine)));
+      await endpoints.follow(
+        cluster,
+        (machine) => (old.has(uidOf(machine)) ? ending : lifetimeOf(machine)),
+        (machine) => (old.has(uidOf(machine)) ? ENDING : lifetimeOf(machine)),
+      );
   });
   afterAll(async () => {
     await endpoints?.stop();
@@ -274,8 +280,14 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     expect((await holderOf(stack.admin)) ?? '').toBe('');
   });
 
-  it('is one patch of two sweeps at once, in the older version of the API', async () => {
+  it('is one patch of two sweeps at once, in the older version of the API, due by what etcd shows', async () => {
     const original = await uids(paris);
+    const { machines } = await observeRollout(target(spy(), paris), AbortSignal.timeout(PATIENCE_MS));
+    for (const { served, etcdPorts } of machines) {
+      expect(served.kind === 'certificate' && served.notAfter).toBeGreaterThan(Date.now() + 290 * DAY);
+      for (const { served: shown } of etcdPorts)
+        expect(shown.kind === 'certificate' && shown.notAfter).toBeLessThan(Date.now() + 21 * DAY);
+    }
     const both = [spy(['v1beta1']), spy(['v1beta1'])];
     const outcomes = await Promise.all(both.map(async (spied) => step(spied, paris)));
     const written = outcomes.map((outcome) => outcome.written?.kind);
@@ -291,8 +303,19 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     expect(shared(original, await uids(paris))).toBe(0);
   });
 
-  it('leaves alone what a person does', async () => {
+  it('does not begin when a certificate of etcd has ended', async () => {
     await agree(rome);
+    const [first] = await rome.machines();
+    await endpoints.serve(first?.metadata.name ?? '', { ...ENDING, notAfter: inDays(-1) }, 'etcd');
+    const spied = spy();
+    const { step: ended } = await step(spied, rome);
+    expect(ended).toMatchObject({ kind: 'hold', state: 'expired', reasons: [{ id: 'not-expired' }] });
+    expect(ended.kind === 'hold' && ended.reasons[0]?.message).toContain('on port 2379');
+    expect(spied.sent).toEqual([]);
+    await endpoints.serve(first?.metadata.name ?? '', ENDING, 'etcd');
+  });
+
+  it('leaves alone what a person does', async () => {
     const failing = async () => {
       const spied = spy();
       const { step: planned } = await step(spied, rome);

@@ -38,6 +38,8 @@ export interface ProbedEndpoint {
   readonly endpoint: string;
   /** `TLSv1.3`; absent if the handshake failed. */
   readonly protocol?: string;
+  /** In the first certificate, DNS names first; absent if it is unreadable. */
+  readonly names?: readonly string[];
   readonly observations: readonly CertificateObservation[];
   /** The worst first. */
   readonly findings: readonly ProbeFinding[];
@@ -93,15 +95,17 @@ export function judgeEndpoint(
   for (const observation of observations)
     findings.push(...judgeCertificate(observation, [...observations, ...anchors], rules).map(finding));
   const [first] = result.chain;
-  if (first?.ok === true) {
+  const leaf = first?.ok === true ? first.certificate : undefined;
+  if (leaf !== undefined) {
     findings.push(
-      ...unknownIssuer(first.certificate, certificates.slice(1), rules.authorities, made, where),
-      ...nameMismatch(first.certificate, target, where),
+      ...unknownIssuer(leaf, certificates.slice(1), rules.authorities, made, where),
+      ...nameMismatch(leaf, target, where),
     );
   }
   return {
     endpoint,
     protocol: result.protocol,
+    names: leaf && [...leaf.dnsNames, ...leaf.addresses],
     observations,
     findings: findings.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
   };
@@ -172,17 +176,15 @@ function unknownIssuer(
   return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
 }
 
-/**
- * Matches an SNI name as clients do (RFC 9525): only against subject alternative names. An address is not an SNI name.
- */
+/** Matches a name, or without one the address, as clients do (RFC 9525): only against subject alternative names. */
 function nameMismatch(
   { dnsNames, addresses, otherNames }: Certificate,
   { host, serverName = host }: HandshakeTarget,
   where: string,
 ): readonly ProbeFinding[] {
-  if (isIP(serverName) !== 0) return [];
+  const address = canonicalAddress(serverName);
   const wanted = canonicalDnsName(serverName);
-  if (dnsNames.some((name) => covers(name, wanted))) return [];
+  if (address === undefined ? dnsNames.some((name) => covers(name, wanted)) : addresses.includes(address)) return [];
   const names = [...dnsNames, ...addresses];
   const has = names.length > 0 ? firstOf(names) : `no names${otherNames ? ' of servers' : ''}`;
   const message = `the certificate at ${where} is not for ${printable(serverName)}; it has ${has}`;
@@ -194,26 +196,4 @@ function covers(name: string, wanted: string): boolean {
   if (!name.startsWith('*.')) return name === wanted;
   const dot = wanted.indexOf('.');
   return dot > 0 && wanted.slice(dot) === name.slice(1);
-}
-
-/** The names in a server's certificate. */
-export interface ShownNames {
-  /** From the first certificate, DNS names first; absent if it is unreadable. */
-  readonly names?: readonly string[];
-  /**
-   * Whether the requested name was compared with them: always for a DNS name, for an address only if it is among them.
-   */
-  readonly nameChecked?: boolean;
-}
-
-/**
- * The names in the first certificate. A missing address is no mismatch: a user who probes an address usually has no
- * name. Pure.
- */
-export function namesOf({ host, serverName }: HandshakeTarget, result: HandshakeResult): ShownNames {
-  const first = result.ok ? result.chain[0] : undefined;
-  if (first?.ok !== true) return {};
-  const { dnsNames, addresses } = first.certificate;
-  const address = serverName === undefined ? canonicalAddress(host) : undefined;
-  return { names: [...dnsNames, ...addresses], nameChecked: address === undefined || addresses.includes(address) };
 }

@@ -12,8 +12,8 @@ import { type Io, PROCESS, print, printJsonLines } from '../../io.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { readTextFile } from '../../text-file.ts';
 import { isServerName, parseEndpoint } from './endpoints.ts';
-import { judgeEndpoint, namesOf } from './judgement.ts';
-import { probeLines, type ShownEndpoint } from './view.ts';
+import { judgeEndpoint, type ProbedEndpoint } from './judgement.ts';
+import { probeLines } from './view.ts';
 
 export interface ProbeOptions {
   /** PEM file of the CAs that may have signed the certificates. */
@@ -91,10 +91,10 @@ export async function probeCommand(
   }).finally(() => progress.done());
 
   const rules = { authorities, thresholds: DEFAULT_THRESHOLDS, now: io.clock() };
-  const probed = targets.flatMap((target, index): readonly ShownEndpoint[] => {
+  const probed = targets.flatMap((target, index): readonly ProbedEndpoint[] => {
     const result = results[index];
     if (result === undefined) return [];
-    return [{ ...judgeEndpoint(endpoints[index] ?? '', target, result, rules), ...namesOf(target, result) }];
+    return [judgeEndpoint(endpoints[index] ?? '', target, result, rules)];
   });
   if (options.output === 'json') await printJsonLines(io, probed);
   else print(io, probeLines(probed, rules, options.program));

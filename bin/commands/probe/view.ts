@@ -8,7 +8,7 @@ import { hang, type Lines, table } from '../../terminal/draw.ts';
 import { faint, strong } from '../../terminal/paint.ts';
 import { MARKS, nextLine } from '../../terminal/phrases.ts';
 import { day, joined, span } from '../../terminal/words.ts';
-import type { ProbedEndpoint, ProbeFinding, ProbeRules, ShownNames } from './judgement.ts';
+import type { ProbedEndpoint, ProbeFinding, ProbeRules } from './judgement.ts';
 
 const BAR = 20;
 /** A narrower terminal gets half-length bars. Columns. */
@@ -19,14 +19,12 @@ const MAX_CERTIFICATES = 8;
 const MAX_FINDINGS = 10;
 const MAX_NAMES = 5;
 
-export type ShownEndpoint = ProbedEndpoint & ShownNames;
-
 /**
  * A probe for people: a summary, then each endpoint with its certificates and findings. Without CAs to check the issuer
  * against, no endpoint is called healthy: anyone can make a certificate.
  */
 export function probeLines(
-  probed: readonly ShownEndpoint[],
+  probed: readonly ProbedEndpoint[],
   rules: Pick<ProbeRules, 'authorities' | 'now'>,
   program: string,
 ): Lines {
@@ -104,10 +102,7 @@ const STATES = [
   ['well', 'healthy'],
 ] as const;
 
-function endpointLines(
-  { endpoint, protocol, observations, findings, names, nameChecked }: ShownEndpoint,
-  now: number,
-): Lines {
+function endpointLines({ endpoint, protocol, observations, findings, names }: ProbedEndpoint, now: number): Lines {
   const [leaf] = observations;
   const certificates = observations.length > 0 && counted(observations.length, 'certificate');
   return [
@@ -118,7 +113,7 @@ function endpointLines(
         NARROW,
       ),
     more(observations.length - MAX_CERTIFICATES, 'certificate'),
-    names && nameLines(names, nameChecked),
+    names && nameLine(names),
     leaf?.fingerprint !== undefined &&
       Date.parse(leaf.notAfter) <= now &&
       hang('  ', `sha256:${leaf.fingerprint}`, faint),
@@ -149,17 +144,13 @@ function certificateRow(
   ];
 }
 
-/** The names in the first certificate: after a probe by address, the user has to check them. */
-function nameLines(names: readonly string[], isChecked: boolean | undefined): Lines {
+function nameLine(names: readonly string[]): Lines {
   const told = firstOf(
     names.slice(0, MAX_NAMES).map((name) => printable(name, MAX_NAME)),
     MAX_NAMES,
     names.length,
   );
-  return [
-    hang('  ', names.length === 0 ? 'no DNS names and no addresses' : `for ${told}`, faint),
-    isChecked === false && hang('  ', 'name not checked: asked by address; --sni NAME checks it', faint),
-  ];
+  return hang('  ', names.length === 0 ? 'no DNS names and no addresses' : `for ${told}`, faint);
 }
 
 /** Elapsed share of the lifetime, from 0 to 1. */

@@ -1,5 +1,6 @@
 import { pasteable } from '../../../lambdas/command.ts';
 import { ROLLOUT_ANNOTATION } from '../../../lambdas/resources/annotations.ts';
+import { onPort, serversOf } from '../../../lambdas/rollout/checks/verdict.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
@@ -82,8 +83,8 @@ function checkLines(view: RolloutPlanView): Lines {
   // Until a rollout is due, checks that the user could waive do not matter.
   const later =
     verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && check.id !== 'due' && isWaived(check));
-  const failing = checks.filter((check) => !check.passed && !later.includes(check));
-  const passed = checks.filter((check) => check.passed);
+  const failing = checks.filter((check) => (!check.passed || check.warning) && !later.includes(check));
+  const passed = checks.filter((check) => check.passed && !check.warning);
   const unknown = (id: string): string | undefined =>
     NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
   const unknowns = passed.filter(({ id }) => unknown(id) !== undefined).map(({ id }) => id);
@@ -128,14 +129,14 @@ function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): Rollou
   return checks.find(({ id, object }) => id === check.id && object === check.object);
 }
 
-function mark({ passing }: RolloutCheck, isWaived: boolean): string {
+function mark({ passing, warning }: RolloutCheck, isWaived: boolean): string {
   if (passing === true) return warn('◌');
-  return isWaived ? warn('!') : bad('✖');
+  return isWaived || warning ? warn('!') : bad('✖');
 }
 
 /** Checks that cannot be waived come first, then those that pass with time. */
-function weight({ passing }: RolloutCheck, isWaived: boolean): number {
-  return isWaived ? 2 : Number(passing === true);
+function weight({ passing, warning }: RolloutCheck, isWaived: boolean): number {
+  return isWaived || warning ? 2 : Number(passing === true);
 }
 
 function checkWords({ id, object, found, passing }: RolloutCheck, isWaived: boolean): string {
@@ -161,6 +162,7 @@ function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
 /** What the schedule does, what the user could do, and what would be written. */
 function intentions(view: RolloutPlanView): Lines {
   const { schedule, person, observed, program, everyMinutes } = view;
+  const before = observed.controlPlane?.rolloutBeforeDays;
   const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
   return [
     table(
@@ -171,6 +173,8 @@ function intentions(view: RolloutPlanView): Lines {
       60,
     ),
     block(would(view)),
+    before !== undefined &&
+      hang('  ', faint(`Cluster API rolls it too, ${before} days before its API servers expire (rollout.before).`)),
     !goesOn(schedule) && hang('  ', faint('Workers are not rolled: kubelets renew their own certificates.')),
   ];
 }
@@ -226,8 +230,10 @@ function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPl
 }
 
 /** The lifetime of the certificate that expires first, with the span in which the schedule may begin. */
-function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanView): Lines {
-  const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
+function life({ observed: { machines, etcd }, schedule: { span }, now }: RolloutPlanView): Lines {
+  const shown = [...machines, ...(etcd?.machines ?? [])]
+    .flatMap(certificatesOf)
+    .toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
   if (first === undefined) return [];
   const { from, notAfter } = first;
@@ -249,11 +255,14 @@ function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanVi
   ];
 }
 
-function certificateOf({ name, createdAt, served }: ObservedMachine) {
-  if (served.kind !== 'certificate' || served.notAfter <= served.notBefore) return [];
-  // kubeadm backdates a leaf to the start of its CA, so its life starts when the machine is created.
-  const from = createdAt > served.notBefore && createdAt < served.notAfter ? createdAt : served.notBefore;
-  return [{ name, from, notAfter: served.notAfter }];
+function certificatesOf(machine: ObservedMachine) {
+  const { name, createdAt } = machine;
+  return serversOf(machine).flatMap(({ port, served }) => {
+    if (served.kind !== 'certificate' || served.notAfter <= served.notBefore) return [];
+    // kubeadm backdates a leaf to the start of its CA, so its life starts when the machine is created.
+    const from = createdAt > served.notBefore && createdAt < served.notAfter ? createdAt : served.notBefore;
+    return [{ name: `${name}${onPort(port)}`, from, notAfter: served.notAfter }];
+  });
 }
 
 function nextLines(view: RolloutPlanView): Lines {

@@ -1,4 +1,4 @@
-import { matchesGlob } from '../../../lambdas/approval/selection.ts';
+import { enforces, matchesGlob } from '../../../lambdas/approval/selection.ts';
 import { FILE_LIMITS, type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
@@ -52,7 +52,9 @@ export async function openSubject(
 ): Promise<RolloutSubject & { readonly target: OpenRolloutTarget }> {
   const { accepted, waivers } = acceptances(options.accept);
   const fleet = await loadFleet(options.fleet, '--fleet');
-  const target = await openRolloutTarget(options, fleet);
+  const opened = await openRolloutTarget(options, fleet);
+  const cluster = { name: opened.name, provider: 'eks-anywhere' } as const;
+  const target = options.fleet === undefined ? opened : { ...opened, approves: enforces(fleet.policies, cluster) };
   const policy =
     options.fleet === undefined
       ? { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }

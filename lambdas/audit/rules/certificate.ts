@@ -199,6 +199,14 @@ const CERTIFICATE_RULES = [
       );
     },
   },
+  {
+    id: 'KubeletAddressMissing',
+    judge: ({ name, what, shown: { lacksAddress } }) => {
+      if (lacksAddress === undefined) return undefined;
+      const message = `${name} is not for ${printable(lacksAddress)}, the first address of its Node: clients that verify it fail there, such as metrics-server without --kubelet-insecure-tls, and kubectl logs and exec through an API server with --kubelet-certificate-authority`;
+      return what === 'kubelet-self-signed' ? info(message) : warning(message);
+    },
+  },
 ] as const satisfies readonly Rule[];
 
 /** Judges one certificate among all that a server shows and the CAs that are trusted, for a check of this server. */

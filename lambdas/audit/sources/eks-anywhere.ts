@@ -9,8 +9,12 @@ import {
   readEksAnywhere,
 } from '../../resources/eks-anywhere.ts';
 import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';
+import { machineDependencies } from '../../rollout/machine-dependencies.ts';
+import { createReader } from '../../rollout/reader.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
+import { handshakes } from '../../tls/handshakes.ts';
 import type { AuditSource } from '../audit-source.ts';
+import { bundleAt } from '../certificates-at.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
@@ -39,7 +43,8 @@ export const eksAnywhere: AuditSource = {
   deadlineMs: 10_000,
   optional: 'always',
   off: ({ management }) => (management === undefined ? false : undefined),
-  async observe({ target: { management, cluster, eksAnywhereNamespace: namespace }, members, now, signal }) {
+  async observe({ target, members, now, signal }) {
+    const { management, cluster, eksAnywhereNamespace: namespace, reach } = target;
     if (management === undefined) return { observations: [], count: 0 };
     const at = now();
     const told = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
@@ -48,7 +53,7 @@ export const eksAnywhere: AuditSource = {
     const reading = await readList(clusters, (object) => {
       const read = readEksAnywhere(object);
       if (read?.name === cluster.name && found.length < MAX_CLUSTERS)
-        found.push({ ...read, scan: readCertificateScan(object) });
+        found.push({ ...read, scan: readCertificateScan(object), object });
       return 'more';
     });
     const owners = ownersCluster(found, cluster.name, namespace);
@@ -56,8 +61,19 @@ export const eksAnywhere: AuditSource = {
       owners.kind === 'one'
         ? scanned(owners.cluster, scannedMachines(members), cluster.provider, { ...told, now: at })
         : [];
-    const unknown = owners.kind === 'one' || owners.problem === undefined ? [] : [leftOut(told, owners.problem)];
-    return { observations: [...observations, ...unknown, ...cutShort(told, reading)], count: reading.count };
+    const reader = createReader();
+    const shake = reach.handshakes ? handshakes : undefined;
+    const owner = owners.kind === 'one' ? owners.cluster : undefined;
+    const needed = owner && (await machineDependencies(management, owner.object, reader, shake, signal));
+    const trusted = (needed ?? []).flatMap(
+      ({ where, bundle }) => bundleAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
+    );
+    const problems = owners.kind === 'one' || owners.problem === undefined ? reader.unread : [owners.problem];
+    const unknown = problems.map((problem) => leftOut(told, problem));
+    return {
+      observations: [...observations, ...trusted, ...unknown, ...cutShort(told, reading)],
+      count: reading.count,
+    };
   },
 };
 
@@ -73,7 +89,7 @@ interface Observing {
   readonly now: number;
 }
 
-type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan };
+type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan; readonly object: unknown };
 
 /** What the status of a Cluster says, or omits, about each machine. */
 function scanned(

@@ -12,6 +12,8 @@ export interface ServerTarget {
   readonly port: number;
   /** At most two, the preferred one first; empty if none is known. */
   readonly addresses: readonly string[];
+  /** A kubelet's: clients connect to the first address of its Node, InternalIP before ExternalIP. */
+  readonly nodeAddress?: string | undefined;
   /** kubeadm binds it to loopback. */
   readonly usuallyHidden: boolean;
 }
@@ -36,6 +38,7 @@ export function serversOf(
     const roles = new Set(entries.map(({ role }) => role));
     const hasNode = entries.some(({ node }) => node !== undefined);
     const addresses = addressesOf(entries);
+    const node = entries.find((entry) => !isMachine(entry));
     const server = (what: CertificateClass, port: number, usuallyHidden = false): ServerTarget => ({
       what,
       member,
@@ -56,7 +59,7 @@ export function serversOf(
         : []),
       ...(etcd ? [server('etcd-server', ports.etcdClient), server('etcd-peer', ports.etcdPeer)] : []),
       ...(hasNode && (roles.has('control-plane') || roles.has('worker'))
-        ? [server('kubelet-serving', ports.kubelet)]
+        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: node?.addresses.find((one) => isIP(one) !== 0) }]
         : []),
     ];
     // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a

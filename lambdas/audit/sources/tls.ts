@@ -163,9 +163,12 @@ function observationsOf(
           keyProven: result.keyProven === true,
         })
       : undefined;
+  const { nodeAddress } = server;
+  const names = first?.ok === true ? first.certificate.addresses : undefined;
+  const lacksAddress = names?.includes(nodeAddress ?? '') === false ? nodeAddress : undefined;
   return result.chain.map((read, position) => {
     const sighting: Sighting =
-      position === 0 ? { ...(leaf ?? { ...place, what }), issued } : { ...place, what: 'ca-bundle' };
+      position === 0 ? { ...(leaf ?? { ...place, what }), issued, lacksAddress } : { ...place, what: 'ca-bundle' };
     if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
     const problem = 'malformed';
     return {

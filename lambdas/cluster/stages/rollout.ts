@@ -1,3 +1,5 @@
+import type { ApprovalPolicy } from '../../approval/policy.ts';
+import { enforces } from '../../approval/selection.ts';
 import type { RolloutSummary } from '../../contracts/rollout-summary.ts';
 import { rolloutEntries } from '../../journal/rollout-entry.ts';
 import type { RolloutPolicy } from '../../rollout/policy.ts';
@@ -10,6 +12,8 @@ import type { Stage } from '../stage.ts';
 export interface RolloutStageOptions {
   /** `rollouts.clusters` of fleet.yaml. */
   readonly policies: readonly RolloutPolicy[];
+  /** `policies` of fleet.yaml. */
+  readonly approvals: readonly ApprovalPolicy[];
   /** Absent if nothing may begin: a rollout in progress is then only observed. */
   readonly ledger?: RolloutLedger;
   /** Version of certmarshal. */
@@ -23,6 +27,7 @@ export interface RolloutStageOptions {
 /** Makes the next step of the rollout of one cluster. */
 export function createRolloutStage({
   policies,
+  approvals,
   ledger,
   program,
   clock,
@@ -40,6 +45,8 @@ export function createRolloutStage({
         name: cluster.name,
         management,
         managesItself: management === workload,
+        workload,
+        approves: enforces(approvals, cluster),
         namespace: machinesNamespace,
         eksAnywhereNamespace,
         handshakes: reached ? handshakes : undefined,

@@ -1,9 +1,20 @@
 import { DAY_MS } from '../../time.ts';
-import { counted, date } from '../../words.ts';
+import { counted, date, firstOf } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
-import type { ObservedMachine } from '../observed.ts';
+import type { ObservedMachine, ObservedRollout } from '../observed.ts';
+import { ETCD_PEER_PORT } from '../observed-machine.ts';
 import { sharedCertificates } from '../progress.ts';
-import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+import {
+  fails,
+  kubectl,
+  MACHINES,
+  objectOf,
+  passes,
+  serversOf,
+  stayingMachines,
+  type Verdict,
+  verdictOf,
+} from './verdict.ts';
 
 /** Problems of machines, the first of which is the object: its name is not repeated. */
 function verdictOfMachines(
@@ -78,35 +89,72 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
 }
 
 /** Every machine of the control plane and of external etcd: an unseen certificate may have expired. */
-export function handshakes({ observed }: CheckQuestion): Verdict {
-  const machines = stayingMachines(observed);
-  const shared = sharedCertificates(machines);
-  const isShared = ({ served }: ObservedMachine): boolean =>
-    served.kind === 'certificate' && shared.has(served.fingerprint);
-  const unseen = machines.filter((machine) => machine.served.kind !== 'certificate' || isShared(machine));
-  const [first] = unseen;
-  const served = first?.served;
-  return verdictOf(
-    [
-      ...(machines.length === 0 ? ['there is no machine to check'] : []),
-      ...unseen.map(({ name, served: shown }, index) => {
-        const what = shown.kind === 'failed' ? shown.problem : 'it was not tried';
-        const found =
-          shown.kind === 'certificate' ? `another machine shows the same certificate at ${shown.address}` : what;
-        return index === 0 ? found : `${name}: ${found}`;
-      }),
-    ],
-    {
-      object: first === undefined ? undefined : objectOf('Machine', first),
-      good: `${counted(machines.length, 'machine')} showed a certificate`,
-      remedy:
-        served?.kind === 'failed'
-          ? served.remedy
-          : served?.kind === 'certificate'
-            ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
-            : 'Give certmarshal a route to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
-    },
+export function unseenServers(observed: ObservedRollout) {
+  const asked = stayingMachines(observed).flatMap(serversOf);
+  const shared = new Set(
+    [...Map.groupBy(asked, ({ port }) => port).values()].flatMap((servers) => [...sharedCertificates(servers)]),
   );
+  return asked.filter(({ served }) => served.kind !== 'certificate' || shared.has(served.fingerprint));
+}
+
+/** Peers of etcd need not be reachable from outside: an unanswered one is a warning. */
+export function handshakes({ observed }: CheckQuestion): Verdict {
+  const unseen = unseenServers(observed);
+  const needed = unseen.filter(({ port }) => port !== ETCD_PEER_PORT);
+  const words = (needed.length > 0 ? needed : unseen).map(({ machine, port, served }, index) => {
+    const what = served.kind === 'failed' ? served.problem : 'it was not tried';
+    const found =
+      served.kind === 'certificate' ? `another machine shows the same certificate at ${served.address}` : what;
+    return [...(index === 0 ? [] : [machine.name]), ...(port === undefined ? [] : [`port ${port}`]), found].join(': ');
+  });
+  const [first = unseen[0]] = needed;
+  const object = first === undefined ? undefined : objectOf('Machine', first.machine);
+  const remedy =
+    first?.served.kind === 'failed'
+      ? first.served.remedy
+      : first?.served.kind === 'certificate'
+        ? 'Give each Machine addresses of its own: the checked one is shared, such as a virtual IP that moves between machines'
+        : 'Give certmarshal a route to port 6443 of each control plane machine, and to ports 2379 and 2380 of each machine that runs etcd';
+  if (needed.length === 0 && first !== undefined)
+    return { passed: true, warning: true, object, found: firstOf(words, 5), remedy };
+  const machines = stayingMachines(observed).length;
+  const good = `${counted(machines, 'machine')} showed every certificate`;
+  return verdictOf(machines === 0 ? ['there is no machine to check'] : words, { object, good, remedy });
+}
+
+/** Registry mirror, trust bundles and vCenter: without them no new machine comes up. Undefined without any. */
+export function machineDependencies({ observed: { dependencies = [] }, now }: CheckQuestion): Verdict | undefined {
+  if (dependencies.length === 0) return undefined;
+  const wrong = dependencies.flatMap(({ where, notAfter, problem }) => {
+    if (problem !== undefined) return [`${where}: ${problem}`];
+    return notAfter > now ? [] : [`${where}: its last certificate expired at ${date(notAfter)}`];
+  });
+  return verdictOf(wrong, {
+    good: `${counted(dependencies.length, 'certificate')} that new machines need seen and valid`,
+    remedy: 'Renew it where it is, and give EKS Anywhere the new one, before a machine is replaced',
+  });
+}
+
+/**
+ * With `serverTLSBootstrap` a new kubelet has no certificate before its CSR is approved, and Cluster API reaches stacked
+ * etcd only through the kubelet (`pods/portforward`): the rollout would stop at its first machine. Undefined for
+ * external etcd.
+ *
+ * Source: Cluster API, controlplane/kubeadm/internal/etcd_client_generator.go.
+ */
+export function kubeletsServed({ observed }: CheckQuestion): Verdict | undefined {
+  const { cluster, controlPlane } = observed;
+  if (controlPlane?.etcd !== 'stacked') return undefined;
+  if (cluster.approves === true) return passes('a policy in mode enforce approves the CSRs of its kubelets');
+  const [first] = stayingMachines(observed).filter(({ kubelet }) => kubelet?.kind !== 'failed' || !kubelet.foreign);
+  if (first === undefined) return passes('its kubelets serve certificates that need no approval');
+  const isOfCluster = first.kubelet?.kind === 'certificate';
+  const found = isOfCluster ? 'its kubelet serves a certificate of the cluster' : 'its kubelet showed no certificate';
+  return fails({
+    object: objectOf('Machine', first),
+    found: `${found}, and no policy is known to approve that of a new machine: Cluster API could not reach its etcd`,
+    remedy: `Let a policy of fleet.yaml in mode enforce select ${cluster.name}; on the command line name it with --fleet`,
+  });
 }
 
 /** A leaf expires with its CA at the latest: replacing machines does not help. */

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../time.ts';
 
 import type { ObservedRollout } from '../observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS, type Lead, type RolloutPolicy } from '../policy.ts';
-import { stayingMachines } from './verdict.ts';
+import { serversOf, stayingMachines } from './verdict.ts';
 
 /** When a rollout is due, and from when it is too late. Milliseconds since the epoch. */
 export interface RolloutSpan {
@@ -26,7 +26,9 @@ interface Lived {
 export function renewedCertificates(observed: ObservedRollout): readonly Lived[] {
   const client = observed.etcd?.clientCertificate;
   return [
-    ...stayingMachines(observed).flatMap(({ served }) => (served.kind === 'certificate' ? [served] : [])),
+    ...stayingMachines(observed)
+      .flatMap(serversOf)
+      .flatMap(({ served }) => (served.kind === 'certificate' ? [served] : [])),
     ...(client === undefined ? [] : [client]),
   ];
 }

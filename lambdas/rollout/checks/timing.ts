@@ -3,35 +3,43 @@ import { DAY_MS } from '../../time.ts';
 import { endOfWindow, nextOpening } from '../../window/window.ts';
 import { counted, date, firstOf, span } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
+import type { ObservedRollout } from '../observed.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from '../policy.ts';
 import { hasTurn, MAX_UNDONE, TURN_MS } from '../turn.ts';
 import { renewedCertificates, rolloutSpan } from './span.ts';
-import { fails, objectOf, passes, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+import { fails, objectOf, onPort, passes, serversOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+
+/** Each machine with a certificate that has ended, and the one of them that ended first. */
+export function expiredCertificates(observed: ObservedRollout, now: number) {
+  return stayingMachines(observed).flatMap((machine) => {
+    const ended = serversOf(machine).flatMap(({ port, served }) =>
+      served.kind === 'certificate' && !(served.notAfter > now) ? [{ machine, port, notAfter: served.notAfter }] : [],
+    );
+    return ended.toSorted((a, b) => a.notAfter - b.notAfter).slice(0, 1);
+  });
+}
 
 /** After expiry neither Cluster API nor etcdadm can reach the cluster: a rollout would begin and never end. */
 export function notExpired({ observed, now }: CheckQuestion): Verdict {
-  const ended = stayingMachines(observed).filter(
-    ({ served }) => served.kind === 'certificate' && !(served.notAfter > now),
-  );
+  const ended = expiredCertificates(observed, now);
   const client = observed.etcd?.clientCertificate;
   const [first] = ended;
   return verdictOf(
     [
-      ...ended.map(({ name, served }) => `${name} shows one that expired ${endOf(served, now)}`),
+      ...ended.map(
+        ({ machine, port, notAfter }) =>
+          `${machine.name} shows one${onPort(port)} that expired ${span(now - notAfter)} ago`,
+      ),
       ...(client !== undefined && !(client.notAfter > now)
         ? [`the client certificate of etcd expired ${span(now - client.notAfter)} ago`]
         : []),
     ],
     {
-      object: first === undefined ? undefined : objectOf('Machine', first),
+      object: first === undefined ? undefined : objectOf('Machine', first.machine),
       good: 'no certificate that was seen has expired',
       remedy: 'Renew by hand, because nothing is automatic any more: certmarshal runbook recovery',
     },
   );
-}
-
-function endOf(served: { readonly kind: string; readonly notAfter?: number }, now: number): string {
-  return served.notAfter === undefined ? 'at an unknown time' : `${span(now - served.notAfter)} ago`;
 }
 
 export function due({ observed, policy, now }: CheckQuestion): Verdict {

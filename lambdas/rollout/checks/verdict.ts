@@ -1,10 +1,10 @@
 import { word } from '../../command.ts';
 import { firstOf } from '../../words.ts';
-import type { ObservedRollout } from '../observed.ts';
+import type { ObservedMachine, ObservedRollout } from '../observed.ts';
 import type { RolloutCheck } from '../step.ts';
 
 /** The result of one check. */
-export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'object' | 'found' | 'remedy'>;
+export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'warning' | 'object' | 'found' | 'remedy'>;
 
 /** @param found without a full stop */
 export function passes(found: string, object?: string): Verdict {
@@ -59,6 +59,19 @@ export const CAPI_CLUSTERS = 'clusters.cluster.x-k8s.io';
 export const EKS_ANYWHERE_CLUSTERS = 'clusters.anywhere.eks.amazonaws.com';
 export const ETCD_CLUSTERS = 'etcdadmclusters.etcdcluster.cluster.x-k8s.io';
 export const MACHINES = 'machines.cluster.x-k8s.io';
+
+/** The servers of a machine; that of `served` has no port. */
+export function serversOf(machine: ObservedMachine) {
+  return [
+    { machine, port: undefined, served: machine.served },
+    ...machine.etcdPorts.map((one) => ({ machine, ...one })),
+  ];
+}
+
+/** For people: ` on port 2379`. */
+export function onPort(port: number | undefined): string {
+  return port === undefined ? '' : ` on port ${port}`;
+}
 
 /** Machines of the control plane and of external etcd; those in deletion are skipped. */
 export function stayingMachines({ machines, etcd }: ObservedRollout): ObservedRollout['machines'] {

@@ -132,6 +132,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const objects = stateOf(sweepClients);
   const rollout = createRolloutStage({
     policies: rolloutPolicies,
+    approvals: fleet.policies,
     ledger: rolloutPolicies.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock: now }),
     program: '0.0.0',
     clock: now,

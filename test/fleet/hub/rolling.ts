@@ -35,6 +35,14 @@ export function rollingManagement(names: readonly string[], start: number): Roll
     'coordination.k8s.io': ['v1'],
   });
   const shown = new Map<string, HandshakeResult>();
+  /** API server and stacked etcd. */
+  const show = (index: number, number: number, life: { readonly notBefore: number; readonly notAfter: number }) => {
+    for (const port of [6443, 2379, 2380])
+      shown.set(
+        `10.0.${index}.${30 + number}:${port}`,
+        showing({ fingerprint: `${index}${number}${port}${life.notAfter}`.padEnd(64, '0'), ...life }),
+      );
+  };
   const paths = pathsOf();
   for (const [index, name] of names.entries()) {
     const own = (text: string) =>
@@ -51,11 +59,7 @@ export function rollingManagement(names: readonly string[], start: number): Roll
     put(paths.template, {});
     for (const number of [1, 2, 3]) {
       put(paths.machine(`${NAME}-${number}`), rawMachine(number));
-      const fingerprint = `${index}${number}`.repeat(32);
-      shown.set(
-        `10.0.${index}.${30 + number}:6443`,
-        showing({ fingerprint, notBefore: start - 325 * DAY, notAfter: start + 40 * DAY }),
-      );
+      show(index, number, { notBefore: start - 325 * DAY, notAfter: start + 40 * DAY });
     }
   }
   const controlPlaneOf = (name: string) => paths.controlPlane.replaceAll(NAME, name);
@@ -90,11 +94,7 @@ export function rollingManagement(names: readonly string[], start: number): Roll
           ...machine,
           metadata: { ...machine.metadata, name: next, uid: `uid of ${next}`, creationTimestamp: timeOf(now) },
         });
-        const fingerprint = `${index + 5}${number}`.repeat(32);
-        shown.set(
-          `10.0.${index}.${30 + number}:6443`,
-          showing({ fingerprint, notBefore: now, notAfter: now + 365 * DAY }),
-        );
+        show(index, number, { notBefore: now, notAfter: now + 365 * DAY });
       }
     },
     patches: (name) => cluster.calls.filter((call) => call === `PATCH kubeadmcontrolplanes/${name}`).length,

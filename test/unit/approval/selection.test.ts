@@ -1,6 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesGlob } from '../../../lambdas/approval/selection.ts';
+import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER } from '../../../lambdas/approval/policy.ts';
+import { enforces, matchesGlob } from '../../../lambdas/approval/selection.ts';
+
+it.each([
+  ['one that selects it', [DEFAULT_POLICY], true],
+  ['none', [], false],
+  ['one that only observes', [{ ...DEFAULT_POLICY, mode: 'observe' as const }], false],
+  ['one of another provider', [{ ...DEFAULT_POLICY, providers: ['eks' as const] }], false],
+  ['one of other clusters', [{ ...DEFAULT_POLICY, clusters: ['paris'] }], false],
+  ['one of another signer', [{ ...DEFAULT_POLICY, signers: [KUBELET_CLIENT_SIGNER] }], false],
+])('a cluster has its kubelets approved by %s: %#', (_, policies, expected) => {
+  expect(enforces(policies, { name: 'berlin', provider: 'eks-anywhere' })).toBe(expected);
+});
 
 describe('a glob of cluster names', () => {
   it.each([

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseEndpoint } from '../../../bin/commands/probe/endpoints.ts';
-import { judgeEndpoint } from '../../../bin/commands/probe/judgement.ts';
+import { judgeEndpoint, type ProbedEndpoint } from '../../../bin/commands/probe/judgement.ts';
 import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe/probe.ts';
-import { probeLines, type ShownEndpoint } from '../../../bin/commands/probe/view.ts';
+import { probeLines } from '../../../bin/commands/probe/view.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { draw } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
@@ -129,7 +129,7 @@ test('all that is wrong with the usage at once', async () => {
 
 describe('JSON', () => {
   test('a line an endpoint, in their order', async () => {
-    const serving = await createServing(authority, { dnsNames: ['localhost'] });
+    const serving = await createServing(authority, { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] });
     const slow = await listenTls({ ...serving, cert: serving.cert + authority.certificate });
     const refused = await listenRaw((socket) => socket.destroy());
     const endpoints = [`127.0.0.1:${slow}`, `127.0.0.1:${refused}`, `localhost:${slow}`];
@@ -280,7 +280,7 @@ describe('hostile material is bounded and harmless', () => {
       subject: String.raw`CN=a\00b\u{1b}[2J\u{202e}txt\u{d}\u{a}INJECTED`,
     });
     expect(table).toContain('9999-12-31');
-    expect(line.findings.map(({ code }) => code)).toEqual(['VeryLongLived']);
+    expect(line.findings.map(({ code }) => code)).toEqual(['NameMismatch', 'VeryLongLived']);
   });
 
   test('a chain of 100 certificates', async () => {
@@ -344,7 +344,7 @@ test('the table: the whole story first, a bar a certificate, a remedy a finding'
 
 describe('what a person sees', () => {
   const NOW = Date.parse('2026-11-21T10:00:00Z');
-  const leaf = (changes: object = {}): ShownEndpoint['observations'][number] => ({
+  const leaf = (changes: object = {}): ProbedEndpoint['observations'][number] => ({
     kind: 'certificate',
     source: 'tls',
     observedAt: '2026-11-21T10:00:00.000Z',
@@ -356,7 +356,7 @@ describe('what a person sees', () => {
     subject: 'CN=x',
     ...changes,
   });
-  const shown = (changes: Partial<ShownEndpoint> = {}): ShownEndpoint => ({
+  const shown = (changes: Partial<ProbedEndpoint> = {}): ProbedEndpoint => ({
     endpoint: 'x:443',
     observations: [leaf()],
     findings: [],
@@ -365,7 +365,7 @@ describe('what a person sees', () => {
   const having = (severity: Severity, observations = [leaf()]) =>
     shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
   const CHECKED = { authorities: [], now: NOW };
-  const headline = (...probed: readonly ShownEndpoint[]) =>
+  const headline = (...probed: readonly ProbedEndpoint[]) =>
     draw(probeLines(probed, CHECKED, 'certmarshal')).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
@@ -398,7 +398,7 @@ describe('what a person sees', () => {
   });
 
   test('the last line names the runbook of what expires, first of what has expired', () => {
-    const next = (...probed: readonly ShownEndpoint[]) =>
+    const next = (...probed: readonly ProbedEndpoint[]) =>
       / {2}Next .*$/.exec(draw(probeLines(probed, CHECKED, 'npx certmarshal')))?.[0];
     expect(next(well, silent)).toBeUndefined();
     expect(next(critical, well)).toBe('  Next  npx certmarshal runbook certificate-expiring');
@@ -433,7 +433,7 @@ describe('what a person sees', () => {
   });
 
   test('nothing is healthy whose issuer is not checked', () => {
-    const line = (...probed: readonly ShownEndpoint[]) =>
+    const line = (...probed: readonly ProbedEndpoint[]) =>
       draw(probeLines(probed, { now: NOW }, 'certmarshal')).split('\n')[0];
     const selfSigned = shown({ observations: [leaf({ issuer: leaf().subject })] });
     const issued = shown({ observations: [leaf({ issuer: 'CN=some CA' })] });
@@ -458,9 +458,9 @@ describe('what a person sees', () => {
 
   test('names are printable, few and short', () => {
     const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
-    const text = draw(probeLines([shown({ names, nameChecked: true })], CHECKED, 'certmarshal'));
+    const text = draw(probeLines([shown({ names })], CHECKED, 'certmarshal'));
     expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
-    expect(draw(probeLines([shown({ names: [], nameChecked: true })], CHECKED, 'certmarshal'))).toMatch(
+    expect(draw(probeLines([shown({ names: [] })], CHECKED, 'certmarshal'))).toMatch(
       /\n {2}no DNS names and no addresses$/,
     );
   });
@@ -472,19 +472,23 @@ test('the names of a certificate, and whether the one that was asked for is amon
   const own = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'] }));
   const shown = ['other.example', '*.other.example', '192.0.2.7'];
   expect((await probeJson([`127.0.0.1:${other}`])).lines).toEqual([
-    expect.objectContaining({ names: shown, nameChecked: false, findings: [] }),
+    expect.objectContaining({
+      names: shown,
+      findings: [
+        expect.objectContaining({
+          code: 'NameMismatch',
+          severity: 'warning',
+          message: `the certificate at 127.0.0.1:${other} is not for 127.0.0.1; it has other.example, *.other.example, 192.0.2.7`,
+        }),
+      ],
+    }),
   ]);
   expect((await probeJson([`127.0.0.1:${other}`], { sni: 'a.other.example' })).lines).toEqual([
-    expect.objectContaining({ names: shown, nameChecked: true, findings: [] }),
+    expect.objectContaining({ names: shown, findings: [] }),
   ]);
   expect((await probeJson([`127.0.0.1:${own}`])).lines).toEqual([
-    expect.objectContaining({ names: ['127.0.0.1'], nameChecked: true, findings: [] }),
+    expect.objectContaining({ names: ['127.0.0.1'], findings: [] }),
   ]);
-  const { text } = await probe([`127.0.0.1:${other}`], { output: 'table' });
-  expect(text).toContain(
-    '\n  for other.example, *.other.example, 192.0.2.7\n  name not checked: asked by address; --sni NAME checks it\n',
-  );
-  expect((await probe([`127.0.0.1:${own}`], { output: 'table', ca })).text).not.toContain('not checked');
   const refused = await listenRaw((socket) => socket.destroy());
   const [line] = (await probeJson([`127.0.0.1:${refused}`])).lines;
   expect(Object.keys(line ?? {})).toEqual(['endpoint', 'observations', 'findings']);

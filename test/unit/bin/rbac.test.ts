@@ -246,6 +246,11 @@ describe('certmarshal rbac', () => {
       'kubeadmcontrolplanes',
       'etcdadmclusters',
       'clusters',
+      'vspheredatacenterconfigs',
+      'nutanixdatacenterconfigs',
+      'vspheremachineconfigs',
+      'tinkerbellmachineconfigs',
+      'snowmachineconfigs',
     ]);
     expect(rest).toEqual([]);
   });

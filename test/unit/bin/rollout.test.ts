@@ -93,7 +93,7 @@ describe('certmarshal rollout plan', () => {
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
-  █ used  ░ left  ▒ time to start  · that of berlin-prod-1 expires first of 3 certificates seen
+  █ used  ░ left  ▒ time to start  · that of berlin-prod-1 expires first of 9 certificates seen
 
   First certificate expires 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
   Next  certmarshal rollout plan --kubeconfig berlin.yaml, after you have fixed what is above; without a rollout: certmarshal runbook renew-in-place
@@ -116,6 +116,17 @@ describe('certmarshal rollout plan', () => {
       observed: [healthyRollout({ controlPlane: controlPlane({ apiVersion: 'v1beta1' }) })],
     });
     expect(stdout).toContain('berlin-prod:\n    spec.rolloutAfter = now\n');
+  });
+
+  it('says that Cluster API rolls it too, and what passed with a warning', async () => {
+    const { stdout } = await plan({
+      observed: [healthyRollout({ controlPlane: controlPlane({ rolloutBeforeDays: 30 }) })],
+      schedule: [
+        ready({ id: 'handshakes', passed: true, warning: true, found: 'port 2380: it refuses', remedy: 'Start it' }),
+      ],
+    });
+    expect(stdout).toContain('Cluster API rolls it too, 30 days before its API servers expire (rollout.before).');
+    expect(stdout).toContain('  ! handshakes: port 2380: it refuses\n    → Start it\n');
   });
 
   it('promises no write to what etcd rolls', async () => {

@@ -41,6 +41,7 @@ describe('signalOf', () => {
       'CertificatesWarning: warning CertificateNotYetValid',
       'CertificatesWarning: warning ExpiryUnknown',
       'CertificatesWarning: warning IssuerUnknown',
+      'CertificatesWarning: warning KubeletAddressMissing',
       'CertificatesWarning: warning OutlivesIssuer',
       'CertificatesWarning: warning SuccessorNotTrusted',
       'CoverageGapHours: warning SourceLost',

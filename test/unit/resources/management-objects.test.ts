@@ -187,7 +187,9 @@ describe('a KubeadmControlPlane', () => {
 
 describe('a Machine', () => {
   const reading = { owner: CONTROL_PLANE_UID, role: 'stacked' } as const;
-  const model = machine(1, { served: { kind: 'none' } });
+  const none = { kind: 'none' } as const;
+  const ports = (...all: readonly number[]) => all.map((port) => ({ port, served: none }));
+  const model = machine(1, { served: none, etcdPorts: ports(2379, 2380), kubelet: none });
 
   const isControlPlaneMachine = (object: unknown) =>
     isMachineOf(object, NAME) && roleOfMachine(object) === 'control-plane';
@@ -199,7 +201,7 @@ describe('a Machine', () => {
 
   it('of etcd has no Node, and needs none', () => {
     const read = observedMachine(rawEtcdMachine(1), { owner: ETCD_UID, role: 'etcd' });
-    expect(read).toEqual(etcdMachine(1, { served: { kind: 'none' } }));
+    expect(read).toEqual(etcdMachine(1, { served: none, etcdPorts: ports(2380) }));
     expect(etcdClusterOf(rawEtcdMachine(1))).toBe('berlin-prod-etcd');
     expect(isControlPlaneMachine(rawEtcdMachine(1))).toBe(false);
     const waiting = set(rawEtcdMachine(1), 'status>phase', 'Provisioning');

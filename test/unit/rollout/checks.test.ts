@@ -55,6 +55,8 @@ const machines = (...changed: readonly ReturnType<typeof machine>[]) => [
   ...[1, 2, 3].slice(changed.length).map((number) => machine(number)),
 ];
 
+const MIRROR = { where: 'Cluster default/berlin', notAfter: NOW + DAY };
+const berlin = { id: CLUSTER_ID, name: 'berlin-prod', managesItself: false };
 const management = { id: 'berlin-mgmt', name: 'berlin-prod', managesItself: true };
 const sibling = { namespace: NAMESPACE, cluster: 'milan-prod', rolling: false, optedIn: true };
 const lease = { uid: 'u', resourceVersion: '1' };
@@ -303,6 +305,20 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
       machines: [1, 2, 3].map((n) => etcdMachine(n, n > 1 ? {} : { served: { kind: 'none' } })),
     }),
   },
+  'machine-dependencies': {
+    'a trust bundle ended': seen({ dependencies: [MIRROR, { where: 'the mirror', notAfter: NOW }] }),
+    'vCenter shows another certificate': seen({
+      dependencies: [{ where: 'vCenter', notAfter: NOW + DAY, problem: 'its certificate is not the one' }],
+    }),
+  },
+  'kubelets-served': {
+    'a certificate of the cluster': seen({ machines: machines(machine(1, { kubelet: served() })) }),
+    'a kubelet that nobody saw': seen({ machines: machines(machine(1, { kubelet: { kind: 'none' } })) }),
+    'a kubelet that waits for its certificate': seen({
+      machines: machines(machine(1, { kubelet: { kind: 'failed', problem: 'TLS alert 80', remedy: 'Look.' } })),
+      cluster: { ...berlin, approves: false },
+    }),
+  },
   'external-etcd-settled': {
     'no EtcdadmCluster': seen({ controlPlane: controlPlane({ etcd: 'external' }) }),
     deleting: external({ deleting: true }),
@@ -375,6 +391,11 @@ describe('the checks before a rollout', () => {
     ['stacked etcd', question()],
     ['external etcd', question({ observed: healthyExternal() })],
     ['a management cluster', seen({ cluster: management })],
+    [
+      'kubelets of the cluster that a policy approves',
+      seen({ machines: machines(machine(1, { kubelet: served() })), cluster: { ...berlin, approves: true } }),
+    ],
+    ['a mirror whose CA is valid', seen({ dependencies: [MIRROR] })],
     ['one machine, accepted', question(single())],
     ['no surge, accepted', question(noSurge())],
     ['no maintenance windows', question({ policy: policy({ windows: [] }) })],
@@ -529,6 +550,8 @@ describe('the checks before a rollout', () => {
       'fleet-budget',
       'spare-capacity',
       'etcd-backup',
+      'machine-dependencies',
+      'kubelets-served',
     ]);
   });
 

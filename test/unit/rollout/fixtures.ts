@@ -11,6 +11,7 @@ import {
   type ObservedEtcd,
   type ObservedMachine,
   type ObservedRollout,
+  type PortServed,
   type Served,
 } from '../../../lambdas/rollout/observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
@@ -80,9 +81,22 @@ export function served(changes: Partial<Extract<Served, { kind: 'certificate' }>
   };
 }
 
-/** A machine of the control plane: `berlin-prod-1` and so on, each with its own address and certificate. */
+/** The further ports of an etcd, with the lives of its machine's `served`; none where that was not seen. */
+export function etcdPorts(number: number, ports: readonly number[], shown: Served): readonly PortServed[] {
+  if (shown.kind !== 'certificate') return [];
+  return ports.map((port) => ({
+    port,
+    served: { ...shown, address: `10.0.1.${30 + number}`, fingerprint: `${port}${number}`.padEnd(64, '0') },
+  }));
+}
+
+/** A kubelet without `serverTLSBootstrap` makes its certificate itself. */
+export const OWN_KUBELET: Served = { kind: 'failed', problem: 'not issued', remedy: 'None.', foreign: true };
+
+/** A machine of the control plane: `berlin-prod-1` and so on, each with its own address and certificates. */
 export function machine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
   const address = `10.0.1.${30 + number}`;
+  const { served: shown = served({ address: `${address}:6443`, fingerprint: `0${number}`.repeat(32) }) } = changes;
   return {
     namespace: NAMESPACE,
     name: `berlin-prod-${number}`,
@@ -95,7 +109,9 @@ export function machine(number: number, changes: Partial<ObservedMachine> = {}):
     phase: 'Running',
     unhealthy: [],
     hooks: [],
-    served: served({ address: `${address}:6443`, fingerprint: `0${number}`.repeat(32) }),
+    served: shown,
+    etcdPorts: etcdPorts(number, [2379, 2380], shown),
+    kubelet: OWN_KUBELET,
     ...changes,
   };
 }
@@ -103,13 +119,15 @@ export function machine(number: number, changes: Partial<ObservedMachine> = {}):
 /** A machine of external etcd: it has no Node. */
 export function etcdMachine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
   const address = `10.0.1.${50 + number}`;
-  const { node: _none, ...without } = machine(number);
+  const { node: _none, kubelet: _kubelet, ...without } = machine(number);
+  const { served: shown = served({ address: `${address}:2379`, fingerprint: `e${number}`.repeat(32) }) } = changes;
   return {
     ...without,
     name: `berlin-prod-etcd-${number}`,
     uid: `0a5d3c6e-0000-4000-8000-0000000000e${number}`,
     addresses: [address],
-    served: served({ address: `${address}:2379`, fingerprint: `e${number}`.repeat(32) }),
+    served: shown,
+    etcdPorts: etcdPorts(20 + number, [2380], shown),
     etcdReady: true,
     ...changes,
   };
@@ -241,7 +259,8 @@ export function healthyRollout(changes: Partial<ObservedRollout> = {}): Observed
 
 /** The same with external etcd. */
 export function healthyExternal(changes: Partial<ObservedRollout> = {}): ObservedRollout {
-  return healthyRollout({ controlPlane: controlPlane({ etcd: 'external' }), etcd: etcd(), ...changes });
+  const machines = [1, 2, 3].map((number) => machine(number, { etcdPorts: [], kubelet: undefined }));
+  return healthyRollout({ controlPlane: controlPlane({ etcd: 'external' }), machines, etcd: etcd(), ...changes });
 }
 
 // What the API of a management cluster answers.

@@ -13,6 +13,7 @@ import {
   type ObservedEtcd,
   type ObservedMachine,
   type ObservedRollout,
+  type PortServed,
   type Served,
 } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
@@ -103,6 +104,7 @@ const conditions = <K extends string>(types: readonly K[]) =>
 const serving: fc.Arbitrary<Served> = fc.oneof(
   fc.constant<Served>({ kind: 'none' }),
   words.map((problem): Served => ({ kind: 'failed', problem, remedy: 'look' })),
+  words.map((problem): Served => ({ kind: 'failed', problem, remedy: 'look', foreign: true })),
   fc
     .record({ notBefore: time, notAfter: time, fingerprint: words })
     .map((certificate): Served => ({ kind: 'certificate', address: '10.0.1.1:6443', ...certificate })),
@@ -120,6 +122,8 @@ const machine: fc.Arbitrary<ObservedMachine> = record<ObservedMachine>({
   unhealthy: fc.array(words, { maxLength: 2 }),
   hooks: fc.array(words, { maxLength: 2 }),
   served: serving,
+  etcdPorts: fc.array(record<PortServed>({ port: fc.constantFrom(2379, 2380), served: serving }), { maxLength: 2 }),
+  kubelet: maybe(serving),
   etcdReady: maybe(fc.boolean()),
 });
 const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
@@ -143,6 +147,7 @@ const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
   strategy: maybe(fc.oneof(words, fc.constant('RollingUpdate'))),
   maxSurge: maybe(count),
   rolloutAfter: maybe(fc.oneof(time, fc.constant(SINCE))),
+  rolloutBeforeDays: maybe(count),
   kubernetesVersion: maybe(words),
   certificateValidityDays: maybe(count),
   mode: maybe(words),
@@ -176,7 +181,12 @@ const external: fc.Arbitrary<ObservedEtcd> = record<ObservedEtcd>({
   controllerStartedAt: maybe(time),
 });
 const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
-  cluster: fc.record({ id: words, name: words, managesItself: fc.boolean() }),
+  cluster: record<ObservedRollout['cluster']>({
+    id: words,
+    name: words,
+    managesItself: fc.boolean(),
+    approves: maybe(fc.boolean()),
+  }),
   capiCluster: maybe(
     record<NonNullable<ObservedRollout['capiCluster']>>({
       namespace: words,
@@ -208,6 +218,17 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
   controlPlane: maybe(plane),
   machines: fc.array(machine, { maxLength: 4 }),
   etcd: maybe(external),
+  waitingRequests: maybe(fc.array(fc.record({ node: words, name: words, createdAt: time }), { maxLength: 2 })),
+  dependencies: maybe(
+    fc.array(
+      record<NonNullable<ObservedRollout['dependencies']>[number]>({
+        where: words,
+        notAfter: time,
+        problem: maybe(words),
+      }),
+      { maxLength: 2 },
+    ),
+  ),
   healthChecks: fc.array(
     record<ObservedRollout['healthChecks'][number]>({
       namespace: words,

@@ -177,7 +177,7 @@ function listed(objects: ReadonlyMap<string, Stored>, { path, query }: ApiCall):
     .filter(([at, { metadata }]) => {
       const parts = at.split('/');
       const labels = isJsonObject(metadata['labels']) ? metadata['labels'] : {};
-      const name = query?.['fieldSelector']?.replace('metadata.name=', '');
+      const [, name] = /^metadata\.name=(.*)$/.exec(query?.['fieldSelector'] ?? '') ?? [];
       const [label, value] = query?.['labelSelector']?.split('=') ?? [];
       return (
         at.startsWith(prefix) &&

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
@@ -18,8 +19,8 @@ import {
   rawCapiCluster,
   rawEksAnywhere,
 } from './fixtures.ts';
-import { failure } from './management-cluster.ts';
-import { certificate, healthyWorld, holdLease, showing, type World, withEtcd } from './world.ts';
+import { failure, managementCluster } from './management-cluster.ts';
+import { certificate, healthyWorld, holdLease, showing, showingEtcd, type World, withEtcd } from './world.ts';
 
 const { signal } = new AbortController();
 const look = async ({ target }: World, changes: Partial<World['target']> = {}) =>
@@ -36,7 +37,11 @@ function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
   return {
     ...rest,
     controlPlane: { ...rest.controlPlane, resourceVersion: version(world.paths.controlPlane) },
-    machines: rest.machines.map((machine) => ({ ...machine, served: at(machine.served, machine.addresses[0]) })),
+    machines: rest.machines.map((machine) => ({
+      ...machine,
+      served: at(machine.served, machine.addresses[0]),
+      kubelet: machine.kubelet && { kind: 'failed' as const, foreign: true as const },
+    })),
     ...(rest.etcd === undefined
       ? {}
       : {
@@ -292,6 +297,38 @@ describe('what machines show', () => {
     expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
   });
 
+  it('is that of kubelets, which may be their own', async () => {
+    const world = healthyWorld();
+    world.shown.set('10.0.1.31:10250', showing());
+    world.shown.delete('10.0.1.32:10250');
+    expect((await look(world)).machines.map(({ kubelet }) => kubelet)).toMatchObject([
+      { kind: 'certificate' },
+      { kind: 'failed', problem: 'it refuses' },
+      { kind: 'failed', foreign: true },
+    ]);
+    withEtcd(world);
+    expect((await look(world)).machines.map(({ kubelet }) => kubelet)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is that of etcd too, at both of its ports', async () => {
+    const world = healthyWorld();
+    world.shown.set('10.0.1.31:2379', showingEtcd(2379, 1, { notAfter: NOW + 5 * DAY }));
+    world.shown.set('10.0.1.32:2379', showingEtcd(2379, 2, { selfIssued: true }));
+    world.shown.delete('10.0.1.33:2380');
+    const machines = (await look(world)).machines.map(({ etcdPorts }) => etcdPorts);
+    expect(machines).toMatchObject([
+      [
+        { port: 2379, served: { notAfter: NOW + 5 * DAY } },
+        { port: 2380, served: { notAfter: NOW + 40 * DAY } },
+      ],
+      [{ port: 2379, served: { kind: 'failed', problem: expect.stringContaining('issued it') } }, { port: 2380 }],
+      [
+        { port: 2379, served: { kind: 'certificate' } },
+        { port: 2380, served: { kind: 'failed', problem: 'it refuses' } },
+      ],
+    ]);
+  });
+
   it('counts only where its key was proven', async () => {
     const world = healthyWorld();
     const { keyProven: _, ...unproven } = showing();
@@ -320,6 +357,71 @@ describe('what machines show', () => {
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
     const damaged = await look(world, { authorities: async () => 'nothing' });
     expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+  });
+});
+
+describe('what new machines need', () => {
+  it('is read from the Cluster of EKS Anywhere and what it names, and vCenter is asked', async () => {
+    const world = healthyWorld();
+    const { ca } = await createPki();
+    const [own] = decodeBundle(ca.certificate).certificates;
+    const der = own?.ok === true ? own.certificate.der : Buffer.alloc(0);
+    const thumbprint = createHash('sha1')
+      .update(der)
+      .digest('hex')
+      .toUpperCase()
+      .replaceAll(/..(?=.)/g, '$&:');
+    const datacenter = world.paths.eksAnywhere.replace('/clusters/', '/vspheredatacenterconfigs/');
+    const vcenter = (pin: string) => ({ spec: { server: 'vcenter.example', thumbprint: pin, insecure: false } });
+    world.management.change(world.paths.eksAnywhere, {
+      spec: { registryMirrorConfiguration: { caCertContent: ca.certificate } },
+    });
+    world.management.put(datacenter, vcenter(thumbprint));
+    const mirror = { where: `Cluster default/${NAME} spec.registryMirrorConfiguration.caCertContent` };
+    const found = async () => (await look(world)).dependencies;
+    expect(await found()).toMatchObject([mirror]);
+    world.shown.set('vcenter.example:443', showing({ der, notAfter: NOW + DAY }));
+    expect(await found()).toMatchObject([
+      { ...mirror, problem: undefined },
+      { notAfter: NOW + DAY, problem: undefined },
+    ]);
+    world.management.put(datacenter, vcenter('AA:BB'));
+    expect(await found()).toMatchObject([mirror, { problem: expect.stringContaining('spec.thumbprint, AA:BB') }]);
+    const { handshakes: _, ...unreached } = world.target;
+    expect((await observeRollout(unreached, signal)).dependencies).toMatchObject([mirror]);
+  });
+});
+
+describe('the CSRs of kubelets', () => {
+  const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const csr = (node: string, minutesAgo: number, status: JsonObject = {}): JsonObject => ({
+    metadata: { uid: 'u', creationTimestamp: new Date(NOW - minutesAgo * 60_000).toISOString() },
+    spec: {
+      username: `system:node:${node}`,
+      signerName: 'kubernetes.io/kubelet-serving',
+      groups: ['system:nodes'],
+      usages: ['server auth'],
+      request: '',
+    },
+    status,
+  });
+  const approved = { conditions: [{ type: 'Approved', status: 'True' }] };
+
+  it('are read while Cluster API does not reach etcd, and no one has decided on them', async () => {
+    const world = healthyWorld();
+    const workload = managementCluster({ 'certificates.k8s.io': ['v1'] });
+    workload.put(`${CSRS}/csr-2`, csr('berlin-prod-1', 12));
+    workload.put(`${CSRS}/csr-4`, csr('berlin-prod-2', 20, approved));
+    workload.put(`${CSRS}/csr-5`, csr('a-worker', 12));
+    const healthy = await look(world, { workload: workload.client });
+    expect(healthy.waitingRequests).toBeUndefined();
+    expect(workload.made).toEqual([]);
+    world.management.change(world.paths.controlPlane, {
+      status: { conditions: [{ type: 'EtcdClusterHealthy', status: 'Unknown' }] },
+    });
+    const { waitingRequests } = await look(world, { workload: workload.client });
+    expect(waitingRequests).toEqual([{ node: 'berlin-prod-1', name: 'csr-2', createdAt: NOW - 12 * 60_000 }]);
+    expect((await look(world)).waitingRequests).toBeUndefined();
   });
 });
 

@@ -15,6 +15,7 @@ import {
   etcd,
   etcdConditions,
   etcdMachine,
+  etcdPorts,
   HOUR,
   healthyRollout,
   MINUTE,
@@ -175,6 +176,7 @@ function newMachine(world: World, { name }: Cluster, of: string): Machine {
     uid: `m${world.made}`,
     createdAt: Math.floor(world.now / SECOND) * SECOND,
     served: certificate,
+    etcdPorts: etcdPorts(world.made, [2379, 2380], certificate),
     of,
   };
 }

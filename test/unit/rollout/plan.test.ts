@@ -3,7 +3,12 @@ import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
 import type { Condition } from '../../../lambdas/resources/values.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type {
+  ObservedControlPlane,
+  ObservedMachine,
+  ObservedRollout,
+  Served,
+} from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
@@ -448,6 +453,40 @@ describe('a rollout that goes on', () => {
     });
   });
 
+  describe('while Cluster API does not reach etcd', () => {
+    const conditions = controlPlaneConditions({
+      EtcdClusterHealthy: { status: 'Unknown', since: NOW - HOUR, message: 'Failed to connect to etcd' },
+    });
+    const unseen = (minutes: number, changes: Partial<ObservedRollout> = {}) =>
+      rolling({ machines: [machine(1), machine(2), young(0, NOW - minutes * MINUTE)], ...changes }, { conditions });
+    const waits = (minutes: number) => [
+      { node: 'berlin-prod-11', name: 'csr-x7k2p', createdAt: NOW - minutes * MINUTE },
+    ];
+
+    it('is watched while a node boots, and held with the CSR that has waited for ten minutes', () => {
+      expect(plan(unseen(44)).state).toBe('rolling');
+      for (const minutes of [10, 16])
+        expect(plan(unseen(20, { waitingRequests: waits(minutes) })).state).toBe('rolling');
+      expect(plan(unseen(20, { waitingRequests: waits(11) }))).toMatchObject({
+        state: 'held',
+        reasons: [
+          {
+            id: 'etcd-unseen',
+            message:
+              'EtcdClusterHealthy is Unknown: Failed to connect to etcd; CSR csr-x7k2p of node berlin-prod-11 waits',
+            remedy: expect.stringContaining('certmarshal sweep'),
+          },
+        ],
+      });
+    });
+
+    it('is not said to lack capacity when nothing moves', () => {
+      expect(isHold(plan(unseen(46)))).toEqual(['etcd-unseen']);
+      const seen = rolling({ machines: unseen(46).machines, waitingRequests: waits(11) });
+      expect(isHold(plan(seen))).toEqual(['stuck']);
+    });
+  });
+
   it('is held when new certificates are not seen for two hours', () => {
     const observed = rolling({ machines: [young(4), young(5), young(6, SINCE, { served: { kind: 'none' } })] });
     expect(plan(observed, NOW + 90 * MINUTE).state).toBe('verifying');
@@ -585,6 +624,62 @@ describe('a mark with times that cannot be', () => {
   });
 });
 
+/** The first machine of three, of which a port of etcd shows something else. */
+const withPort = (port: number, shown: Served, [first, ...rest]: readonly ObservedMachine[]) => [
+  ...(first === undefined
+    ? []
+    : [{ ...first, etcdPorts: first.etcdPorts.map((one) => (one.port === port ? { port, served: shown } : one)) }]),
+  ...rest,
+];
+
+describe('stacked etcd has certificates of its own', () => {
+  it.each([2379, 2380])('and the first that ends counts: port %i', (port) => {
+    const renewedAlone = [1, 2, 3].map((n) => ending(n, 275));
+    const inDays = (count: number) => withPort(port, endsIn(count, 'e1'), renewedAlone);
+    const idle = plan(healthyRollout({ machines: inDays(60) }));
+    expect(idle).toMatchObject({ kind: 'nothing', state: 'idle', soonestEnd: NOW + 60 * DAY });
+    const ready = plan(healthyRollout({ machines: inDays(40) }));
+    expect(ready).toMatchObject({ kind: 'act', state: 'ready', soonestEnd: NOW + 40 * DAY });
+    expect(isHold(plan(healthyRollout({ machines: inDays(5) })))).toEqual(['not-too-late']);
+    expect(plan(healthyRollout({ machines: inDays(-2) }))).toMatchObject({
+      state: 'expired',
+      reasons: [{ id: 'not-expired', message: `berlin-prod-1 shows one on port ${port} that expired 2 days ago` }],
+    });
+    const going = plan(rolling({ machines: [...inDays(-2).slice(0, 2), young(11, SINCE)] }));
+    expect(isHold(going)).toEqual(['not-expired']);
+    expect(going.message).toContain(`its certificate on port ${port} expired 2 days ago`);
+  });
+
+  it('begins without an answer of a peer, and not without one of etcd', () => {
+    const failed: Served = { kind: 'failed', problem: 'it refuses', remedy: 'Start it.' };
+    const silent = (port: number) =>
+      plan(
+        healthyRollout({
+          machines: withPort(
+            port,
+            failed,
+            [1, 2, 3].map((n) => ending(n, 40)),
+          ),
+        }),
+      );
+    const begun = silent(2380);
+    expect(begun).toMatchObject({ kind: 'act', state: 'ready' });
+    expect(begun.checks.find(({ id }) => id === 'handshakes')).toMatchObject({
+      passed: true,
+      warning: true,
+      object: 'Machine eksa-system/berlin-prod-1',
+      found: 'port 2380: it refuses',
+      remedy: 'Start it.',
+    });
+    expect(isHold(silent(2379))).toEqual(['handshakes']);
+  });
+
+  it('leaves open when it is due after a rollout whose peers were not seen', () => {
+    const blind = rolling({ machines: withPort(2380, { kind: 'none' }, NEW) });
+    expect(plan(blind)).toMatchObject({ state: 'done', message: expect.not.stringContaining('nothing is due') });
+  });
+});
+
 describe('nobody knows when it is due', () => {
   const far = [1, 2, 3].map((n) => ending(n, 300));
   const unseen = (number: number) => machine(number, { served: { kind: 'none' } });
@@ -607,6 +702,7 @@ describe('nobody knows when it is due', () => {
 
   it.each<[string, ObservedRollout, string]>([
     ['a machine was not seen', healthyRollout({ machines: [...far.slice(0, 2), unseen(3)] }), 'handshakes'],
+    ['a peer of etcd was not seen', healthyRollout({ machines: withPort(2380, { kind: 'none' }, far) }), 'handshakes'],
     [
       'two show the same',
       healthyRollout({ machines: [...far.slice(0, 2), { ...far[0], name: 'x' } as ObservedMachine] }),

@@ -89,6 +89,8 @@ export function healthyWorld(
     const { name, address } = born(number);
     management.put(paths.machine(name), rawMachine(number, version, provider));
     shown.set(`${address}:6443`, showing({ fingerprint: `0${number}`.repeat(32) }));
+    for (const port of [2379, 2380]) shown.set(`${address}:${port}`, showingEtcd(port, number));
+    shown.set(`${address}:10250`, showing({ selfIssued: true, fingerprint: `a${number}`.repeat(32) }));
   }
   management.put(paths.machine('milan-prod-1'), {
     metadata: {
@@ -127,8 +129,8 @@ export function withEtcd({ management, paths, shown, provider }: World): void {
   for (const number of [1, 2, 3]) {
     const { name, address } = bornEtcd(number);
     management.put(paths.machine(name), rawEtcdMachine(number, provider));
-    const { keyProven: _, ...unproven } = showing({ fingerprint: `e${number}`.repeat(32) });
-    shown.set(`${address}:2379`, unproven);
+    shown.set(`${address}:2379`, showingEtcd(2379, number, { fingerprint: `e${number}`.repeat(32) }));
+    shown.set(`${address}:2380`, showingEtcd(2380, 20 + number));
   }
 }
 
@@ -147,6 +149,13 @@ export function showing(changes: Partial<Certificate> = {}): Extract<HandshakeRe
   });
   const chain = [certificate(changes), authority].map((one) => ({ ok: true as const, certificate: one }));
   return { ok: true, chain, keyProven: true };
+}
+
+/** etcd demands a client certificate, so nothing is proven. */
+export function showingEtcd(start: number | string, number: number, changes: Partial<Certificate> = {}) {
+  const fingerprint = `${start}${number}`.padEnd(64, '0');
+  const { keyProven: _, ...unproven } = showing({ fingerprint, ...changes });
+  return unproven;
 }
 
 export function certificate(changes: Partial<Certificate> = {}): Certificate {
@@ -186,5 +195,7 @@ export function replaceMachines({ management, paths, shown }: World, at: number)
       `10.0.1.${30 + number}:6443`,
       showing({ fingerprint: `f${number}`.repeat(32), notAfter: at + 365 * DAY }),
     );
+    for (const port of [2379, 2380])
+      shown.set(`10.0.1.${30 + number}:${port}`, showingEtcd(`f${port}`, number, { notAfter: at + 365 * DAY }));
   }
 }

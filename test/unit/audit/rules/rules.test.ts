@@ -1076,6 +1076,16 @@ describe('kubelets and clocks', () => {
       [{ ...kubelet, commonName: 'system:node:other' }, member()],
       ['info KubeletNameMismatch kubelet-serving worker-3'],
     ],
+    [
+      'a certificate that is not for the address of its Node',
+      [{ ...kubelet, lacksAddress: '10.0.0.7' }, member()],
+      ['warning KubeletAddressMissing kubelet-serving worker-3'],
+    ],
+    [
+      'the same of one that the kubelet made itself',
+      [{ ...kubelet, what: 'kubelet-self-signed', lacksAddress: '10.0.0.7' }, member()],
+      ['info KubeletAddressMissing kubelet-self-signed worker-3'],
+    ],
     ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
     [
       'another name, where no Node is known',

@@ -4,10 +4,13 @@ import { eksAnywhere } from '../../../../lambdas/audit/sources/eks-anywhere.ts';
 import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
 import { eksAnywhereCluster } from '../../../providers/objects.ts';
 import { PROVIDERS } from '../../../providers/table.ts';
+import { createPki } from './certificates.ts';
 import { contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, observeManaged } from './fake-management.ts';
 
 const PATH = '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters';
+const IN_DEFAULT = PATH.replace('clusters', 'namespaces/default');
+const DATACENTERS = `${IN_DEFAULT}/vspheredatacenterconfigs`;
 const DAY_MS = 86_400_000;
 const INTERNAL = [
   machineMember('berlin-cp', 'control-plane', 'node-1'),
@@ -30,7 +33,7 @@ const cluster = (status: object, metadata: object = {}, spec: object = {}) => ({
   status: { conditions: [READY], ...status },
 });
 const observe = async (object: unknown, members = MEMBERS) =>
-  observeManaged(eksAnywhere, { [PATH]: [object] }, { members });
+  observeManaged(eksAnywhere, { [PATH]: [object], [DATACENTERS]: [] }, { members });
 
 it('what EKS Anywhere found when it dialled the machines', async () => {
   const read = await observe(cluster({ clusterCertificateInfo: INFO }));
@@ -61,7 +64,10 @@ it('what EKS Anywhere found when it dialled the machines', async () => {
       renewedBy: 'a rollout of the machines that run etcd',
     },
   ]);
-  expect(read.client.calls).toMatchObject([{ path: PATH, query: { fieldSelector: 'metadata.name=berlin' } }]);
+  expect(read.client.calls).toMatchObject([
+    { path: PATH, query: { fieldSelector: 'metadata.name=berlin' } },
+    { path: DATACENTERS, query: { fieldSelector: 'metadata.name=berlin' } },
+  ]);
 });
 
 test('a machine that it leaves out is missing; a worker is not', async () => {
@@ -188,7 +194,7 @@ test('hostile values', async () => {
   ];
   const status = { clusterCertificateInfo: info };
   const read = await observe(cluster(status, { namespace: evil.slice(0, 253) }));
-  expect(outline(read).map((line) => line.slice(-7))).toEqual(['missing', 'missing']);
+  expect(outline(read).map((line) => line.slice(-7))).toEqual(['missing', 'missing', 'invalid']);
   expect(JSON.stringify(read.observations)).not.toContain('\\u001b');
   // No namespace has such a name.
   expect((await observe(cluster(status, { namespace: evil }))).observations).toEqual([]);
@@ -238,10 +244,44 @@ test('a hundred of the name are one warning too', async () => {
 
 test('the one in the namespace that fleet.yaml names is asked alone', async () => {
   const named = PATH.replace('/clusters', '/namespaces/default/clusters');
-  const answers = { [named]: [cluster({ clusterCertificateInfo: INFO }), cluster(lies, tenants)] };
+  const answers = { [named]: [cluster({ clusterCertificateInfo: INFO }), cluster(lies, tenants)], [DATACENTERS]: [] };
   const read = await observeManaged(eksAnywhere, answers, { members: MEMBERS, eksAnywhereNamespace: 'default' });
   expect(read.observations.map(({ kind }) => kind)).toEqual(['certificate', 'certificate']);
-  expect(read.client.calls.map(({ path }) => path)).toEqual([named]);
+  expect(read.client.calls.map(({ path }) => path)).toEqual([named, DATACENTERS]);
+});
+
+test('certificates that new machines trust, of the Cluster and of what it names', async () => {
+  const { ca } = await createPki();
+  const group = (kind: string) => ({ machineGroupRef: { kind, name: 'cp' } });
+  const spec = {
+    registryMirrorConfiguration: { caCertContent: ca.certificate },
+    controlPlaneConfiguration: group('VSphereMachineConfig'),
+    // Its kind is not asked for: no machine of it trusts more.
+    externalEtcdConfiguration: group('Secret'),
+  };
+  const certBundles = [{ name: 'proxy', data: 'no PEM' }];
+  const machines = { kind: 'VSphereMachineConfig', metadata: { namespace: 'default', name: 'cp' } };
+  const answers = {
+    [PATH]: [cluster({}, {}, spec)],
+    [DATACENTERS]: failure('forbidden'),
+    [`${IN_DEFAULT}/vspheremachineconfigs`]: [{ ...machines, spec: { hostOSConfiguration: { certBundles } } }],
+  };
+  const { observations } = await observeManaged(eksAnywhere, answers, { members: [] });
+  expect(observations).toMatchObject([
+    {
+      kind: 'certificate',
+      what: 'ca-bundle',
+      where: 'Cluster default/berlin spec.registryMirrorConfiguration.caCertContent',
+      subject: 'CN=kubernetes',
+    },
+    {
+      kind: 'unread',
+      what: 'ca-bundle',
+      where: 'VSphereMachineConfig default/cp spec.hostOSConfiguration.certBundles[0]',
+      problem: 'malformed',
+    },
+    { kind: 'unread', problem: 'forbidden' },
+  ]);
 });
 
 test('a namespace that has none is told', async () => {

@@ -321,6 +321,20 @@ describe('what is told', () => {
     }
   });
 
+  test('a kubelet says nothing of the address of its Node', async () => {
+    const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
+    const kubelet = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'] }));
+    const machine = { role: 'worker', node: 'worker-1', addresses: ['127.0.0.1'] } as const;
+    const lacked = async (addresses: readonly string[]) => {
+      const members = [member('Machine m/worker-1', machine), member('Node worker-1', { ...machine, addresses })];
+      const seen = await observe({ server, members, ports: { kubelet } });
+      return seen.flatMap((one) => (one.kind === 'certificate' ? (one.lacksAddress ?? []) : []));
+    };
+    expect(await lacked(['127.0.0.1', '10.0.0.7'])).toEqual([]);
+    expect(await lacked(['10.0.0.7', '127.0.0.1'])).toEqual(['10.0.0.7']);
+    expect(await lacked([])).toEqual([]);
+  });
+
   describe('kubelets that send 99 certificates of one name', () => {
     const observeKubelets = async (count: number, curve: string) => {
       const verify = vi.spyOn(X509Certificate.prototype, 'verify');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
 import { createRolloutStage } from '../../../../lambdas/cluster/stages/rollout.ts';
 import type { KubernetesClient } from '../../../../lambdas/kubernetes/client.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../../lambdas/rollout/policy.ts';
@@ -33,6 +34,7 @@ describe('createRolloutStage', () => {
     const asked: Parameters<Step>[] = [];
     const rollout = createRolloutStage({
       policies: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['par*'] }],
+      approvals: [{ ...DEFAULT_POLICY, clusters: ['paris'] }],
       program: '1.2.3',
       clock: () => NOW,
       step: (async (...args: Parameters<Step>) => {
@@ -57,6 +59,7 @@ describe('createRolloutStage', () => {
           id: 'paris',
           name: 'paris',
           managesItself: true,
+          approves: true,
           namespace: 'eksa-system',
           eksAnywhereNamespace: 'team-a',
           readEtcdClientSecret: true,
