@@ -1,6 +1,7 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
 import { type Observed, observe, observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
+import type { OpenRequest } from '../../lambdas/approval/open-requests.ts';
 import { judgeForPerson } from '../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
@@ -204,8 +205,20 @@ export async function explain(
     const request = { cluster: observed.cluster, csr, siblings };
     return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
-  const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
-  return { ...found, observed, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
+  return { ...found, observed, verdict: verdictOn(newest, observed, policies, now), problems };
+}
+
+/** While the signer does not issue, the verdict depends on the other requests. */
+function verdictOn(
+  request: OpenRequest,
+  observed: Observed,
+  policies: readonly ApprovalPolicy[],
+  now: number,
+): Verdict {
+  const open = [request, ...observed.open.filter((other) => other !== request)];
+  for (const { csr, verdict } of decide(observed.cluster, { ...observed, open }, policies, now))
+    if (csr === request.csr) return verdict;
+  return unjudged('JudgeFailed', 'no decision');
 }
 
 async function isStillOpen(

@@ -71,12 +71,16 @@ export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void
   };
 }
 
-/** Undefined for a pending request. An approved one that failed at the signer still counts for its approver. */
+/**
+ * Undefined for a pending request. An approval without a certificate helps no kubelet; one by another approver that the
+ * signer failed was invalid.
+ */
 function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined {
   const approved = conditions.find(({ type }) => type === 'Approved');
-  if (approved !== undefined) return approved.reason === CONDITION_REASONS.approve ? 'us' : 'others';
-  if (issued) return 'others';
-  return conditions.some(({ type }) => type === 'Denied' || type === 'Failed') ? 'refused' : undefined;
+  const isOurs = approved?.reason === CONDITION_REASONS.approve;
+  if (issued) return isOurs ? 'us' : 'others';
+  if (!isOurs && conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'refused';
+  return approved === undefined ? undefined : 'missed';
 }
 
 /**

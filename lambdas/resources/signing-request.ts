@@ -168,10 +168,12 @@ export interface CountedRequest {
   /** The text of a Failed or Denied condition. */
   readonly message: string | undefined;
   /**
-   * Reason of its Approved condition, chosen by the approver: `AutoApproved`, `KubectlApprove`, …. Only if approved or
-   * issued.
+   * Reason of its Approved condition, chosen by the approver: `AutoApproved`, `KubectlApprove`, …. Only if approved,
+   * issued or failed.
    */
   readonly approvedBy?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly approvedAt?: number | undefined;
   /** Base64 of PEM; empty if not issued. */
   readonly certificate: string;
   /** `spec.request`, base64 of PEM; only if approved and not issued, and not larger than any real one. */
@@ -212,11 +214,13 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
 function stateOf(
   request: Raw<V1CertificateSigningRequest>,
   issued: boolean,
-): Pick<CountedRequest, 'state' | 'message' | 'approvedBy'> {
+): Pick<CountedRequest, 'state' | 'message' | 'approvedBy' | 'approvedAt'> {
   const conditions = list(request, 'status', 'conditions').slice(0, MAX_STATES);
   const having = (type: string) =>
     conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
-  if (issued) return { state: 'issued', message: undefined, approvedBy: text(having('Approved'), 'reason') };
+  const approved = having('Approved');
+  const approval = { approvedBy: text(approved, 'reason'), approvedAt: instant(text(approved, 'lastUpdateTime')) };
+  if (issued) return { state: 'issued', message: undefined, ...approval };
   for (const [type, state] of [
     ['Denied', 'denied'],
     ['Failed', 'failed'],
@@ -224,9 +228,8 @@ function stateOf(
     const condition = having(type);
     if (condition === undefined) continue;
     const said = [text(condition, 'reason'), text(condition, 'message')].filter((part) => part);
-    return { state, message: said.length === 0 ? undefined : said.join(': ') };
+    return { state, message: said.length === 0 ? undefined : said.join(': '), ...approval };
   }
-  const approved = having('Approved');
   if (approved === undefined) return { state: 'pending', message: undefined };
-  return { state: 'approved', message: undefined, approvedBy: text(approved, 'reason') };
+  return { state: 'approved', message: undefined, ...approval };
 }

@@ -1,3 +1,4 @@
+import { collectApprovals, unissuedApprovals } from '../../approval/unissued.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
 import { MAX_REQUEST_NAME, readCountedRequest } from '../../resources/signing-request.ts';
 import type { AuditSource } from '../audit-source.ts';
@@ -19,12 +20,14 @@ export const signingRequests: AuditSource = {
     const told = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
     const counts = countRequests(now());
     const issued = collectIssued();
+    const approvals = collectApprovals();
     const unread = { malformed: 0, long: 0 };
     const reading = await readList(listSigningRequests(target.workload, { signal }), (item) => {
       const request = readCountedRequest(item);
       if (typeof request === 'string') unread[request] += 1;
       else {
         counts.add(request);
+        approvals.add(request);
         if (request.state === 'issued') issued.add(request);
         if (request.state === 'approved') issued.addApproved(request);
       }
@@ -34,9 +37,11 @@ export const signingRequests: AuditSource = {
       ...short,
       message: `${short.message}; ${reading.count} requests were counted`,
     }));
+    // A later one that was issued may be in the part that was not read.
+    const unissued = cut.length > 0 ? [] : unissuedApprovals(approvals.all(), now());
     return {
       observations: [
-        ...counts.observations(told.observedAt),
+        ...counts.observations(told.observedAt, new Set(unissued.map(({ requester }) => requester))),
         ...(await issued.observations(context)),
         ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(unread.malformed) }]),
         ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...told, ...tooLong(unread.long) }]),

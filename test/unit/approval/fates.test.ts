@@ -78,19 +78,21 @@ const MINUTE_OF_AGED = AGED / MINUTE;
 
 describe('the fate of a request that is decided', () => {
   it.each<[string, Partial<SigningRequest>, Fate | undefined]>([
-    ['approved by certmarshal', { conditions: [condition('Approved', 'CertMarshalApproved')] }, 'us'],
-    ['approved by somebody else', { conditions: [condition('Approved', 'AutoApproved')] }, 'others'],
+    ['issued to certmarshal', { issued: true, conditions: [condition('Approved', 'CertMarshalApproved')] }, 'us'],
+    ['issued to somebody else', { issued: true, conditions: [condition('Approved', 'AutoApproved')] }, 'others'],
+    ['approved by certmarshal', { conditions: [condition('Approved', 'CertMarshalApproved')] }, 'missed'],
+    ['approved by somebody else', { conditions: [condition('Approved', 'AutoApproved')] }, 'missed'],
     ['issued, its condition lost', { issued: true }, 'others'],
     ['denied', { conditions: [condition('Denied', 'CertMarshalDenied')] }, 'refused'],
     [
       'approved by certmarshal, refused by the signer',
       { conditions: [condition('Failed', 'SignerValidationFailure'), condition('Approved', 'CertMarshalApproved')] },
-      'us',
+      'missed',
     ],
     [
       'approved by somebody else, refused by the signer',
       { conditions: [condition('Approved', 'kubectl'), condition('Failed')] },
-      'others',
+      'refused',
     ],
     ['failed without approval', { conditions: [condition('Failed')] }, 'refused'],
     ['of somebody with a name that no node can have', { username: `system:node:${'x'.repeat(254)}` }, 'refused'],
@@ -117,6 +119,7 @@ describe('the fate of a request that is decided', () => {
 
 describe('the wait of a request that is approved', () => {
   const approvedAfter = (seconds: number, reason = 'CertMarshalApproved'): Partial<SigningRequest> => ({
+    issued: true,
     conditions: [{ ...condition('Approved', reason), updated: new Date(AGED + seconds * 1_000).toISOString() }],
   });
   const waits = (...bounds: readonly number[]) =>
@@ -131,7 +134,7 @@ describe('the wait of a request that is approved', () => {
     ['longer than it can be seen, by another clock', [approvedAfter(90_000)], [3_600]],
     [
       'by two conditions, of which the first counts',
-      [{ conditions: [...(approvedAfter(9).conditions ?? []), ...(approvedAfter(99).conditions ?? [])] }],
+      [{ issued: true, conditions: [...(approvedAfter(9).conditions ?? []), ...(approvedAfter(99).conditions ?? [])] }],
       [15],
     ],
   ])('%s', async (_, changes, bounds) => {
@@ -141,8 +144,8 @@ describe('the wait of a request that is approved', () => {
   });
 
   it.each<[string, Partial<SigningRequest>]>([
-    ['nobody says when', { conditions: [condition('Approved', 'CertMarshalApproved')] }],
-    ['the time is none', { conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] }],
+    ['nobody says when', { issued: true, conditions: [condition('Approved', 'CertMarshalApproved')] }],
+    ['the time is none', { issued: true, conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] }],
     ['its condition is lost', { issued: true }],
     ['it is denied', { conditions: [{ ...condition('Denied'), updated: new Date(AGED).toISOString() }] }],
     ['no node can have its name', { ...approvedAfter(1), username: `system:node:${'x'.repeat(254)}` }],
@@ -407,7 +410,10 @@ describe('sweep', () => {
       items: [
         {
           ...csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged),
-          status: { conditions: [{ ...approved, lastUpdateTime, lastTransitionTime: lastUpdateTime }] },
+          status: {
+            certificate: 'LS0t',
+            conditions: [{ ...approved, lastUpdateTime, lastTransitionTime: lastUpdateTime }],
+          },
         },
       ],
       metadata: {},
@@ -488,7 +494,7 @@ describe('histories', () => {
       const decided = decidedAt(asked);
       if (at > second || (decided !== undefined && second > decided + cleanedAfter)) return [];
       const isDecided = decision !== undefined && decided !== undefined && decided <= second;
-      return [csr(node, NOW + at * 1_000, isDecided ? { conditions: [CONDITIONS[decision.by]] } : {})];
+      return [csr(node, NOW + at * 1_000, isDecided ? { issued: decision.by !== 'denied', conditions: [CONDITIONS[decision.by]] } : {})];
     });
   }
 
