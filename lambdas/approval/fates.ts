@@ -159,7 +159,10 @@ async function addUndecided(
 /** The policies that promise approval to the nodes of a cluster. */
 function promisedBy(policies: readonly ApprovalPolicy[], cluster: ClusterContext): readonly ApprovalPolicy[] {
   return policies.filter(
-    (policy) => policy.mode === 'enforce' && policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
+    (policy) =>
+      policy.mode[cluster.provider] === 'enforce' &&
+      policy.signers.includes(KUBELET_SERVING_SIGNER) &&
+      isFor(policy, cluster),
   );
 }
 

@@ -54,13 +54,13 @@ export function anyRequest({ name, username, signerName, conditions, issued }: S
 
 /**
  * The approvals that the signer left without a certificate since it last issued or failed one, if they show that it
- * does not issue: three, or the only two, that are more than ten minutes old, of at least two nodes. Otherwise empty.
+ * does not issue: three, or the only two, that are ten minutes old, of at least two nodes. Otherwise empty.
  * Pure.
  *
  * @param now milliseconds since the epoch
  */
 export function unissuedApprovals(approvals: readonly OwnApproval[], now: number): readonly OwnApproval[] {
-  const standing = approvals.filter(({ approvedAt }) => now - approvedAt > ISSUE_MS).toSorted(newestFirst);
+  const standing = approvals.filter(({ approvedAt }) => now - approvedAt >= ISSUE_MS).toSorted(newestFirst);
   const [newest] = standing;
   if (newest === undefined || approvals.some((one) => one.state === 'issued' && one.approvedAt >= newest.approvedAt))
     return [];

@@ -276,7 +276,8 @@ export const REASONS = {
   },
   SignerDoesNotIssue: {
     verdict: 'leave',
-    meaning: 'Every name is proven, but the signer issues nothing that certmarshal approves: a sweep approves one request.',
+    meaning:
+      'Every name is proven, but the signer issues nothing that certmarshal approves: a sweep approves one request.',
     next: 'certmarshal runbook signer-does-not-issue',
   },
 

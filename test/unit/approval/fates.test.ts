@@ -5,7 +5,7 @@ import { type Evidence, indexEvidence, type SourceReading } from '../../../lambd
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { collectAsked, tellFates } from '../../../lambdas/approval/fates.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { type FateRow, type SloLedger, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
@@ -145,7 +145,10 @@ describe('the wait of a request that is approved', () => {
 
   it.each<[string, Partial<SigningRequest>]>([
     ['nobody says when', { issued: true, conditions: [condition('Approved', 'CertMarshalApproved')] }],
-    ['the time is none', { issued: true, conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] }],
+    [
+      'the time is none',
+      { issued: true, conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] },
+    ],
     ['its condition is lost', { issued: true }],
     ['it is denied', { conditions: [{ ...condition('Denied'), updated: new Date(AGED).toISOString() }] }],
     ['no node can have its name', { ...approvedAfter(1), username: `system:node:${'x'.repeat(254)}` }],
@@ -155,13 +158,13 @@ describe('the wait of a request that is approved', () => {
   });
 
   it('is not told of what nobody promised', async () => {
-    const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
+    const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('observe') };
     expect(await told([csr(1, AGED, approvedAfter(1))], { policies: [observing] })).toEqual([fateRow(MINUTE_OF_AGED)]);
   });
 });
 
 describe('the fate of a request that is undecided', () => {
-  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'shadow', mode: 'observe' };
+  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'shadow', mode: everywhere('observe') };
   const elsewhere: ApprovalPolicy = { ...DEFAULT_POLICY, clusters: ['paris'] };
   const denying: ApprovalPolicy = { ...DEFAULT_POLICY, onHostile: 'deny' };
   const onlyNodes: ApprovalPolicy = { ...DEFAULT_POLICY, evidence: ['node'] };
@@ -367,7 +370,7 @@ describe('sweep', () => {
       { promised: more[1] },
     );
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
-  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
+  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('observe') };
 
   it('counts the retries of its own', async () => {
     const stats = { requests: 7, writes: 2, retries: 5, throttled: 0, bytes: 0 };
@@ -494,7 +497,13 @@ describe('histories', () => {
       const decided = decidedAt(asked);
       if (at > second || (decided !== undefined && second > decided + cleanedAfter)) return [];
       const isDecided = decision !== undefined && decided !== undefined && decided <= second;
-      return [csr(node, NOW + at * 1_000, isDecided ? { issued: decision.by !== 'denied', conditions: [CONDITIONS[decision.by]] } : {})];
+      return [
+        csr(
+          node,
+          NOW + at * 1_000,
+          isDecided ? { issued: decision.by !== 'denied', conditions: [CONDITIONS[decision.by]] } : {},
+        ),
+      ];
     });
   }
 

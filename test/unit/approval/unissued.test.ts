@@ -1,0 +1,296 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../../lambdas/approval/decide.ts';
+import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import {
+  anyRequest,
+  collectApprovals,
+  type OwnApproval,
+  unissuedApprovals,
+} from '../../../lambdas/approval/unissued.ts';
+import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+import { NOW, signingRequest, timestamp } from './fixtures.ts';
+
+const MINUTE = 60_000;
+type Row = readonly [minutesAgo: number, node: string, state?: OwnApproval['state']];
+
+const approvals = (rows: readonly Row[]): OwnApproval[] =>
+  rows.map(([minutesAgo, requester, state = 'approved'], index) => ({
+    name: `csr-${index}`,
+    requester,
+    approvedAt: NOW - minutesAgo * MINUTE,
+    state,
+  }));
+
+const unissued = (rows: readonly Row[]) => unissuedApprovals(approvals(rows), NOW).map(({ name }) => name);
+
+describe('what the signer leaves without a certificate', () => {
+  it.each<[what: string, rows: readonly Row[], expected: readonly string[]]>([
+    ['nothing approved', [], []],
+    ['one', [[20, 'a']], []],
+    [
+      'two of one node',
+      [
+        [20, 'a'],
+        [21, 'a'],
+      ],
+      [],
+    ],
+    [
+      'four of one node',
+      [
+        [11, 'a'],
+        [26, 'a'],
+        [41, 'a'],
+        [56, 'a'],
+      ],
+      [],
+    ],
+    [
+      'two of two nodes',
+      [
+        [20, 'a'],
+        [21, 'b'],
+      ],
+      ['csr-0', 'csr-1'],
+    ],
+    [
+      'two, of which one is too young',
+      [
+        [20, 'a'],
+        [9, 'b'],
+      ],
+      [],
+    ],
+    [
+      'two, ten minutes old',
+      [
+        [10, 'a'],
+        [10, 'b'],
+      ],
+      ['csr-0', 'csr-1'],
+    ],
+    [
+      'two, and a young one',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [1, 'c'],
+      ],
+      ['csr-0', 'csr-1'],
+    ],
+    [
+      'two, and a young one that was issued',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [1, 'c', 'issued'],
+      ],
+      [],
+    ],
+    [
+      'two, and a young one that failed',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [1, 'c', 'failed'],
+      ],
+      ['csr-0', 'csr-1'],
+    ],
+    [
+      'two after an issued one',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [22, 'c', 'issued'],
+      ],
+      [],
+    ],
+    [
+      'three after an issued one',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [22, 'a'],
+        [23, 'c', 'issued'],
+      ],
+      ['csr-0', 'csr-1', 'csr-2'],
+    ],
+    [
+      'three of one node after an issued one',
+      [
+        [20, 'a'],
+        [21, 'a'],
+        [22, 'a'],
+        [23, 'b', 'issued'],
+      ],
+      [],
+    ],
+    [
+      'three after a failed one',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [22, 'c'],
+        [23, 'd', 'failed'],
+      ],
+      ['csr-0', 'csr-1', 'csr-2'],
+    ],
+    [
+      'the newest issued',
+      [
+        [20, 'a', 'issued'],
+        [21, 'b'],
+        [22, 'c'],
+        [23, 'd'],
+      ],
+      [],
+    ],
+    [
+      'the newest failed',
+      [
+        [20, 'a', 'failed'],
+        [21, 'b'],
+        [22, 'c'],
+        [23, 'd'],
+      ],
+      [],
+    ],
+    [
+      'the third failed',
+      [
+        [20, 'a'],
+        [21, 'b'],
+        [22, 'c', 'failed'],
+        [23, 'd'],
+      ],
+      [],
+    ],
+    [
+      'one of the same second issued',
+      [
+        [20, 'a'],
+        [20, 'b'],
+        [20, 'c', 'issued'],
+      ],
+      [],
+    ],
+    [
+      'approved in the future of this clock',
+      [
+        [-20, 'a'],
+        [-21, 'b'],
+      ],
+      [],
+    ],
+  ])('%s', (_, rows, expected) => {
+    expect(unissued(rows)).toEqual(expected);
+  });
+
+  const anyRows = fc.array(
+    fc.tuple(
+      fc.integer({ min: 0, max: 60 }),
+      fc.constantFrom('a', 'b', 'c'),
+      fc.constantFrom<OwnApproval['state']>('approved', 'approved', 'approved', 'issued', 'failed'),
+    ),
+    { maxLength: 12 },
+  );
+
+  it('follows from the newest three, whatever the order of the list', () => {
+    fc.assert(
+      fc.property(anyRows, fc.nat(), (rows, turn) => {
+        const found = new Set(unissuedApprovals(approvals(rows), NOW));
+        const all = approvals(rows);
+        const turned = [...all.slice(turn % 12), ...all.slice(0, turn % 12)];
+        expect(new Set(unissuedApprovals(turned, NOW))).toEqual(found);
+        if (found.size === 0) return;
+        const standing = all.filter(({ approvedAt }) => NOW - approvedAt >= 10 * MINUTE);
+        expect(new Set(standing.map(({ requester }) => requester)).size).toBeGreaterThan(1);
+        const newest = Math.max(...standing.map(({ approvedAt }) => approvedAt));
+        expect(all.filter(({ state, approvedAt }) => state === 'issued' && approvedAt >= newest)).toEqual([]);
+        expect(found.size).toBeGreaterThanOrEqual(Math.min(3, standing.length));
+        expect([...found].every(({ state }) => state === 'approved')).toBe(true);
+      }),
+    );
+  });
+
+  it('one issued now ends it, and nothing that is younger than ten minutes begins it', () => {
+    fc.assert(
+      fc.property(anyRows, fc.integer({ min: 0, max: 9 }), (rows, young) => {
+        expect(unissued([...rows, [0, 'd', 'issued']])).toEqual([]);
+        expect(unissued([...rows, [young, 'd']])).toEqual(unissued(rows));
+      }),
+    );
+  });
+});
+
+describe('what certmarshal approved', () => {
+  const decided = (conditions: readonly object[], changes: object = {}) =>
+    signingRequest({ ...csrOf(1, requestOf(1), timestamp(60)), status: { conditions, ...changes } });
+  const approved = { type: 'Approved', status: 'True', reason: 'CertMarshalApproved', lastUpdateTime: timestamp(60) };
+  const failed = { type: 'Failed', status: 'True', reason: 'SignerValidationFailure' };
+
+  it.each<[string, readonly object[], object, OwnApproval['state'] | undefined]>([
+    ['approved', [approved], {}, 'approved'],
+    ['issued', [approved], { certificate: 'LS0t' }, 'issued'],
+    ['failed', [approved, failed], {}, 'failed'],
+    ['pending', [], {}, undefined],
+    ['approved by another', [{ ...approved, reason: 'KubectlApprove' }], {}, undefined],
+    ['approved without a time', [{ ...approved, lastUpdateTime: undefined }], {}, undefined],
+  ])('%s', (_, conditions, changes, state) => {
+    const own = collectApprovals();
+    own.add(anyRequest(decided(conditions, changes)));
+    expect(own.all()).toEqual(
+      state === undefined
+        ? []
+        : [{ name: 'csr-1', requester: 'system:node:worker-1', approvedAt: NOW - MINUTE, state }],
+    );
+    own.add({ ...anyRequest(decided(conditions, changes)), signer: 'kubernetes.io/kube-apiserver-client-kubelet' });
+    expect(own.all()).toHaveLength(state === undefined ? 0 : 1);
+  });
+
+  it('is held in bounded memory, the newest of it', () => {
+    const own = collectApprovals();
+    const request = anyRequest(decided([approved]));
+    for (let index = 0; index < 50_000; index += 1) own.add({ ...request, approvedAt: (index * 7_919) % 50_000 });
+    expect(own.all().length).toBeLessThanOrEqual(4_000);
+    expect(own.all()).toContainEqual(expect.objectContaining({ approvedAt: 49_999 }));
+  });
+});
+
+describe('a sweep while the signer issues nothing', () => {
+  const idle = approvals([
+    [20, 'a'],
+    [21, 'b'],
+  ]);
+  const machines = [1, 2, 3, 4].flatMap((index) => ownerFromMachine(machineOf(index), 'bench') ?? []);
+  const evidence = indexEvidence([{ source: 'machine', ok: true, lookedAt: 4, owners: machines }]);
+  /** Node 4 asks for the name of node 1, and is the newest. */
+  const open = [2, 3, 1, 4].map((index) => ({
+    csr: signingRequest(csrOf(index, requestOf(index, index === 4 ? { steals: 1 } : {}), timestamp(400 - 60 * index))),
+    subject: { name: `csr-${index}`, uid: 'u', resourceVersion: '1', metadata: {}, conditions: [] },
+    askedAt: [0],
+  }));
+  const verdicts = (policy = DEFAULT_POLICY, own: readonly OwnApproval[] = idle) =>
+    Object.fromEntries(
+      [...decide({ name: 'bench', provider: 'eks-anywhere' }, { open, evidence, approvals: own }, [policy], NOW)].map(
+        ({ csr, verdict: { verdict, reason } }) => [csr.name, `${verdict} ${reason}`],
+      ),
+    );
+
+  it('approves the newest proven request, and names the others', () => {
+    expect(verdicts()).toEqual({
+      'csr-4': 'leave SanNotOwned',
+      'csr-3': 'approve Proven',
+      'csr-2': 'leave SignerDoesNotIssue',
+      'csr-1': 'leave SignerDoesNotIssue',
+    });
+  });
+
+  it('approves all where it issues', () => {
+    const all = { 'csr-3': 'approve Proven', 'csr-2': 'approve Proven', 'csr-1': 'approve Proven' };
+    expect(verdicts(DEFAULT_POLICY, [])).toMatchObject(all);
+  });
+});
