@@ -12,6 +12,8 @@ export interface AuditContext {
   readonly now: () => number;
   /** Aborts at the deadline of the source. */
   readonly signal: AbortSignal;
+  /** Called when a source that waits makes its first call. */
+  readonly begin?: () => void;
   /** Machines and Nodes that sources of the first stage found, plus the remembered ones of a source that failed. */
   readonly members: readonly MemberObservation[];
   /** CAs that the cluster trusts, found by sources of the first stage: possible signers of its certificates. */
@@ -37,6 +39,8 @@ export interface AuditSource {
   readonly stage: 'first' | 'second' | 'third';
   /** Milliseconds. */
   readonly deadlineMs: number;
+  /** Waits for other clusters: its time begins with its first call. @default it begins at once */
+  readonly waits?: true;
   /**
    * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. An object: only for a cluster that is
    * assumed to be its own management cluster, and may lack something of Cluster API: what, for people.

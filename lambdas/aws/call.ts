@@ -11,6 +11,8 @@ export interface Call {
   readonly object: string;
   /** Replace the general remedies. */
   readonly remedies?: Readonly<Partial<Record<AwsErrorKind, string>>>;
+  /** Called when a first call, which others follow, is its turn. @default it is no first call */
+  readonly begin?: (() => void) | undefined;
 }
 
 /** `eks:DescribeCluster dublin in 111122223333/eu-central-1`. */

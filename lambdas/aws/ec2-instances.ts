@@ -58,8 +58,11 @@ const MAX_PAGES = 5;
 const MAX_CLUSTER_PAGES = 100;
 /** Instances of one query. */
 const MAX_INSTANCES = 20_000;
-/** Calls a second in one account and Region; fewer when EC2 throttles. */
-const CALLS_PER_SECOND = 20;
+/**
+ * Calls a second in one account and Region; fewer when EC2 throttles. A quarter of what EC2 grants to all callers of
+ * the account, such as the autoscaler and the CNI (EC2 developer guide, "Request throttling").
+ */
+const CALLS_PER_SECOND = 5;
 
 /** RFC 1123 subdomain, like Node names. No `*`, `?` or `\`, which are special in a filter. */
 const NODE_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;

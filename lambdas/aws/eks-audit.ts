@@ -1,5 +1,6 @@
 import {
   type CertificateAuthority,
+  type Cluster,
   DescribeCertificateAuthorityCommand,
   DescribeNodegroupCommand,
   ListCertificateAuthoritiesCommand,
@@ -33,14 +34,14 @@ export interface EksNodegroup {
   readonly createdAt: number;
 }
 
-/** Asks EKS about one cluster. */
+/** Asks EKS about one cluster. `begin` is called when the first call is sent. */
 export interface EksAuditReader {
   /** PEM of `certificateAuthority.data`, now. @throws AwsError */
-  certificateAuthority(signal: AbortSignal): Promise<string>;
+  certificateAuthority(signal: AbortSignal, begin?: () => void): Promise<string>;
   /** @throws AwsError */
-  authorities(signal: AbortSignal): Promise<readonly EksAuthority[]>;
+  authorities(signal: AbortSignal, begin?: () => void): Promise<readonly EksAuthority[]>;
   /** @throws AwsError */
-  nodegroups(signal: AbortSignal): Promise<readonly EksNodegroup[]>;
+  nodegroups(signal: AbortSignal, begin?: () => void): Promise<readonly EksNodegroup[]>;
 }
 
 /** A cluster has at most two; leaves room for more. */
@@ -70,15 +71,17 @@ export function createEksAuditReader(
   return (scope, clusterName) => {
     const eks = objectsOf(scope, clusterName);
     return {
-      certificateAuthority: (signal) =>
-        eks.cluster(signal, ({ certificateAuthority }, wrong) => {
+      certificateAuthority: (signal, begin) => {
+        const read = ({ certificateAuthority }: Cluster, wrong: Wrong) => {
           const { data } = certificateAuthority ?? {};
           if (data === undefined)
             throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
           return pemOf(data, 'cluster.certificateAuthority.data', wrong);
-        }),
+        };
+        return eks.cluster(signal, read, begin);
+      },
 
-      authorities: (signal) =>
+      authorities: (signal, begin) =>
         eks.each(
           {
             list: 'eks:ListCertificateAuthorities',
@@ -97,9 +100,10 @@ export function createEksAuditReader(
             read: ({ certificateAuthority }, id, wrong) => readAuthority(certificateAuthority, id, wrong),
           },
           signal,
+          begin,
         ),
 
-      nodegroups: (signal) =>
+      nodegroups: (signal, begin) =>
         eks.each(
           {
             list: 'eks:ListNodegroups',
@@ -122,6 +126,7 @@ export function createEksAuditReader(
             },
           },
           signal,
+          begin,
         ),
     };
   };

@@ -43,6 +43,11 @@ export interface TickPlan {
 
 /** Interval of work not done each minute: looking for workload clusters, and giving a slow cluster the full time. */
 const CADENCE_MINUTES = 10;
+/**
+ * Clusters of one account and Region whose audits of one minute ask EKS: three or four calls each, of which EKS answers
+ * ten a second.
+ */
+const EKS_AUDITS = 100;
 /** Interval after which a missed audit is ordered again. An outcome arrives within two minutes. */
 const AUDIT_AGAIN_MINUTES = 5;
 const MAX_PROBLEMS = 100;
@@ -136,7 +141,33 @@ export function planOrders(
       ...(target === undefined || isDeployed(target, options.lanes) ? [] : [unknownLane(target)]),
     ]),
   ];
-  return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
+  return { orders: askingEksInTurns(orders, tick, auditEveryMinutes), problems: firstProblems(problems, MAX_PROBLEMS) };
+}
+
+/** Where too many clusters would ask EKS, others ask in each round. */
+function askingEksInTurns(
+  orders: readonly PlacedOrder[],
+  tick: number,
+  everyMinutes = CADENCE_MINUTES,
+): readonly PlacedOrder[] {
+  const round = Math.floor(tick / (everyMinutes * MINUTE_MS));
+  const asking = orders.flatMap(({ order: { target, audit } }) =>
+    target.access.kind === 'eks' && audit !== undefined && audit.stored !== true
+      ? [{ id: target.id, scope: `${target.access.scope.account}/${target.access.scope.region}` }]
+      : [],
+  );
+  const waiting = new Set<string>();
+  for (const same of Map.groupBy(asking, ({ scope }) => scope).values()) {
+    const ids = same.map(({ id }) => id).toSorted();
+    const first = (round * EKS_AUDITS) % ids.length;
+    const turns = [...ids.slice(first), ...ids.slice(0, first)];
+    for (const id of turns.slice(EKS_AUDITS)) waiting.add(id);
+  }
+  return orders.map((placed) => {
+    const { audit, target } = placed.order;
+    if (audit === undefined || !waiting.has(target.id)) return placed;
+    return { ...placed, order: { ...placed.order, audit: { ...audit, withoutEks: true as const } } };
+  });
 }
 
 function addressesIn(remembered: RegisteredCluster['endpointAddresses']): SweepOrder['endpointAddresses'] {

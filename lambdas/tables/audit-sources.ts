@@ -42,6 +42,13 @@ export type SourceId = (typeof SOURCE_IDS)[number];
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
+/** Read through one API rate for all clusters of an account and Region. */
+export const EKS_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>([
+  'eks-cluster',
+  'eks-authorities',
+  'eks-nodegroups',
+]);
+
 /**
  * Sources that change rarely and share one API rate for all clusters of an account and Region: for a cluster without a
  * warning they are read once in {@link STORED_MS}.
