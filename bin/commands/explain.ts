@@ -1,7 +1,6 @@
 import { decide } from '../../lambdas/approval/decide.ts';
 import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
 import { type Observed, observe, observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
-import type { OpenRequest } from '../../lambdas/approval/open-requests.ts';
 import { judgeForPerson } from '../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
@@ -205,20 +204,11 @@ export async function explain(
     const request = { cluster: observed.cluster, csr, siblings };
     return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
-  return { ...found, observed, verdict: verdictOn(newest, observed, policies, now), problems };
-}
-
-/** While the signer does not issue, the verdict depends on the other requests. */
-function verdictOn(
-  request: OpenRequest,
-  observed: Observed,
-  policies: readonly ApprovalPolicy[],
-  now: number,
-): Verdict {
-  const open = [request, ...observed.open.filter((other) => other !== request)];
-  for (const { csr, verdict } of decide(observed.cluster, { ...observed, open }, policies, now))
-    if (csr === request.csr) return verdict;
-  return unjudged('JudgeFailed', 'no decision');
+  // While the signer does not issue, the verdict depends on the other requests.
+  const open = [newest, ...observed.open.filter((request) => request !== newest)];
+  const decisions = [...decide(observed.cluster, { ...observed, open }, policies, now, observed.approvals)];
+  const verdict = decisions.find((one) => one.csr === newest.csr)?.verdict ?? unjudged('JudgeFailed', 'no decision');
+  return { ...found, observed, verdict, problems };
 }
 
 async function isStillOpen(

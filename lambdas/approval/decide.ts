@@ -4,7 +4,6 @@ import type { SigningRequest } from '../resources/signing-request.ts';
 import { counted, firstOf } from '../words.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Observed } from './observe.ts';
-import type { OpenRequest } from './open-requests.ts';
 import type { EnginePolicy } from './policy.ts';
 import { type ApprovalRequest, type ClusterContext, isNewer } from './request.ts';
 import { type OwnApproval, unissuedApprovals } from './unissued.ts';
@@ -24,18 +23,21 @@ export interface Decision {
  * approved. Pure.
  *
  * @param now milliseconds since the epoch
+ * @param approvals what certmarshal approved before
  */
 export function* decide(
   cluster: ClusterContext,
-  { open, evidence, approvals = [] }: Judged,
+  { open, evidence }: Pick<Observed, 'open' | 'evidence'>,
   policies: readonly EnginePolicy[],
   now: number,
+  approvals: readonly OwnApproval[] = [],
 ): Generator<Decision> {
   const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
   const unissued = unissuedApprovals(approvals, now);
   const isHeld = unissued.length > 0;
+  const requests = isHeld ? open.toSorted(({ csr: a }, { csr: b }) => (isNewer(a, b) ? -1 : 1)) : open;
   let isOneApproved = false;
-  for (const { csr, subject, askedAt, claims } of isHeld ? open.toSorted(newestFirst) : open) {
+  for (const { csr, subject, askedAt, claims } of requests) {
     const pending = askedAt.filter((time) => time >= now - longestWait).length;
     const request: ApprovalRequest = { cluster, csr, siblings: { pending, claims } };
     const verdict = subject === undefined ? UNWRITABLE : decideApproval(request, evidence, policies, now);
@@ -45,20 +47,8 @@ export function* decide(
   }
 }
 
-interface Judged {
-  readonly open: Observed['open'];
-  readonly evidence: Observed['evidence'];
-  /** @default none: the signer is taken to issue */
-  readonly approvals?: Observed['approvals'];
-}
-
-function newestFirst({ csr: a }: OpenRequest, { csr: b }: OpenRequest): number {
-  return isNewer(a, b) ? -1 : 1;
-}
-
 function held(verdict: Verdict, unissued: readonly OwnApproval[]): Verdict {
-  const requests = counted(unissued.length, 'request');
-  const message = `the signer issued none of ${requests} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(unissued.map(({ name }) => printable(name, 100)))}`;
+  const message = `the signer issued none of ${counted(unissued.length, 'request')} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(unissued.map(({ name }) => printable(name, 100)))}`;
   return { ...verdict, verdict: 'leave', reason: 'SignerDoesNotIssue', message };
 }
 

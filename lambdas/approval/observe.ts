@@ -39,7 +39,7 @@ import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
-import { anyRequest, collectApprovals, type OwnApproval } from './unissued.ts';
+import { collectApprovals, type OwnApproval } from './unissued.ts';
 
 const SHOWN_UNREADABLE = 100;
 const SHOWN_MISNAMED = 20;
@@ -116,7 +116,7 @@ export async function observe(
     signal,
     seen: (csr) => {
       asked.add(csr);
-      approvals.add(anyRequest(csr));
+      approvals.add(csr);
       if (csr.username.startsWith(NODE_PREFIX)) claims.add(csr);
     },
     // The first open request starts it, concurrent with further pages; an idle cluster costs one LIST.

@@ -1,5 +1,4 @@
-import type { RequestState } from '../contracts/observation.ts';
-import type { CountedRequest, SigningRequest } from '../resources/signing-request.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant, MINUTE_MS } from '../time.ts';
 import { CONDITION_REASONS } from './condition-reasons.ts';
 import { KUBELET_SERVING_SIGNER } from './policy.ts';
@@ -19,36 +18,23 @@ export interface OwnApproval {
   readonly requester: string;
   /** Milliseconds since the epoch, by the clock of the API server. */
   readonly approvedAt: number;
-  readonly state: RequestState;
+  readonly state: 'issued' | 'failed' | 'approved';
 }
 
-/** Any CSR. */
-type AnyRequest = Omit<OwnApproval, 'approvedAt'> & Pick<CountedRequest, 'signer' | 'approvedBy' | 'approvedAt'>;
-
 /** Collects what certmarshal approved, in bounded memory: the newest stay. */
-export function collectApprovals(): { add(request: AnyRequest): void; all(): readonly OwnApproval[] } {
+export function collectApprovals(): { add(csr: SigningRequest): void; all(): readonly OwnApproval[] } {
   let approvals: OwnApproval[] = [];
   return {
-    add({ name, requester, state, signer, approvedBy, approvedAt }) {
-      if (approvedBy !== CONDITION_REASONS.approve || approvedAt === undefined || signer !== KUBELET_SERVING_SIGNER)
-        return;
-      approvals.push({ name, requester, state, approvedAt });
+    add({ name, username: requester, signerName, conditions, issued }) {
+      const approved = conditions.find(({ type }) => type === 'Approved');
+      const approvedAt = instant(approved?.updated);
+      if (approved?.reason !== CONDITION_REASONS.approve || approvedAt === undefined) return;
+      if (signerName !== KUBELET_SERVING_SIGNER) return;
+      const answered = conditions.some(({ type }) => type === 'Failed') ? 'failed' : 'approved';
+      approvals.push({ name, requester, approvedAt, state: issued ? 'issued' : answered });
       if (approvals.length >= 2 * MAX_APPROVALS) approvals = approvals.toSorted(newestFirst).slice(0, MAX_APPROVALS);
     },
     all: () => approvals,
-  };
-}
-
-export function anyRequest({ name, username, signerName, conditions, issued }: SigningRequest): AnyRequest {
-  const approved = conditions.find(({ type }) => type === 'Approved');
-  const state = conditions.some(({ type }) => type === 'Failed') ? 'failed' : 'approved';
-  return {
-    name,
-    requester: username,
-    signer: signerName,
-    state: issued ? 'issued' : state,
-    approvedBy: approved?.reason,
-    approvedAt: instant(approved?.updated),
   };
 }
 

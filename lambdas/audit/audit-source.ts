@@ -12,7 +12,7 @@ export interface AuditContext {
   readonly now: () => number;
   /** Aborts at the deadline of the source. */
   readonly signal: AbortSignal;
-  /** Called when a source that waits makes its first call. */
+  /** Called when a source of EKS makes its first call. */
   readonly begin?: () => void;
   /** Machines and Nodes that sources of the first stage found, plus the remembered ones of a source that failed. */
   readonly members: readonly MemberObservation[];
@@ -37,10 +37,8 @@ export interface AuditSource {
   readonly id: SourceId;
   /** Sources that find members or CAs run first, the one that asks about a successor runs last. */
   readonly stage: 'first' | 'second' | 'third';
-  /** Milliseconds. */
+  /** Milliseconds; of EKS, from its first call on. */
   readonly deadlineMs: number;
-  /** Waits for other clusters: its time begins with its first call. @default it begins at once */
-  readonly waits?: true;
   /**
    * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. An object: only for a cluster that is
    * assumed to be its own management cluster, and may lack something of Cluster API: what, for people.

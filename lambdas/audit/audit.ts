@@ -7,7 +7,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { once } from '../lazy.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
-import { EKS_SOURCES, RESTING_SOURCES, type SourceId, STORED_MS } from '../tables/audit-sources.ts';
+import { EKS_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
@@ -62,7 +62,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
           let begunAt = stageAt;
           const begin = (): void => void (begunAt = clock());
           const read =
-            atRest(source, target, options, startedAt) ??
+            fromBefore(source, options) ??
             (await observeSource(source, { target, now: clock, signal, begin, ...found, remembered }));
           onSource?.(source.id);
           return { read, tookMs: clock() - begunAt };
@@ -134,25 +134,10 @@ function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
   return { ...previous, observations };
 }
 
-/** The observations of a source in the previous audit, if they are recent enough. */
-function atRest(
-  source: AuditSource,
-  target: AuditTarget,
-  { previous, withoutEks }: AuditOptions,
-  now: number,
-): SourceObservations | undefined {
-  const { id } = source;
-  if (withoutEks === true && EKS_SOURCES.has(id))
-    return { observations: previous?.observations.filter((told) => told.source === id) ?? [], count: 0 };
-  if (!RESTING_SOURCES.has(id) || previous === undefined || previous.partial !== undefined) return undefined;
-  // Any finding is read again, so that the next audit shows a fix. A failed read is a warning.
-  if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
-  const observations = previous.observations.filter((told) => told.source === id);
-  const read = observations.find((told) => told.kind === 'read');
-  // What had nothing to read costs little: node groups are not asked for without a successor.
-  if (read === undefined || read.count === 0 || source.off(target) !== undefined) return undefined;
-  const age = now - Date.parse(read.observedAt);
-  return age >= 0 && age < STORED_MS ? { observations, count: read.count } : undefined;
+/** The observations of the previous audit, if this one does not ask EKS. */
+function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions): SourceObservations | undefined {
+  if (withoutEks !== true || !EKS_SOURCES.has(id)) return undefined;
+  return { observations: previous?.observations.filter(({ source }) => source === id) ?? [], count: 0 };
 }
 
 async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {
@@ -169,7 +154,7 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     timer = setTimeout(() => deadline.abort(), deadlineMs);
     context.begin?.();
   };
-  if (source.waits !== true) begin();
+  if (!EKS_SOURCES.has(id)) begin();
   try {
     const signal = AbortSignal.any([context.signal, deadline.signal]);
     const read = await source.observe({ ...context, signal, begin });

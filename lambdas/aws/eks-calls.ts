@@ -42,10 +42,7 @@ export function createEksCalls({ credentials, config = {} }: EksReaderOptions): 
     const { client, pace } = scoped(scope);
     return (call, signal, send) =>
       pace(
-        () => {
-          call.begin?.();
-          return callAws(call, signal, (abortSignal) => send(client, { abortSignal }));
-        },
+        () => callAws(call, signal, (abortSignal) => send(client, { abortSignal })),
         signal,
         call.begin !== undefined,
       );

@@ -168,12 +168,10 @@ export interface CountedRequest {
   /** The text of a Failed or Denied condition. */
   readonly message: string | undefined;
   /**
-   * Reason of its Approved condition, chosen by the approver: `AutoApproved`, `KubectlApprove`, …. Only if approved,
-   * issued or failed.
+   * Reason of its Approved condition, chosen by the approver: `AutoApproved`, `KubectlApprove`, …. Only if approved or
+   * issued.
    */
   readonly approvedBy?: string | undefined;
-  /** Milliseconds since the epoch. */
-  readonly approvedAt?: number | undefined;
   /** Base64 of PEM; empty if not issued. */
   readonly certificate: string;
   /** `spec.request`, base64 of PEM; only if approved and not issued, and not larger than any real one. */
@@ -214,13 +212,11 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
 function stateOf(
   request: Raw<V1CertificateSigningRequest>,
   issued: boolean,
-): Pick<CountedRequest, 'state' | 'message' | 'approvedBy' | 'approvedAt'> {
+): Pick<CountedRequest, 'state' | 'message' | 'approvedBy'> {
   const conditions = list(request, 'status', 'conditions').slice(0, MAX_STATES);
   const having = (type: string) =>
     conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
-  const approved = having('Approved');
-  const approval = { approvedBy: text(approved, 'reason'), approvedAt: instant(text(approved, 'lastUpdateTime')) };
-  if (issued) return { state: 'issued', message: undefined, ...approval };
+  if (issued) return { state: 'issued', message: undefined, approvedBy: text(having('Approved'), 'reason') };
   for (const [type, state] of [
     ['Denied', 'denied'],
     ['Failed', 'failed'],
@@ -228,8 +224,9 @@ function stateOf(
     const condition = having(type);
     if (condition === undefined) continue;
     const said = [text(condition, 'reason'), text(condition, 'message')].filter((part) => part);
-    return { state, message: said.length === 0 ? undefined : said.join(': '), ...approval };
+    return { state, message: said.length === 0 ? undefined : said.join(': ') };
   }
+  const approved = having('Approved');
   if (approved === undefined) return { state: 'pending', message: undefined };
-  return { state: 'approved', message: undefined, ...approval };
+  return { state: 'approved', message: undefined, approvedBy: text(approved, 'reason') };
 }

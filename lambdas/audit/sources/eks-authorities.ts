@@ -11,7 +11,6 @@ export const eksAuthorities: AuditSource = {
   id: 'eks-authorities',
   stage: 'second',
   deadlineMs: 10_000,
-  waits: true,
   off: ({ eks }) => (eks === undefined ? false : undefined),
   async observe({ target: { eks, cluster }, now, signal, begin }) {
     if (eks === undefined) return { observations: [], count: 0 };

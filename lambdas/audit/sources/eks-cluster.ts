@@ -7,7 +7,6 @@ export const eksCluster: AuditSource = {
   id: 'eks-cluster',
   stage: 'first',
   deadlineMs: 10_000,
-  waits: true,
   off: ({ eks }) => (eks === undefined ? false : undefined),
   async observe({ target: { eks, cluster }, now, signal, begin }) {
     if (eks === undefined) return { observations: [], count: 0 };

@@ -10,7 +10,6 @@ export const eksNodegroups: AuditSource = {
   id: 'eks-nodegroups',
   stage: 'third',
   deadlineMs: 10_000,
-  waits: true,
   off: ({ eks }) => (eks === undefined ? false : undefined),
   async observe({ target: { eks }, hasSuccessor, now, signal, begin }) {
     if (eks === undefined || !hasSuccessor) return { observations: [], count: 0 };

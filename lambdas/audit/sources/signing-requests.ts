@@ -1,6 +1,7 @@
+import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
 import { collectApprovals, unissuedApprovals } from '../../approval/unissued.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
-import { MAX_REQUEST_NAME, readCountedRequest } from '../../resources/signing-request.ts';
+import { MAX_REQUEST_NAME, readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -27,9 +28,10 @@ export const signingRequests: AuditSource = {
       if (typeof request === 'string') unread[request] += 1;
       else {
         counts.add(request);
-        approvals.add(request);
         if (request.state === 'issued') issued.add(request);
         if (request.state === 'approved') issued.addApproved(request);
+        const csr = request.signer === KUBELET_SERVING_SIGNER ? readSigningRequest(item) : undefined;
+        if (csr?.ok === true) approvals.add(csr.csr);
       }
       return 'more';
     });

@@ -4,12 +4,7 @@ import { decide } from '../../../lambdas/approval/decide.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import {
-  anyRequest,
-  collectApprovals,
-  type OwnApproval,
-  unissuedApprovals,
-} from '../../../lambdas/approval/unissued.ts';
+import { collectApprovals, type OwnApproval, unissuedApprovals } from '../../../lambdas/approval/unissued.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { NOW, signingRequest, timestamp } from './fixtures.ts';
 
@@ -241,22 +236,25 @@ describe('what certmarshal approved', () => {
     ['approved without a time', [{ ...approved, lastUpdateTime: undefined }], {}, undefined],
   ])('%s', (_, conditions, changes, state) => {
     const own = collectApprovals();
-    own.add(anyRequest(decided(conditions, changes)));
+    own.add(decided(conditions, changes));
     expect(own.all()).toEqual(
       state === undefined
         ? []
         : [{ name: 'csr-1', requester: 'system:node:worker-1', approvedAt: NOW - MINUTE, state }],
     );
-    own.add({ ...anyRequest(decided(conditions, changes)), signer: 'kubernetes.io/kube-apiserver-client-kubelet' });
+    own.add({ ...decided(conditions, changes), signerName: 'kubernetes.io/kube-apiserver-client-kubelet' });
     expect(own.all()).toHaveLength(state === undefined ? 0 : 1);
   });
 
   it('is held in bounded memory, the newest of it', () => {
     const own = collectApprovals();
-    const request = anyRequest(decided([approved]));
-    for (let index = 0; index < 50_000; index += 1) own.add({ ...request, approvedAt: (index * 7_919) % 50_000 });
+    const csr = decided([approved]);
+    for (let index = 0; index < 20_000; index += 1) {
+      const updated = new Date(((index * 7_919) % 20_000) * 1_000).toISOString();
+      own.add({ ...csr, conditions: csr.conditions.map((condition) => ({ ...condition, updated })) });
+    }
     expect(own.all().length).toBeLessThanOrEqual(4_000);
-    expect(own.all()).toContainEqual(expect.objectContaining({ approvedAt: 49_999 }));
+    expect(own.all()).toContainEqual(expect.objectContaining({ approvedAt: 19_999_000 }));
   });
 });
 
@@ -275,7 +273,7 @@ describe('a sweep while the signer issues nothing', () => {
   }));
   const verdicts = (policy = DEFAULT_POLICY, own: readonly OwnApproval[] = idle) =>
     Object.fromEntries(
-      [...decide({ name: 'bench', provider: 'eks-anywhere' }, { open, evidence, approvals: own }, [policy], NOW)].map(
+      [...decide({ name: "bench", provider: "eks-anywhere" }, { open, evidence }, [policy], NOW, own)].map(
         ({ csr, verdict: { verdict, reason } }) => [csr.name, `${verdict} ${reason}`],
       ),
     );
