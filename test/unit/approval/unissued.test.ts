@@ -273,7 +273,7 @@ describe('a sweep while the signer issues nothing', () => {
   }));
   const verdicts = (policy = DEFAULT_POLICY, own: readonly OwnApproval[] = idle) =>
     Object.fromEntries(
-      [...decide({ name: "bench", provider: "eks-anywhere" }, { open, evidence }, [policy], NOW, own)].map(
+      [...decide({ name: 'bench', provider: 'eks-anywhere' }, { open, evidence }, [policy], NOW, own)].map(
         ({ csr, verdict: { verdict, reason } }) => [csr.name, `${verdict} ${reason}`],
       ),
     );
