@@ -139,7 +139,7 @@ export function sweepStory(
 }
 
 function judged({ report, server, yes = false, policies, program, repeat, repeatNames }: SweepView): Lines {
-  const { misnamed = [] } = report;
+  const { misnamed = [], provider } = report;
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
@@ -149,13 +149,10 @@ function judged({ report, server, yes = false, policies, program, repeat, repeat
   const next = (first ?? misnamed[0])?.csr ?? '';
   const advice = first !== undefined && hostileAdvice(first, program, repeatNames);
   return [
-    hang(
-      '',
-      `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, report.provider, yes)}`,
-    ),
+    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[provider]} · ${inForce(policies, provider, yes)}`),
     serverLine(server),
     '',
-    table(summary(report, others, yes, whyUnwritten(policies, report.provider, yes))),
+    table(summary(report, others, yes, whyUnwritten(policies, provider, yes))),
     shown.length + misnamed.length > 0 && [
       '',
       table(
@@ -203,8 +200,8 @@ function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
 
 /** Why what is proven is not approved. */
 function whyUnwritten(policies: readonly ApprovalPolicy[], provider: Provider, yes: boolean): string {
-  if (!yes && policies.some(({ mode }) => mode[provider] === 'enforce'))
-    return 'dry run: nothing is written without --yes';
+  const enforces = policies.some(({ mode }) => mode[provider] === 'enforce');
+  if (!yes && enforces) return 'dry run: nothing is written without --yes';
   return policies.length === 0 ? '' : 'nothing is written: the policy only observes';
 }
 

@@ -71,10 +71,7 @@ export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void
   };
 }
 
-/**
- * Undefined for a pending request. An approval without a certificate helps no kubelet; one by another approver that the
- * signer failed was invalid.
- */
+/** Undefined for a pending request. What another approved and the signer failed was invalid. */
 function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined {
   const approved = conditions.find(({ type }) => type === 'Approved');
   const isOurs = approved?.reason === CONDITION_REASONS.approve;

@@ -100,10 +100,7 @@ export function everywhere(mode: Mode): ApprovalPolicy['mode'] {
   return { eks: mode, 'eks-anywhere': mode };
 }
 
-/** `observe`, or `observe on eks, enforce on eks-anywhere` */
+/** `observe on eks, enforce on eks-anywhere` */
 export function modeWords({ mode, providers }: ApprovalPolicy): string {
-  const modes = new Set(providers.map((provider) => mode[provider]));
-  return modes.size === 1
-    ? [...modes].join()
-    : providers.map((provider) => `${mode[provider]} on ${provider}`).join(', ');
+  return providers.map((provider) => `${mode[provider]} on ${provider}`).join(', ');
 }

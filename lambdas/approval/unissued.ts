@@ -5,8 +5,6 @@ import { KUBELET_SERVING_SIGNER } from './policy.ts';
 
 /** A signer takes seconds. */
 const ISSUE_MS = 10 * MINUTE_MS;
-/** A single node may have a fault of its own. */
-const LEAST_NODES = 2;
 const NEWEST = 3;
 /** The newest approvals decide; a cluster of 5,000 nodes has far fewer in ten minutes. */
 const MAX_APPROVALS = 2_000;
@@ -40,7 +38,8 @@ export function collectApprovals(): { add(csr: SigningRequest): void; all(): rea
 
 /**
  * The approvals that the signer left without a certificate since it last issued or failed one, if they show that it
- * does not issue: three, or the only two, that are ten minutes old, of at least two nodes. Otherwise empty.
+ * does not issue: three, or the only two, that are ten minutes old, of at least two nodes, because one may have a fault
+ * of its own. Otherwise empty.
  * Pure.
  *
  * @param now milliseconds since the epoch
@@ -53,7 +52,7 @@ export function unissuedApprovals(approvals: readonly OwnApproval[], now: number
   const end = standing.findIndex(({ state }) => state !== 'approved');
   const unissued = end === -1 ? standing : standing.slice(0, end);
   const nodes = new Set(unissued.map(({ requester }) => requester));
-  return unissued.length >= Math.min(NEWEST, standing.length) && nodes.size >= LEAST_NODES ? unissued : [];
+  return unissued.length >= Math.min(NEWEST, standing.length) && nodes.size > 1 ? unissued : [];
 }
 
 /** Of the same second, what the signer answered counts as newer. */

@@ -1,4 +1,3 @@
-import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import type { RequestsObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
@@ -33,12 +32,8 @@ interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state' | 
 
 export interface RequestCounts {
   add(request: Omit<CountedRequest, 'certificate'>): void;
-  /**
-   * The largest and the oldest groups, and the rest of each signer and state together.
-   *
-   * @param unissued requesters of what certmarshal approved and the signer does not issue; by default none
-   */
-  observations(observedAt: string, unissued?: ReadonlySet<string>): readonly RequestsObservation[];
+  /** The largest and the oldest groups, and the rest of each signer and state together. */
+  observations(observedAt: string): readonly RequestsObservation[];
 }
 
 /**
@@ -90,7 +85,7 @@ export function countRequests(now: number): RequestCounts {
           .toSorted((a, b) => b.createdAt - a.createdAt)
           .slice(0, EXAMPLES);
     },
-    observations(observedAt, unissued = new Set()) {
+    observations(observedAt) {
       const { kept, rest } = divide([...groups.values()]);
       return [...kept, ...fold(rest)].map(({ oldest, newest, message, examples, ...group }) => ({
         kind: 'requests',
@@ -101,14 +96,9 @@ export function countRequests(now: number): RequestCounts {
         newestAt: new Date(newest).toISOString(),
         examples: examples.map(({ name }) => name),
         ...(message === undefined ? {} : { message }),
-        ...(isUnissued(group) && unissued.has(group.requester) ? { signerIdle: true as const } : {}),
       }));
     },
   };
-}
-
-function isUnissued({ signer, state }: Pick<Group, 'signer' | 'state'>): boolean {
-  return state === 'approved' && signer === KUBELET_SERVING_SIGNER;
 }
 
 function divide(groups: readonly Group[]): { readonly kept: readonly Group[]; readonly rest: readonly Group[] } {

@@ -2,7 +2,7 @@ import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { canonicalJson } from '../same-json.ts';
-import { REMEMBERED_SOURCES, EKS_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
+import { EKS_SOURCES, REMEMBERED_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
 
 /** No rule needs a finer skew, and no two measurements are equal. */
 const CLOCK_STEP_MS = 60_000;

@@ -1,6 +1,5 @@
 import {
   type CertificateAuthority,
-  type Cluster,
   DescribeCertificateAuthorityCommand,
   DescribeNodegroupCommand,
   ListCertificateAuthoritiesCommand,
@@ -71,15 +70,13 @@ export function createEksAuditReader(
   return (scope, clusterName) => {
     const eks = objectsOf(scope, clusterName);
     return {
-      certificateAuthority: (signal, begin) => {
-        const read = ({ certificateAuthority }: Cluster, wrong: Wrong) => {
+      certificateAuthority: (signal, begin) =>
+        eks.cluster(signal, begin, ({ certificateAuthority }, wrong) => {
           const { data } = certificateAuthority ?? {};
           if (data === undefined)
             throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
           return pemOf(data, 'cluster.certificateAuthority.data', wrong);
-        };
-        return eks.cluster(signal, read, begin);
-      },
+        }),
 
       authorities: (signal, begin) =>
         eks.each(

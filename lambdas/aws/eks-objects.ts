@@ -31,7 +31,7 @@ export interface EksList<D, T> {
 /** Asks EKS about the objects of one cluster. `begin` is called when the first call is sent. */
 export interface EksObjects {
   /** @throws AwsError */
-  cluster<T>(signal: AbortSignal, read: (cluster: Cluster, wrong: Wrong) => T, begin?: () => void): Promise<T>;
+  cluster<T>(signal: AbortSignal, begin: Call['begin'], read: (cluster: Cluster, wrong: Wrong) => T): Promise<T>;
   /** Objects deleted between list and description are absent. @throws AwsError */
   each<D, T>(list: EksList<D, T>, signal: AbortSignal, begin?: () => void): Promise<readonly T[]>;
 }
@@ -70,7 +70,7 @@ export function createEksObjects(options: EksReaderOptions): (scope: AwsScope, c
 
     return {
       each,
-      async cluster(signal, read, begin) {
+      async cluster(signal, begin, read) {
         const object = attempt('eks:DescribeCluster');
         const wrong = wrongIn(object);
         const { cluster } = await call({ object, remedies: CLUSTER_REMEDIES, begin }, signal, (client, sending) =>

@@ -9,11 +9,7 @@ const MAX_THROTTLED = 12;
 /** Tries of one unanswered call. */
 const MAX_UNANSWERED = 3;
 
-/**
- * Paces the calls of one API in one account and Region, however many are concurrent.
- *
- * @param isFirst whether other calls follow it: these are not behind further first ones. @default false
- */
+/** Paces the calls of one API in one account and Region; those that follow a first one are before further first ones. */
 export type Pace = <T>(call: () => Promise<T>, signal: AbortSignal, isFirst?: boolean) => Promise<T>;
 
 /**

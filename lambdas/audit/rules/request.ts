@@ -45,15 +45,15 @@ export function requestFindings(
     const asked = timeOf(newestAt);
     return what !== undefined && since !== undefined && asked !== undefined && since + BACKDATED_MS > asked;
   };
-  const idle = requests.filter(({ signerIdle }) => signerIdle === true);
   return [
     ...requests.flatMap((group) => (group.signerIdle === true || isLeftBehind(group) ? [] : judge(group, now))),
-    ...signerIdle(idle, provider),
+    ...signerDoesNotIssue(requests, provider),
     ...storms(requests),
   ];
 }
 
-function signerIdle(groups: readonly RequestsObservation[], provider: Provider): readonly Draft[] {
+function signerDoesNotIssue(requests: readonly RequestsObservation[], provider: Provider): readonly Draft[] {
+  const groups = requests.filter(({ signerIdle }) => signerIdle === true);
   const [first] = groups;
   if (first === undefined) return [];
   const isEks = provider === 'eks';

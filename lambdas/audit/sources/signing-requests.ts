@@ -1,5 +1,6 @@
 import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
 import { collectApprovals, unissuedApprovals } from '../../approval/unissued.ts';
+import type { RequestsObservation } from '../../contracts/observation.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
 import { MAX_REQUEST_NAME, readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
 import type { AuditSource } from '../audit-source.ts';
@@ -41,9 +42,14 @@ export const signingRequests: AuditSource = {
     }));
     // A later one that was issued may be in the part that was not read.
     const unissued = cut.length > 0 ? [] : unissuedApprovals(approvals.all(), now());
+    const waiting = new Set(unissued.map(({ requester }) => requester));
+    const isWaiting = ({ signer, state, requester }: RequestsObservation): boolean =>
+      signer === KUBELET_SERVING_SIGNER && state === 'approved' && waiting.has(requester);
     return {
       observations: [
-        ...counts.observations(told.observedAt, new Set(unissued.map(({ requester }) => requester))),
+        ...counts
+          .observations(told.observedAt)
+          .map((group) => (isWaiting(group) ? { ...group, signerIdle: true as const } : group)),
         ...(await issued.observations(context)),
         ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(unread.malformed) }]),
         ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...told, ...tooLong(unread.long) }]),

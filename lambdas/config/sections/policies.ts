@@ -121,9 +121,7 @@ const PolicyEntry = z
     mode: z
       .enum(['enforce', 'observe'])
       .optional()
-      .describe(
-        'observe makes every decision and writes nothing to the cluster. Default: observe on eks, enforce elsewhere.',
-      ),
+      .describe('observe decides and writes nothing to the cluster. Default: observe on eks, enforce elsewhere.'),
     onHostile: z
       .enum(['leave', 'deny'])
       .prefault(DEFAULT_POLICY.onHostile)
