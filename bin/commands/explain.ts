@@ -204,7 +204,6 @@ export async function explain(
     const request = { cluster: observed.cluster, csr, siblings };
     return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
-  // While the signer does not issue, the verdict depends on the other requests.
   const open = [newest, ...observed.open.filter((request) => request !== newest)];
   const decisions = [...decide(observed.cluster, { ...observed, open }, policies, now, observed.approvals)];
   const verdict = decisions.find((one) => one.csr === newest.csr)?.verdict ?? unjudged('JudgeFailed', 'no decision');

@@ -23,7 +23,6 @@ export interface Decision {
  * approved. Pure.
  *
  * @param now milliseconds since the epoch
- * @param approvals what certmarshal approved before
  */
 export function* decide(
   cluster: ClusterContext,

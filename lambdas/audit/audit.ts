@@ -34,7 +34,6 @@ export interface AuditOptions {
 /** The result of one audit, for CLI and function. */
 export interface AuditReport {
   readonly snapshot: Snapshot;
-  /** Without the time in which it waited for the calls of other clusters. */
   readonly durationMs: number;
   /** Requests sent to API servers, including retries. */
   readonly requests: number;
@@ -49,6 +48,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const startedAt = clock();
   const before = requestsOf(target);
   const remembered = rememberedSources(previous);
+  // Waiting for the calls of other clusters does not make a cluster slow.
   let waitedMs = 0;
   const run = async (
     stage: AuditSource['stage'],

@@ -3,7 +3,6 @@ import {
   ANY_AGE,
   DEFAULT_POLICY,
   type EnginePolicy,
-  everywhere,
   KUBELET_CLIENT_SIGNER,
   type SignerRules,
 } from '../approval/policy.ts';
@@ -46,7 +45,7 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
   const { until, by } = context.recovery;
   return {
     ...DEFAULT_POLICY,
-    mode: everywhere('enforce'),
+    mode: { eks: 'enforce', 'eks-anywhere': 'enforce' },
     name: 'recovery',
     signers: [KUBELET_CLIENT_SIGNER],
     age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE },

@@ -156,9 +156,4 @@ describe('a sweep while the signer issues nothing', () => {
       'csr-1': 'leave SignerDoesNotIssue',
     });
   });
-
-  it('approves all where it issues', () => {
-    const all = { 'csr-3': 'approve Proven', 'csr-2': 'approve Proven', 'csr-1': 'approve Proven' };
-    expect(verdicts(DEFAULT_POLICY, [])).toMatchObject(all);
-  });
 });

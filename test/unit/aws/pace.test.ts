@@ -67,28 +67,6 @@ describe('createPace', () => {
     expect(counts).toEqual({ calls: 101, throttled: 0 });
   });
 
-  it('makes the calls that follow a first one before further first ones', async () => {
-    const { call } = bucket(10, 2);
-    const pace = createPace(10);
-    const took: number[] = [];
-    const source = async () => {
-      let begun = 0;
-      await pace(
-        async () => {
-          begun = performance.now();
-          await call();
-        },
-        never,
-        true,
-      );
-      await pace(call, never);
-      await pace(call, never);
-      took.push(performance.now() - begun);
-    };
-    expect(await seconds(async () => Promise.all(Array.from({ length: 100 }, source)))).toBeLessThan(31);
-    expect(Math.max(...took)).toBeLessThan(2_000);
-  });
-
   it.each([
     [8, 1, 20],
     [5, 1, 35],

@@ -5,7 +5,6 @@ import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/flee
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
-import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
   at,
@@ -320,36 +319,5 @@ describe('audits', () => {
   it('are not ordered where nobody asks for them', () => {
     const known = fleet(LONG_AGO);
     expect(planned(known, index(), NOW).orders.filter(({ order }) => order.audit !== undefined)).toEqual([]);
-  });
-});
-
-describe('clusters of one account and Region', () => {
-  const clusters = (count: number, region = 'eu-central-1') =>
-    Array.from({ length: count }, (_, n) => {
-      const id = `111122223333/${region}/c${n}`;
-      if (DUBLIN.access.kind !== 'eks') throw new Error('dublin is on EKS');
-      const access = { ...DUBLIN.access, scope: { account: '111122223333', region } };
-      return registered(id, { target: { ...DUBLIN, id, access } });
-    });
-
-  it('ask EKS in turns: at most 100 a minute, and each within two rounds', () => {
-    const everyMinutes = 15;
-    const known = registry(...clusters(1_600), ...clusters(40, 'eu-west-1'));
-    const asked = new Map<string, number>();
-    let state = known;
-    for (let minute = 0; minute < 2 * everyMinutes; minute += 1) {
-      const { shards, assigned } = planTick(state, undefined, NOW + minute * MINUTE, {
-        auditEveryMinutes: everyMinutes,
-      });
-      const audits = shards.flatMap(({ orders }) => orders).filter(({ audit }) => audit !== undefined && !audit.stored);
-      const asking = audits.filter(({ audit }) => audit?.withoutEks === undefined);
-      const home = asking.filter(({ target }) => target.id.includes('eu-central-1'));
-      expect(home.length).toBe(Math.min(100, audits.filter(({ target }) => target.id.includes('eu-central-1')).length));
-      for (const { target } of asking) asked.set(target.id, (asked.get(target.id) ?? 0) + 1);
-      const kept = Object.values(state.clusters).map((one) => ({ ...one, shard: assigned.get(one.id) }));
-      state = registry(...kept);
-    }
-    expect(asked.size).toBeGreaterThan(1_500);
-    expect([...asked].filter(([id, count]) => id.includes('eu-west-1') && count !== 2)).toEqual([]);
   });
 });
