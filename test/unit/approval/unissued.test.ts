@@ -80,15 +80,6 @@ describe('what the signer leaves without a certificate', () => {
       }),
     );
   });
-
-  it('one issued now ends it, and nothing that is younger than ten minutes begins it', () => {
-    fc.assert(
-      fc.property(anyRows, fc.integer({ min: 0, max: 9 }), (rows, young) => {
-        expect(unissued([...rows, [0, 'd', 'issued']])).toEqual([]);
-        expect(unissued([...rows, [young, 'd']])).toEqual(unissued(rows));
-      }),
-    );
-  });
 });
 
 describe('what certmarshal approved', () => {
@@ -141,9 +132,9 @@ describe('a sweep while the signer issues nothing', () => {
     subject: { name: `csr-${index}`, uid: 'u', resourceVersion: '1', metadata: {}, conditions: [] },
     askedAt: [0],
   }));
-  const verdicts = (policy = DEFAULT_POLICY, own: readonly OwnApproval[] = idle) =>
+  const verdicts = () =>
     Object.fromEntries(
-      [...decide({ name: 'bench', provider: 'eks-anywhere' }, { open, evidence }, [policy], NOW, own)].map(
+      [...decide({ name: 'bench', provider: 'eks-anywhere' }, { open, evidence }, [DEFAULT_POLICY], NOW, idle)].map(
         ({ csr, verdict: { verdict, reason } }) => [csr.name, `${verdict} ${reason}`],
       ),
     );

@@ -112,9 +112,7 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
           if (one.kind === 'unread' && one.where === undefined) unread.push(`${target.id} ${one.source}`);
       }),
     );
-    let isDone = false;
-    void done.finally(() => (isDone = true));
-    while (!isDone) await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(MINUTE);
     clearTimeout(timer);
     await done;
   }
