@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { modeWords } from '../lambdas/approval/policy.ts';
 import { FleetConfigError, type ParsedFleet, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../lambdas/config/problems.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
@@ -21,7 +22,7 @@ try {
   app.synth();
   const accounts = new Set(fleet.discovery.flatMap((entry) => entry.accounts)).size;
   const regions = new Set(fleet.discovery.flatMap((entry) => entry.regions)).size;
-  const policies = fleet.policies.map(({ name, mode }) => `${name} (${mode})`).join(', ');
+  const policies = fleet.policies.map((policy) => `${policy.name} (${modeWords(policy)})`).join(', ');
   process.stderr.write(
     `${file}: ${count(namedClusters(fleet).length, 'cluster')} named; EKS discovery in ${count(accounts, 'account')}, ${count(regions, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
       `${count(spokes.length, 'spoke')}; policies: ${policies}. Templates are in ${app.outdir}.\n`,

@@ -1,9 +1,10 @@
 import type { Stack } from 'aws-cdk-lib/core';
+import { modeWords } from '../lambdas/approval/policy.ts';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 
 /**
  * The configuration is deployed beside the bundles, where a change only shows as a new hash. With one metadata entry
- * for each field, `cdk diff` shows the change: `Policy default, mode: "enforce" to "observe"`.
+ * for each field, `cdk diff` shows the change: `Policy edge, mode: "enforce on eks-anywhere" to "observe on eks-anywhere"`.
  */
 export function showInDiff(stack: Stack, fleet: Fleet): void {
   const show = (what: string, fields: object): void => {
@@ -21,7 +22,8 @@ export function showInDiff(stack: Stack, fleet: Fleet): void {
   show('Audit', fleet.audit);
   show('Monitoring', fleet.monitoring);
   show('Journal', fleet.journal);
-  for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
+  for (const { name, ...fields } of fleet.policies)
+    show(`Policy ${name}`, { ...fields, mode: modeWords({ name, ...fields }) });
   const { clusters, ...rollouts } = fleet.rollouts;
   show('Rollouts', rollouts);
   for (const [index, policy] of clusters.entries()) show(`Rollouts ${index + 1}`, policy);

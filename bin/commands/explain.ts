@@ -204,8 +204,10 @@ export async function explain(
     const request = { cluster: observed.cluster, csr, siblings };
     return { ...found, observed, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
-  const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
-  return { ...found, observed, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
+  const open = [newest, ...observed.open.filter((request) => request !== newest)];
+  const decisions = [...decide(observed.cluster, { ...observed, open }, policies, now, observed.approvals)];
+  const verdict = decisions.find((one) => one.csr === newest.csr)?.verdict ?? unjudged('JudgeFailed', 'no decision');
+  return { ...found, observed, verdict, problems };
 }
 
 async function isStillOpen(

@@ -4,6 +4,7 @@ import { NAME_OF_ANOTHER, type VerdictWords, verdictWords } from '../../lambdas/
 import { expiredServerRunbook } from '../../lambdas/audit/commands.ts';
 import { pasteable } from '../../lambdas/command.ts';
 import { isOfExpiredEndpoint } from '../../lambdas/expired-endpoint.ts';
+import type { Provider } from '../../lambdas/identifiers.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { compare, counted } from '../../lambdas/words.ts';
 import type { NamedServer } from '../target.ts';
@@ -138,7 +139,7 @@ export function sweepStory(
 }
 
 function judged({ report, server, yes = false, policies, program, repeat, repeatNames }: SweepView): Lines {
-  const { misnamed = [] } = report;
+  const { misnamed = [], provider } = report;
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
@@ -148,10 +149,10 @@ function judged({ report, server, yes = false, policies, program, repeat, repeat
   const next = (first ?? misnamed[0])?.csr ?? '';
   const advice = first !== undefined && hostileAdvice(first, program, repeatNames);
   return [
-    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce(policies, yes)}`),
+    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[provider]} · ${inForce(policies, provider, yes)}`),
     serverLine(server),
     '',
-    table(summary(report, others, yes, whyUnwritten(policies, yes))),
+    table(summary(report, others, yes, whyUnwritten(policies, provider, yes))),
     shown.length + misnamed.length > 0 && [
       '',
       table(
@@ -177,10 +178,10 @@ function hostileAdvice({ csr, node, message, hostile }: SweepRow, program: strin
 }
 
 /** `policy default (enforce)`, `dry run (policy default)` */
-function inForce(policies: readonly ApprovalPolicy[], yes: boolean): string {
+function inForce(policies: readonly ApprovalPolicy[], provider: Provider, yes: boolean): string {
   if (policies.length === 0) return 'no policy selects it';
-  if (yes) return policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ');
-  return `dry run (${policies.map(({ name, mode }) => `policy ${name}${mode === 'enforce' ? '' : `, ${mode}`}`).join('; ')})`;
+  if (yes) return policies.map(({ name, mode }) => `policy ${name} (${mode[provider]})`).join(', ');
+  return `dry run (${policies.map(({ name, mode }) => `policy ${name}${mode[provider] === 'enforce' ? '' : ', observe'}`).join('; ')})`;
 }
 
 // The only names that a CertificateSigningRequest can have: no other text of a cluster gets into a command to paste.
@@ -198,8 +199,9 @@ function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
 }
 
 /** Why what is proven is not approved. */
-function whyUnwritten(policies: readonly ApprovalPolicy[], yes: boolean): string {
-  if (!yes && policies.some(({ mode }) => mode === 'enforce')) return 'dry run: nothing is written without --yes';
+function whyUnwritten(policies: readonly ApprovalPolicy[], provider: Provider, yes: boolean): string {
+  const enforces = policies.some(({ mode }) => mode[provider] === 'enforce');
+  if (!yes && enforces) return 'dry run: nothing is written without --yes';
   return policies.length === 0 ? '' : 'nothing is written: the policy only observes';
 }
 

@@ -1,4 +1,4 @@
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, modeWords } from '../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../lambdas/config/problems.ts';
@@ -12,11 +12,6 @@ import { repeatedFlags } from '../target.ts';
 import { nextLine } from '../terminal/phrases.ts';
 import { joined } from '../terminal/words.ts';
 import { readTextFile } from '../text-file.ts';
-
-const MEANINGS: Readonly<Record<ApprovalPolicy['mode'], string>> = {
-  observe: 'writes nothing',
-  enforce: 'approves proven requests',
-};
 
 const DEFAULT_FILE = 'fleet.yaml';
 
@@ -83,18 +78,19 @@ export async function validateCommand(
   return status;
 }
 
-/** `2 clusters; policies: default (enforce, approves proven requests)` */
+/** `2 clusters; policies: default (enforce); enforce approves proven requests, observe writes nothing` */
 function told({ clusters, managementClusters, discovery, policies }: Fleet): string {
   const listed = joined([
     clusters.length > 0 && counted(clusters.length, 'cluster'),
     managementClusters.length > 0 && counted(managementClusters.length, 'management cluster'),
     discovery.length > 0 && counted(discovery.length, 'discovery entry', 'discovery entries'),
   ]);
-  const modes = policies.map(({ name, mode }) => `${name} (${mode}, ${MEANINGS[mode]})`).join(', ');
+  const modes = policies.map((policy) => `${policy.name} (${modeWords(policy)})`).join(', ');
   return joined(
     [
       listed === '' ? 'no clusters' : listed,
       `policies: ${modes}`,
+      'enforce approves proven requests, observe writes nothing',
       policies.includes(DEFAULT_POLICY) && 'mode: observe under policies only shows',
     ],
     '; ',

@@ -71,7 +71,7 @@ export async function approve(
   try {
     observed = await observe(target, policies, signal, clock);
     progress.observed?.(observed);
-    acted = await act(decide(observed.cluster, observed, policies, clock()), {
+    acted = await act(decide(observed.cluster, observed, policies, clock(), observed.approvals), {
       client: target.workload,
       evidence: observed.evidence,
       policies,

@@ -6,7 +6,7 @@ import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts'
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
 import { standingClaims } from './claims.ts';
 import type { Evidence } from './evidence/evidence.ts';
-import { type EnginePolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
+import { type EnginePolicy, KUBELET_SERVING_SIGNER, type Mode } from './policy.ts';
 import type { ApprovalRequest, ClusterContext } from './request.ts';
 import { claimedOfAnother, mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { commonNames, evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
@@ -71,13 +71,15 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
     // A theft that stands is older than what a kubelet waits for.
     const standing = standingOf(request, now);
     const late =
-      standing.length > 0 ? combine(judgeByEach(request, evidence, selected, now, standing), mayDeny) : undefined;
+      standing.length > 0
+        ? combine(judgeByEach(request, evidence, selected, now, standing), cluster, mayDeny)
+        : undefined;
     if (late?.checks.some(({ rule, hostile }) => rule === 'san-standing' && hostile) === true) return late;
     const window = first.age[cluster.provider];
     return unjudged(
       ageReason(ageMs, first, cluster) ?? 'Orphaned',
       `${seconds(Math.max(0, ageMs))} s old; judged between ${window.minSeconds} and ${window.maxSeconds} s`,
-      first,
+      { policy: first.name, mode: first.mode[cluster.provider] },
     );
   }
 
@@ -89,7 +91,7 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
       `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
-  return combine(judgeByEach(request, evidence, inTime, now, standingOf(request, now)), mayDeny);
+  return combine(judgeByEach(request, evidence, inTime, now, standingOf(request, now)), cluster, mayDeny);
 }
 
 function standingOf({ siblings: { claims } }: ApprovalRequest, now: number): readonly string[] {
@@ -196,9 +198,10 @@ export function decodeRequest(csr: SigningRequest): DecodedRequest {
   return { ok: false, refusal: { code: 'TooLarge', message: 'spec.request is missing, not base64, or too large' } };
 }
 
-function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
+function combine(judgements: readonly Judgement[], { provider }: ClusterContext, mayDeny: boolean): Verdict {
+  const modeOf = ({ policy }: Judgement): Mode => policy.mode[provider];
   const passed = judgements.filter(({ checks }) => checks.every((check) => check.passed));
-  const approving = passed.find(({ policy }) => policy.mode === 'enforce') ?? passed[0];
+  const approving = passed.find((judgement) => modeOf(judgement) === 'enforce') ?? passed[0];
   if (approving !== undefined)
     return {
       verdict: 'approve',
@@ -207,7 +210,7 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
         message: proof(approving.names),
       }),
       policy: approving.policy.name,
-      mode: approving.policy.mode,
+      mode: modeOf(approving),
       hostile: false,
       checks: approving.checks,
       names: approving.names,
@@ -223,13 +226,13 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
     ? hostile.find(({ reason }) => reason === 'SanNotOwned')
     : undefined;
   const decisive = ofAnother ?? hostile[0] ?? failed[0];
-  const enforced = judgements.every(({ policy }) => policy.mode === 'enforce');
+  const enforced = judgements.every((judgement) => modeOf(judgement) === 'enforce');
   return {
     verdict: deny ? 'deny' : 'leave',
     reason: decisive?.reason ?? 'ObjectMalformed',
     message: decisive === undefined ? '' : sentence(decisive),
     policy: nearest.policy.name,
-    mode: enforced ? nearest.policy.mode : 'observe',
+    mode: enforced ? modeOf(nearest) : 'observe',
     hostile: hostile.length > 0,
     checks: nearest.checks,
     names: nearest.names,
@@ -256,13 +259,13 @@ function sentence({ rule, expected, found }: Check): string {
   return rule === 'san-proven' || rule === 'san-standing' ? found : `${rule}: ${found}; expected ${expected}`;
 }
 
-function unjudged(reason: Reason, message: string, policy?: EnginePolicy): Verdict {
+function unjudged(reason: Reason, message: string, policy?: Pick<Verdict, 'policy' | 'mode'>): Verdict {
   const verdict = REASONS[reason].verdict;
   return {
     verdict,
     reason,
     message,
-    ...(policy === undefined ? {} : { policy: policy.name, mode: policy.mode }),
+    ...policy,
     hostile: false,
     checks: [],
     names: [],

@@ -1,9 +1,12 @@
+import { printable } from '../printable.ts';
 import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
+import { counted, firstOf } from '../words.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Observed } from './observe.ts';
 import type { EnginePolicy } from './policy.ts';
-import type { ApprovalRequest, ClusterContext } from './request.ts';
+import { type ApprovalRequest, type ClusterContext, isNewer } from './request.ts';
+import { type OwnApproval, unissuedApprovals } from './unissued.ts';
 import type { Verdict } from './verdict.ts';
 
 /** One open request and its verdict. */
@@ -16,7 +19,8 @@ export interface Decision {
 
 /**
  * Decides on every open request of one cluster, one at a time as the caller iterates, so that the first writes start
- * while later requests are still judged. Pure.
+ * while later requests are still judged. While the signer does not issue, only the newest that a policy approves is
+ * approved. Pure.
  *
  * @param now milliseconds since the epoch
  */
@@ -25,14 +29,26 @@ export function* decide(
   { open, evidence }: Pick<Observed, 'open' | 'evidence'>,
   policies: readonly EnginePolicy[],
   now: number,
+  approvals: readonly OwnApproval[] = [],
 ): Generator<Decision> {
   const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
-  for (const { csr, subject, askedAt, claims } of open) {
+  const unissued = unissuedApprovals(approvals, now);
+  const isHeld = unissued.length > 0;
+  const requests = isHeld ? open.toSorted(({ csr: a }, { csr: b }) => (isNewer(a, b) ? -1 : 1)) : open;
+  let isOneApproved = false;
+  for (const { csr, subject, askedAt, claims } of requests) {
     const pending = askedAt.filter((time) => time >= now - longestWait).length;
     const request: ApprovalRequest = { cluster, csr, siblings: { pending, claims } };
     const verdict = subject === undefined ? UNWRITABLE : decideApproval(request, evidence, policies, now);
-    yield { csr, subject, request, verdict };
+    const isApproved = verdict.verdict === 'approve' && verdict.mode === 'enforce';
+    yield { csr, subject, request, verdict: isHeld && isApproved && isOneApproved ? held(verdict, unissued) : verdict };
+    isOneApproved ||= isApproved;
   }
+}
+
+function held(verdict: Verdict, unissued: readonly OwnApproval[]): Verdict {
+  const message = `the signer issued none of ${counted(unissued.length, 'request')} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(unissued.map(({ name }) => printable(name, 100)))}`;
+  return { ...verdict, verdict: 'leave', reason: 'SignerDoesNotIssue', message };
 }
 
 const UNWRITABLE: Verdict = {

@@ -71,12 +71,13 @@ export function collectAsked(lookedAt: number): { add(csr: SigningRequest): void
   };
 }
 
-/** Undefined for a pending request. An approved one that failed at the signer still counts for its approver. */
+/** Undefined for a pending request. What another approved and the signer failed was invalid. */
 function fateOfDecided({ conditions, issued }: SigningRequest): Fate | undefined {
   const approved = conditions.find(({ type }) => type === 'Approved');
-  if (approved !== undefined) return approved.reason === CONDITION_REASONS.approve ? 'us' : 'others';
-  if (issued) return 'others';
-  return conditions.some(({ type }) => type === 'Denied' || type === 'Failed') ? 'refused' : undefined;
+  const isOurs = approved?.reason === CONDITION_REASONS.approve;
+  if (issued) return isOurs ? 'us' : 'others';
+  if (!isOurs && conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'refused';
+  return approved === undefined ? undefined : 'missed';
 }
 
 /**
@@ -152,7 +153,10 @@ async function addUndecided(
 /** The policies that promise approval to the nodes of a cluster. */
 function promisedBy(policies: readonly ApprovalPolicy[], cluster: ClusterContext): readonly ApprovalPolicy[] {
   return policies.filter(
-    (policy) => policy.mode === 'enforce' && policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
+    (policy) =>
+      policy.mode[cluster.provider] === 'enforce' &&
+      policy.signers.includes(KUBELET_SERVING_SIGNER) &&
+      isFor(policy, cluster),
   );
 }
 

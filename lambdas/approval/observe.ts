@@ -39,6 +39,7 @@ import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
+import { collectApprovals, type OwnApproval } from './unissued.ts';
 
 const SHOWN_UNREADABLE = 100;
 const SHOWN_MISNAMED = 20;
@@ -82,6 +83,8 @@ export interface Observed extends ListedRequests {
   readonly endpointAddresses?: Believed['endpointAddresses'];
   /** Requests that nodes made 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
+  /** The requests that certmarshal approved. */
+  readonly approvals: readonly OwnApproval[];
 }
 
 /**
@@ -103,6 +106,7 @@ export async function observe(
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const asked = collectAsked(now());
   const claims = collectClaims(now());
+  const approvals = collectApprovals();
   // Concurrent with the list, which may have no room for the wanted request.
   let reading = wanted && readEvidence(target, selecting, signal);
   // If the list fails first, this rejection would be unhandled.
@@ -112,6 +116,7 @@ export async function observe(
     signal,
     seen: (csr) => {
       asked.add(csr);
+      approvals.add(csr);
       if (csr.username.startsWith(NODE_PREFIX)) claims.add(csr);
     },
     // The first open request starts it, concurrent with further pages; an idle cluster costs one LIST.
@@ -130,6 +135,7 @@ export async function observe(
     evidence: await stepsInTurns(indexInSteps(readings)),
     endpointAddresses: believed.endpointAddresses,
     asked: asked.all(),
+    approvals: approvals.all(),
   };
 }
 

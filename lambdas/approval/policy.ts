@@ -58,7 +58,7 @@ export interface ApprovalPolicy {
   /** Largest `spec.expirationSeconds`; a request without one gets the signer's own default. */
   readonly maxExpirationSeconds: number;
   readonly age: Readonly<Record<Provider, AgeWindow>>;
-  readonly mode: Mode;
+  readonly mode: Readonly<Record<Provider, Mode>>;
   /** The verdict on a provably hostile request; every other request that fails stays pending. */
   readonly onHostile: 'leave' | 'deny';
 }
@@ -91,6 +91,16 @@ export const DEFAULT_POLICY: ApprovalPolicy = {
     eks: { minSeconds: 120, maxSeconds: 900 },
     'eks-anywhere': { minSeconds: 0, maxSeconds: 900 },
   },
-  mode: 'enforce',
+  // Whether EKS issues a certificate that it did not approve itself is not known.
+  mode: { eks: 'observe', 'eks-anywhere': 'enforce' },
   onHostile: 'leave',
 };
+
+export function everywhere(mode: Mode): ApprovalPolicy['mode'] {
+  return { eks: mode, 'eks-anywhere': mode };
+}
+
+/** `observe on eks, enforce on eks-anywhere` */
+export function modeWords({ mode, providers }: ApprovalPolicy): string {
+  return providers.map((provider) => `${mode[provider]} on ${provider}`).join(', ');
+}

@@ -84,7 +84,7 @@ interface ReportInput {
   readonly provider: Provider;
   readonly startedAt: number;
   readonly finishedAt: number;
-  readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
+  readonly observed?: Omit<Observed, 'asked' | 'approvals' | 'cluster'>;
   readonly acted: readonly Acted[];
   /** The requests for client certificates, if they were judged. */
   readonly recovered?: Recovered & { readonly acted: readonly Acted[] };

@@ -74,7 +74,7 @@ export function* assessInSteps(
   const rules: readonly (() => readonly Draft[])[] = [
     () => eksAuthorityFindings(all, now),
     () => kubeletFindings(all, certificates, now),
-    () => requestFindings(all, certificates, now),
+    () => requestFindings(all, certificates, provider, now),
     () => issuedFindings(certificates, all, now),
     () => unjudgedFindings(certificates, now),
     () => clockFindings(all),

@@ -7,7 +7,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { once } from '../lazy.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
-import { RESTING_SOURCES, type SourceId, STORED_MS } from '../tables/audit-sources.ts';
+import { EKS_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
@@ -25,6 +25,8 @@ export interface AuditOptions {
   readonly signal: AbortSignal;
   /** @default all */
   readonly sources?: readonly AuditSource[];
+  /** EKS is not asked: what is known from it stays. @default it is */
+  readonly withoutEks?: true | undefined;
   /** Called after each source, to show progress. */
   readonly onSource?: (source: SourceId) => void;
 }
@@ -46,21 +48,29 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const startedAt = clock();
   const before = requestsOf(target);
   const remembered = rememberedSources(previous);
+  // Waiting for the calls of other clusters does not make a cluster slow.
+  let waitedMs = 0;
   const run = async (
     stage: AuditSource['stage'],
     found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge' | 'hasSuccessor'>,
-  ) =>
-    Promise.all(
+  ) => {
+    const stageAt = clock();
+    const results = await Promise.all(
       sources
         .filter((source) => source.stage === stage)
         .map(async (source) => {
+          let begunAt = stageAt;
+          const begin = (): void => void (begunAt = clock());
           const read =
-            atRest(source, target, previous, startedAt) ??
-            (await observeSource(source, { target, now: clock, signal, ...found, remembered }));
+            fromBefore(source, options) ??
+            (await observeSource(source, { target, now: clock, signal, begin, ...found, remembered }));
           onSource?.(source.id);
-          return read;
+          return { read, tookMs: clock() - begunAt };
         }),
     );
+    waitedMs += clock() - stageAt - Math.max(0, ...results.map(({ tookMs }) => tookMs));
+    return results.map(({ read }) => read);
+  };
 
   const nothing = { members: [], authorities: [], issuedJudge: neverAsked, hasSuccessor: false };
   const first = await run('first', nothing);
@@ -89,7 +99,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
       observations,
       findings,
     },
-    durationMs: clock() - startedAt,
+    durationMs: clock() - startedAt - waitedMs,
     requests: requestsOf(target) - before,
   };
 }
@@ -124,23 +134,10 @@ function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
   return { ...previous, observations };
 }
 
-/** The observations of a source in the previous audit, if they are recent enough. */
-function atRest(
-  source: AuditSource,
-  target: AuditTarget,
-  previous: Snapshot | undefined,
-  now: number,
-): SourceObservations | undefined {
-  const { id } = source;
-  if (!RESTING_SOURCES.has(id) || previous === undefined || previous.partial !== undefined) return undefined;
-  // Any finding is read again, so that the next audit shows a fix. A failed read is a warning.
-  if (previous.findings.some(({ severity }) => severity !== 'info')) return undefined;
-  const observations = previous.observations.filter((told) => told.source === id);
-  const read = observations.find((told) => told.kind === 'read');
-  // What had nothing to read costs little: node groups are not asked for without a successor.
-  if (read === undefined || read.count === 0 || source.off(target) !== undefined) return undefined;
-  const age = now - Date.parse(read.observedAt);
-  return age >= 0 && age < STORED_MS ? { observations, count: read.count } : undefined;
+/** The observations of the previous audit, if this one does not ask EKS. */
+function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions): SourceObservations | undefined {
+  if (withoutEks !== true || !EKS_SOURCES.has(id)) return undefined;
+  return { observations: previous?.observations.filter(({ source }) => source === id) ?? [], count: 0 };
 }
 
 async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {
@@ -151,10 +148,16 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }], count: 0 };
 
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), deadlineMs);
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => deadline.abort(), deadlineMs);
+    context.begin?.();
+  };
+  if (!EKS_SOURCES.has(id)) begin();
   try {
     const signal = AbortSignal.any([context.signal, deadline.signal]);
-    const read = await source.observe({ ...context, signal });
+    const read = await source.observe({ ...context, signal, begin });
     const cut = read.observations.some((seen) => seen.kind === 'unread' && seen.where === undefined);
     return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
   } catch (error) {

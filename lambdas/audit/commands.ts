@@ -310,6 +310,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   NoValidCertificate: node,
   RequestPending: request,
   RequestNotIssued: request,
+  SignerDoesNotIssue: request,
   RequestFailed: request,
   RequestDenied: request,
   RequestStorm: requests,

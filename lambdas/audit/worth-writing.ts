@@ -2,7 +2,7 @@ import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { canonicalJson } from '../same-json.ts';
-import { REMEMBERED_SOURCES, RESTING_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
+import { EKS_SOURCES, REMEMBERED_SOURCES, STORED_MS } from '../tables/audit-sources.ts';
 
 /** No rule needs a finer skew, and no two measurements are equal. */
 const CLOCK_STEP_MS = 60_000;
@@ -36,7 +36,7 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
   return observations.every((observation) => {
     const { kind, source, observedAt } = observation;
     if (kind === 'unread' && observation.usual !== true && observation.issued === undefined) return false;
-    const mayBeOlder = REMEMBERED_SOURCES.has(source) || RESTING_SOURCES.has(source);
+    const mayBeOlder = REMEMBERED_SOURCES.has(source) || EKS_SOURCES.has(source);
     return observedAt >= auditedAt || (mayBeOlder && read.has(source));
   });
 }

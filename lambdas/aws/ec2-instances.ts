@@ -58,8 +58,8 @@ const MAX_PAGES = 5;
 const MAX_CLUSTER_PAGES = 100;
 /** Instances of one query. */
 const MAX_INSTANCES = 20_000;
-/** Calls a second in one account and Region; fewer when EC2 throttles. */
-const CALLS_PER_SECOND = 20;
+/** Of the 20 a second that autoscaler, CNI and everyone else in an account and Region share; fewer when throttled. */
+const CALLS_PER_SECOND = 5;
 
 /** RFC 1123 subdomain, like Node names. No `*`, `?` or `\`, which are special in a filter. */
 const NODE_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;

@@ -33,14 +33,14 @@ export interface EksNodegroup {
   readonly createdAt: number;
 }
 
-/** Asks EKS about one cluster. */
+/** Asks EKS about one cluster. `begin` is called when the first call is sent. */
 export interface EksAuditReader {
   /** PEM of `certificateAuthority.data`, now. @throws AwsError */
-  certificateAuthority(signal: AbortSignal): Promise<string>;
+  certificateAuthority(signal: AbortSignal, begin?: () => void): Promise<string>;
   /** @throws AwsError */
-  authorities(signal: AbortSignal): Promise<readonly EksAuthority[]>;
+  authorities(signal: AbortSignal, begin?: () => void): Promise<readonly EksAuthority[]>;
   /** @throws AwsError */
-  nodegroups(signal: AbortSignal): Promise<readonly EksNodegroup[]>;
+  nodegroups(signal: AbortSignal, begin?: () => void): Promise<readonly EksNodegroup[]>;
 }
 
 /** A cluster has at most two; leaves room for more. */
@@ -70,15 +70,15 @@ export function createEksAuditReader(
   return (scope, clusterName) => {
     const eks = objectsOf(scope, clusterName);
     return {
-      certificateAuthority: (signal) =>
-        eks.cluster(signal, ({ certificateAuthority }, wrong) => {
+      certificateAuthority: (signal, begin) =>
+        eks.cluster(signal, begin, ({ certificateAuthority }, wrong) => {
           const { data } = certificateAuthority ?? {};
           if (data === undefined)
             throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
           return pemOf(data, 'cluster.certificateAuthority.data', wrong);
         }),
 
-      authorities: (signal) =>
+      authorities: (signal, begin) =>
         eks.each(
           {
             list: 'eks:ListCertificateAuthorities',
@@ -97,9 +97,10 @@ export function createEksAuditReader(
             read: ({ certificateAuthority }, id, wrong) => readAuthority(certificateAuthority, id, wrong),
           },
           signal,
+          begin,
         ),
 
-      nodegroups: (signal) =>
+      nodegroups: (signal, begin) =>
         eks.each(
           {
             list: 'eks:ListNodegroups',
@@ -122,6 +123,7 @@ export function createEksAuditReader(
             },
           },
           signal,
+          begin,
         ),
     };
   };

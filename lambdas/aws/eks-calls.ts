@@ -41,7 +41,11 @@ export function createEksCalls({ credentials, config = {} }: EksReaderOptions): 
   return (scope) => {
     const { client, pace } = scoped(scope);
     return (call, signal, send) =>
-      pace(() => callAws(call, signal, (abortSignal) => send(client, { abortSignal })), signal);
+      pace(
+        () => callAws(call, signal, (abortSignal) => send(client, { abortSignal })),
+        signal,
+        call.begin !== undefined,
+      );
   };
 }
 

@@ -28,12 +28,12 @@ export interface EksList<D, T> {
   read(described: D, id: string, wrong: Wrong): T;
 }
 
-/** Asks EKS about the objects of one cluster. */
+/** Asks EKS about the objects of one cluster. `begin` is called when the first call is sent. */
 export interface EksObjects {
   /** @throws AwsError */
-  cluster<T>(signal: AbortSignal, read: (cluster: Cluster, wrong: Wrong) => T): Promise<T>;
+  cluster<T>(signal: AbortSignal, begin: Call['begin'], read: (cluster: Cluster, wrong: Wrong) => T): Promise<T>;
   /** Objects deleted between list and description are absent. @throws AwsError */
-  each<D, T>(list: EksList<D, T>, signal: AbortSignal): Promise<readonly T[]>;
+  each<D, T>(list: EksList<D, T>, signal: AbortSignal, begin?: () => void): Promise<readonly T[]>;
 }
 
 /** Pages of the list of one cluster's objects. */
@@ -49,10 +49,10 @@ export function createEksObjects(options: EksReaderOptions): (scope: AwsScope, c
     const call = callsTo(scope);
     const attempt = (action: string): string => describeCall(`${action} ${printable(clusterName)}`, scope);
 
-    const each: EksObjects['each'] = async (list, signal) => {
+    const each: EksObjects['each'] = async (list, signal, begin) => {
       const object = attempt(list.list);
       const ids = await idsOf(object, list, (nextToken) =>
-        call({ object, remedies: list.remedies }, signal, list.page(nextToken)),
+        call({ object, remedies: list.remedies, begin }, signal, list.page(nextToken)),
       );
       const one = attempt(list.describe);
       const found = await Promise.all(
@@ -70,10 +70,10 @@ export function createEksObjects(options: EksReaderOptions): (scope: AwsScope, c
 
     return {
       each,
-      async cluster(signal, read) {
+      async cluster(signal, begin, read) {
         const object = attempt('eks:DescribeCluster');
         const wrong = wrongIn(object);
-        const { cluster } = await call({ object, remedies: CLUSTER_REMEDIES }, signal, (client, sending) =>
+        const { cluster } = await call({ object, remedies: CLUSTER_REMEDIES, begin }, signal, (client, sending) =>
           client.send(new DescribeClusterCommand({ name: clusterName }), sending),
         );
         if (cluster?.name !== clusterName) throw wrong('the answer is not about this cluster');

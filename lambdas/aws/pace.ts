@@ -9,8 +9,8 @@ const MAX_THROTTLED = 12;
 /** Tries of one unanswered call. */
 const MAX_UNANSWERED = 3;
 
-/** Paces the calls of one API in one account and Region, however many are concurrent. */
-export type Pace = <T>(call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+/** Paces the calls of one API in one account and Region; those that follow a first one are before further first ones. */
+export type Pace = <T>(call: () => Promise<T>, signal: AbortSignal, isFirst?: boolean) => Promise<T>;
 
 /**
  * Starts calls evenly, like the token bucket of AWS fills, and retries throttled ones. The interval grows by half with
@@ -25,6 +25,7 @@ export function createPace(callsPerSecond: number): Pace {
   let started = -Infinity;
   let slowed = -Infinity;
   let queue: Promise<unknown> = Promise.resolve();
+  let firsts: Promise<unknown> = Promise.resolve();
 
   const wait = async (signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
@@ -39,11 +40,19 @@ export function createPace(callsPerSecond: number): Pace {
     distance = Math.min(distance * 1.5, SLOWEST_MS);
   };
 
-  return async (call, signal) => {
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    const turn = queue.then(() => wait(signal));
+    queue = turn;
+    return turn;
+  };
+
+  return async (call, signal, isFirst = false) => {
     let [throttles, silences] = [0, 0];
     for (;;) {
-      queue = queue.then(() => wait(signal));
-      await queue;
+      if (isFirst && throttles + silences === 0) {
+        firsts = firsts.then(() => enter(signal));
+        await firsts;
+      } else await enter(signal);
       const start = started;
       try {
         const answer = await call();

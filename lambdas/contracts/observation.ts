@@ -210,6 +210,8 @@ const RequestsObservation = z.object({
   examples: harmlessTexts(NAME_LIMIT, 20),
   /** The text of the newest one's Failed or Denied condition. */
   message: z.optional(Sentence),
+  /** Approved by certmarshal, and the signer issues nothing that certmarshal approves. */
+  signerIdle: Flag,
 });
 export type RequestsObservation = Contract<typeof RequestsObservation>;
 

@@ -36,6 +36,8 @@ export type ExpiredServer = Contract<typeof ExpiredServer>;
 const OrderedAudit = z.object({
   secrets: z.boolean(),
   kubeletMetrics: z.boolean(),
+  /** Enough other clusters of its account and Region ask EKS in this minute: what is known from EKS stays. */
+  withoutEks: Flag,
   /** The fleet index has an earlier audit: then a snapshot exists, or was lost. */
   known: Flag,
   /** Only read the last snapshot: the fleet index has no audit of the cluster. */

@@ -10,6 +10,7 @@ import { rolloutPolicyOf } from '../rollout/policy-of.ts';
 import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
+import { compare } from '../words.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { firstProblems } from './first-problems.ts';
@@ -43,6 +44,8 @@ export interface TickPlan {
 
 /** Interval of work not done each minute: looking for workload clusters, and giving a slow cluster the full time. */
 const CADENCE_MINUTES = 10;
+/** Clusters of one account and Region that ask EKS in one minute: three or four calls each, ten a second. */
+const EKS_AUDITS = 100;
 /** Interval after which a missed audit is ordered again. An outcome arrives within two minutes. */
 const AUDIT_AGAIN_MINUTES = 5;
 const MAX_PROBLEMS = 100;
@@ -136,7 +139,30 @@ export function planOrders(
       ...(target === undefined || isDeployed(target, options.lanes) ? [] : [unknownLane(target)]),
     ]),
   ];
-  return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
+  return { orders: askingEksInTurns(orders, tick, auditEveryMinutes), problems: firstProblems(problems, MAX_PROBLEMS) };
+}
+
+/** Where too many clusters would ask EKS, others ask in each round. */
+function askingEksInTurns(orders: readonly PlacedOrder[], tick: number, everyMinutes = 1): readonly PlacedOrder[] {
+  const first = Math.floor(tick / (everyMinutes * MINUTE_MS)) * EKS_AUDITS;
+  return [...Map.groupBy(orders, askedScope)].flatMap(([scope, same]) => {
+    if (scope === undefined || same.length <= EKS_AUDITS) return same;
+    return same
+      .toSorted((a, b) => compare(a.order.target.id, b.order.target.id))
+      .map(({ shard, order }, n) => {
+        const asks = (n + same.length - (first % same.length)) % same.length < EKS_AUDITS;
+        return {
+          shard,
+          order: asks ? order : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
+        };
+      });
+  });
+}
+
+/** The account and Region that an audit asks about its cluster. */
+function askedScope({ order: { target, audit } }: PlacedOrder): string | undefined {
+  if (target.access.kind !== 'eks' || audit === undefined || audit.stored === true) return undefined;
+  return `${target.access.scope.account}/${target.access.scope.region}`;
 }
 
 function addressesIn(remembered: RegisteredCluster['endpointAddresses']): SweepOrder['endpointAddresses'] {

@@ -46,6 +46,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   // CertificateSigningRequests.
   RequestPending: { warning: 'RequestsWaiting' },
   RequestNotIssued: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
+  SignerDoesNotIssue: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
   RequestFailed: { warning: 'RequestsWaiting' },
   RequestDenied: { warning: 'RequestsWaiting' },
   RequestStorm: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },

@@ -45,6 +45,7 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
   const { until, by } = context.recovery;
   return {
     ...DEFAULT_POLICY,
+    mode: { eks: 'enforce', 'eks-anywhere': 'enforce' },
     name: 'recovery',
     signers: [KUBELET_CLIENT_SIGNER],
     age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE },

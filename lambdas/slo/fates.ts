@@ -3,10 +3,10 @@ import { MINUTE_MS } from '../time.ts';
  * The fate of a node's request 15 minutes after its creation, which is how long a kubelet waits. Each request has one
  * fate.
  *
- * - `us`: approved by certmarshal.
- * - `others`: approved by another approver; on EKS mostly EKS.
- * - `missed`: still pending although its evidence exists, or could not be read: a failed read never looks like a
- * success.
+ * - `us`: approved by certmarshal, and issued.
+ * - `others`: issued after another approver approved it; on EKS mostly EKS.
+ * - `missed`: approved and not issued; or still pending although its evidence exists, or could not be read: a failed
+ * read never looks like a success.
  * - `refused`: rightly not approved: denied, or a rule other than missing evidence rejects it.
  * - `unprovable`: still pending, and nothing readable proves it.
  *

@@ -42,11 +42,8 @@ export type SourceId = (typeof SOURCE_IDS)[number];
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
-/**
- * Sources that change rarely and share one API rate for all clusters of an account and Region: for a cluster without a
- * warning they are read once in {@link STORED_MS}.
- */
-export const RESTING_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['eks-authorities', 'eks-nodegroups']);
+/** They share one API rate for all clusters of an account and Region: they wait, and not every audit reads them. */
+export const EKS_SOURCES: ReadonlySet<SourceId> = new Set(['eks-cluster', 'eks-authorities', 'eks-nodegroups']);
 
 /**
  * A stored snapshot is never older than this plus one audit interval, so it says when such a source was last read.

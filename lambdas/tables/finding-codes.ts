@@ -46,6 +46,7 @@ export const FINDING_CODES = {
   // CertificateSigningRequests.
   RequestPending: { severities: ['warning'] },
   RequestNotIssued: { severities: ['critical', 'warning'] },
+  SignerDoesNotIssue: { severities: ['critical', 'warning'] },
   RequestFailed: { severities: ['warning'] },
   RequestDenied: { severities: ['warning'] },
   RequestStorm: { severities: ['critical', 'warning'] },

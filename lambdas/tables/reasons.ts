@@ -274,6 +274,12 @@ export const REASONS = {
     meaning: 'A source of the policy could not be read or not believed, and the others do not prove every name.',
     next: 'The evidence says what failed; certmarshal doctor tries each right and says how to fix it.',
   },
+  SignerDoesNotIssue: {
+    verdict: 'leave',
+    meaning:
+      'Every name is proven, but the signer issues nothing that certmarshal approves: a sweep approves one request.',
+    next: 'certmarshal runbook signer-does-not-issue',
+  },
 
   ...RECOVERY_REASONS,
 } as const satisfies Record<string, ReasonEntry>;

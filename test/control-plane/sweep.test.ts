@@ -8,7 +8,7 @@ import { act } from '../../lambdas/approval/act.ts';
 import { approve } from '../../lambdas/approval/approve.ts';
 import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
-import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadLocalKubeconfig } from '../../lambdas/kubernetes/local-kubeconfig.ts';
 import {
@@ -371,7 +371,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
   it('writes nothing in mode observe', async () => {
     const { node, address } = await join();
     await createCsr(admin, { name: 'shadow', nodeName: node, requestPem: requestFor(node, address) });
-    const report = await approve(target, [{ ...DEFAULT_POLICY, mode: 'observe' }], Date.now, signal);
+    const report = await approve(target, [{ ...DEFAULT_POLICY, mode: everywhere('observe') }], Date.now, signal);
     expect(report).toMatchObject({ counts: { approved: 0, wouldWrite: 1 }, requests: { writes: 0 } });
     expect(await conditionsOf('shadow')).toEqual([]);
   });

@@ -124,7 +124,7 @@ function adviseNext(): void {
     ],
     [
       'dublin',
-      'nothing: the node with two network interfaces is proven by its EC2 instance.',
+      'find out why EKS does not approve the node with two network interfaces, which its EC2 instance proves.',
       'The answers of EC2 are simulated here; in your account they are read live.',
     ],
     [
@@ -223,6 +223,8 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
     );
   for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
     tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} not approved: ${row.message}  ${row.reason}`);
+  for (const { message } of report.rows.filter(({ outcome }) => outcome === 'observed'))
+    tellOnce(cluster, 'plain', `only observed, because EKS decides there: ${message}`);
   for (const { message, remedy } of report.problems)
     tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${pasteable(remedy, 'npx certmarshal')}`);
 }
@@ -243,7 +245,7 @@ async function auditCluster({ name, target }: DemoCluster): Promise<void> {
   say(['', timelineLines(viewOf(report, now), now)]);
 }
 
-function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {
+function tellOnce(cluster: DemoCluster, mood: 'plain' | 'warn' | 'bad', text: string): void {
   const key = `${cluster.name} ${text}`;
   if (told.has(key)) return;
   told.add(key);

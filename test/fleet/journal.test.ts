@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { AgeWindow } from '../../lambdas/approval/policy.ts';
+import { type AgeWindow, everywhere } from '../../lambdas/approval/policy.ts';
 import { journalLines } from '../support/journal-lines.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { startSimulatedAws } from './aws/simulated-aws.ts';
@@ -18,7 +18,11 @@ it('has a line of a CSR that is never proven when it may first be judged, and th
   // A file allows 15 minutes: a kubelet waits no longer.
   const longer = ({ minSeconds }: AgeWindow): AgeWindow => ({ minSeconds, maxSeconds: 25 * 3_600 });
   const file = fleetOf('version: 1\ndiscovery: [{ accounts: [self] }]');
-  const policies = file.policies.map(({ age, ...policy }) => ({ ...policy, age: { ...age, eks: longer(age.eks) } }));
+  const policies = file.policies.map(({ age, ...policy }) => ({
+    ...policy,
+    mode: everywhere('enforce'),
+    age: { ...age, eks: longer(age.eks) },
+  }));
   await using hub = startHub({ aws, clock, fleet: { ...file, policies }, audits: false });
   zurich.ask(9);
   for (let minute = 0; minute < 24 * 60; minute += 1) {

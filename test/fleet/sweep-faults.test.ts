@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { localClient } from '../support/local-client.ts';
@@ -288,6 +288,7 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(report.evidence.map(({ source }) => source)).toEqual(['machine']);
   });
 
+  const ENFORCING: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('enforce') };
   const onEks = { cluster: { name: 'faulty', provider: 'eks' }, management: undefined } as const;
 
   it('approves on EKS by the instance of a node, and explains the nodes that have none', async () => {
@@ -310,7 +311,7 @@ describe('a sweep of a cluster that misbehaves', () => {
       PrivateIpAddress: ipAddresses[0],
       Tags: [{ Key: `kubernetes.io/cluster/${cluster}`, Value: 'owned' }],
     });
-    const report = await sweepOne(at(0), {
+    const changes = {
       ...onEks,
       async *listInstances() {
         yield [
@@ -319,7 +320,8 @@ describe('a sweep of a cluster that misbehaves', () => {
           instanceOf(untagged.name, untagged, 'another'),
         ];
       },
-    });
+    };
+    const report = await sweepOne(at(0), changes, { policies: [ENFORCING] });
     const rows = new Map(report.rows.map(({ node, reason, message }) => [node, `${reason}: ${message}`]));
     expect(rows.get(ec2.name)).toMatch(/^Proven: /);
     expect(rows.get(autoMode.name)).toMatch(/^Proven: /);
@@ -332,7 +334,7 @@ describe('a sweep of a cluster that misbehaves', () => {
   });
 
   it('approves a hybrid node where EKS names its network and nobody else has its address', async () => {
-    const policies: ApprovalPolicy[] = [{ ...DEFAULT_POLICY, evidence: ['ec2', 'hybrid'] }];
+    const policies: ApprovalPolicy[] = [{ ...ENFORCING, evidence: ['ec2', 'hybrid'] }];
     await start('hybrid', policies);
     const { server } = at(2);
     const hybrid = (index: number, address: string) => ({

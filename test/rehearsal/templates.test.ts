@@ -39,7 +39,7 @@ describe('the full templates', () => {
 
   it('come with what the fleet is, in one line', () => {
     expect(synthesized.get('fleet.yaml')?.stderr.trim().split('\n').at(-1)).toMatch(
-      /^fleet\.yaml: 0 clusters named; EKS discovery in 1 account, 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
+      /^fleet\.yaml: 0 clusters named; EKS discovery in 1 account, 1 Region; 1 lane; 0 spokes; policies: default \(observe on eks, observe on eks-anywhere\)\./,
     );
   });
 

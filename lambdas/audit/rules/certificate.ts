@@ -195,7 +195,7 @@ const CERTIFICATE_RULES = [
       if (commonName === `system:node:${node}`) return undefined;
       const found = commonName === undefined ? 'absent' : printable(commonName);
       return info(
-        `the common name of ${name} is ${found}, not system:node:${printable(node)}, which API servers will verify (KEP-4872)`,
+        `the common name of ${name} is ${found}, not system:node:${printable(node)}, which API servers can be told to verify (KEP-4872)`,
       );
     },
   },

@@ -1,4 +1,5 @@
 import type { Observation, RequestsObservation } from '../../contracts/observation.ts';
+import type { Provider } from '../../identifiers.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
 import { counted, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
@@ -26,6 +27,7 @@ const KUBELET_SIGNERS: Readonly<Record<string, 'kubelet-serving' | 'kubelet-clie
 export function requestFindings(
   observations: readonly Observation[],
   certificates: readonly KnownCertificate[],
+  provider: Provider,
   now: number,
 ): readonly Draft[] {
   const requests = observations.filter((observation) => observation.kind === 'requests');
@@ -43,7 +45,27 @@ export function requestFindings(
     const asked = timeOf(newestAt);
     return what !== undefined && since !== undefined && asked !== undefined && since + BACKDATED_MS > asked;
   };
-  return [...requests.flatMap((group) => (isLeftBehind(group) ? [] : judge(group, now))), ...storms(requests)];
+  return [
+    ...requests.flatMap((group) => (group.signerIdle === true || isLeftBehind(group) ? [] : judge(group, now))),
+    ...signerDoesNotIssue(requests, provider),
+    ...storms(requests),
+  ];
+}
+
+function signerDoesNotIssue(requests: readonly RequestsObservation[], provider: Provider): readonly Draft[] {
+  const groups = requests.filter(({ signerIdle }) => signerIdle === true);
+  const [first] = groups;
+  if (first === undefined) return [];
+  const isEks = provider === 'eks';
+  return [
+    {
+      code: 'SignerDoesNotIssue',
+      severity: isEks ? 'warning' : 'critical',
+      object: first.signer,
+      words: { signer: first.signer, request: first.examples[0] },
+      message: `the signer issues nothing that certmarshal approves: ${counted(groups.length, 'node')} without a certificate, and each sweep approves one request until it issues one; ${isEks ? 'EKS seems to issue only what it can verify itself' : 'kube-controller-manager does not sign'}`,
+    },
+  ];
 }
 
 function judge(group: RequestsObservation, now: number): readonly Draft[] {

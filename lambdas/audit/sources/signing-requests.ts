@@ -1,5 +1,8 @@
+import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
+import { collectApprovals, unissuedApprovals } from '../../approval/unissued.ts';
+import type { RequestsObservation } from '../../contracts/observation.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
-import { MAX_REQUEST_NAME, readCountedRequest } from '../../resources/signing-request.ts';
+import { MAX_REQUEST_NAME, readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -19,6 +22,7 @@ export const signingRequests: AuditSource = {
     const told = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
     const counts = countRequests(now());
     const issued = collectIssued();
+    const approvals = collectApprovals();
     const unread = { malformed: 0, long: 0 };
     const reading = await readList(listSigningRequests(target.workload, { signal }), (item) => {
       const request = readCountedRequest(item);
@@ -27,6 +31,8 @@ export const signingRequests: AuditSource = {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
         if (request.state === 'approved') issued.addApproved(request);
+        const csr = request.signer === KUBELET_SERVING_SIGNER ? readSigningRequest(item) : undefined;
+        if (csr?.ok === true) approvals.add(csr.csr);
       }
       return 'more';
     });
@@ -34,9 +40,16 @@ export const signingRequests: AuditSource = {
       ...short,
       message: `${short.message}; ${reading.count} requests were counted`,
     }));
+    // A later one that was issued may be in the part that was not read.
+    const unissued = cut.length > 0 ? [] : unissuedApprovals(approvals.all(), now());
+    const waiting = new Set(unissued.map(({ requester }) => requester));
+    const isWaiting = ({ signer, state, requester }: RequestsObservation): boolean =>
+      signer === KUBELET_SERVING_SIGNER && state === 'approved' && waiting.has(requester);
     return {
       observations: [
-        ...counts.observations(told.observedAt),
+        ...counts
+          .observations(told.observedAt)
+          .map((group) => (isWaiting(group) ? { ...group, signerIdle: true as const } : group)),
         ...(await issued.observations(context)),
         ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(unread.malformed) }]),
         ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...told, ...tooLong(unread.long) }]),

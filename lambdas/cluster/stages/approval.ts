@@ -1,7 +1,7 @@
 import type { Acted } from '../../approval/act.ts';
 import { ApprovalBugError, approve, type Clock, type Recover } from '../../approval/approve.ts';
 import type { Observed } from '../../approval/observe.ts';
-import type { ApprovalPolicy } from '../../approval/policy.ts';
+import { type ApprovalPolicy, everywhere } from '../../approval/policy.ts';
 import type { SweepReport } from '../../approval/report.ts';
 import type { RecoveryEntry } from '../../config/fleet.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
@@ -59,7 +59,7 @@ export function createApprovalStage({
   recovery,
   journal,
 }: ApprovalOptions): Stage<SweepOrder, Approved> {
-  const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+  const observing = policies.map((policy) => ({ ...policy, mode: everywhere('observe') }));
   const hashes = { policies: policyHash(policies), observing: policyHash(observing) };
 
   /** Undefined if no client certificate of the cluster is approved now. */

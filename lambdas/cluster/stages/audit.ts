@@ -62,7 +62,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   /** Problems outside of certmarshal are part of the summary. */
   async function auditOrdered({ order, due, open, trouble, signal, last }: StageContext<OrderedAudit>) {
     const { target, handshakes = false } = order;
-    const { known, stored: onlyStored, ...ordered } = due;
+    const { known, stored: onlyStored, withoutEks, ...ordered } = due;
     const { stored, unread } = await readBefore(target.id, signal);
     const previous = stored?.snapshot;
     if (onlyStored) return previous && summaryOf(previous, { durationMs: 0, partial: previous.partial });
@@ -74,6 +74,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
             thresholds,
             clock,
             signal,
+            withoutEks,
           });
     if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
 
@@ -81,7 +82,8 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     // It saw nothing and knows nothing: nothing is overwritten, and nothing is removed from the index.
     if (open === undefined && previous === undefined)
       return summaryOf(snapshot, { durationMs, snapshotProblem: lost, partial: true });
-    const isPartial = lost !== undefined && (lost !== PARTIAL || open === undefined || !isWhole(snapshot));
+    const isRead = open !== undefined && withoutEks !== true && isWhole(snapshot);
+    const isPartial = lost !== undefined && (lost !== PARTIAL || !isRead);
     if (previous !== undefined && lost === undefined && !worthWriting(previous, snapshot))
       return summaryOf(snapshot, { durationMs });
     const written = await write(isPartial ? { ...snapshot, partial: true } : snapshot, stored?.etag, last);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type ApprovalPolicy,
   DEFAULT_POLICY,
+  everywhere,
   KUBELET_CLIENT_SIGNER,
   KUBELET_SERVING_SIGNER,
 } from '../../approval/policy.ts';
@@ -119,8 +120,8 @@ const PolicyEntry = z
     age: Age.prefault({}).describe('How old a request is when it is judged.'),
     mode: z
       .enum(['enforce', 'observe'])
-      .prefault(DEFAULT_POLICY.mode)
-      .describe('observe makes every decision and writes nothing to the cluster.'),
+      .optional()
+      .describe('observe decides and writes nothing to the cluster. Default: observe on eks, enforce elsewhere.'),
     onHostile: z
       .enum(['leave', 'deny'])
       .prefault(DEFAULT_POLICY.onHostile)
@@ -130,10 +131,11 @@ const PolicyEntry = z
   })
   .meta({ title: 'Policy' })
   .transform(
-    ({ patterns, maxExpiration, age, ...policy }): ApprovalPolicy => ({
+    ({ patterns, maxExpiration, age, mode, ...policy }): ApprovalPolicy => ({
       ...policy,
       patterns: { cidrs: patterns?.cidrs ?? [], dnsNames: patterns?.dnsNames ?? [] },
       maxExpirationSeconds: maxExpiration,
+      mode: mode === undefined ? DEFAULT_POLICY.mode : everywhere(mode),
       age: { eks: ageOn('eks', age), 'eks-anywhere': ageOn('eks-anywhere', age) },
     }),
   );

@@ -118,6 +118,7 @@ managementClusters:
 clusters:
   - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${berlin.secret}' }
   - { name: paris, provider: eks-anywhere, kubeconfigSecret: '${paris.secret}' }
+policies: [{ mode: enforce }]
 `;
 }
 

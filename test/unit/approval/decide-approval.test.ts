@@ -3,7 +3,7 @@ import { collectClaims } from '../../../lambdas/approval/claims.ts';
 import { decide as decideAll } from '../../../lambdas/approval/decide.ts';
 import { decideApproval, FLOOD_LIMIT, gateReason } from '../../../lambdas/approval/decide-approval.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext, Siblings } from '../../../lambdas/approval/request.ts';
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
 import { NAME_OF_ANOTHER } from '../../../lambdas/approval/verdict-words.ts';
@@ -241,9 +241,9 @@ describe('several policies', () => {
   });
 
   it('approve by one that enforces rather than by one that observes', () => {
-    const observing = policy({ name: 'observing', mode: 'observe' });
+    const observing = policy({ name: 'observing', mode: everywhere('observe') });
     expect(decide({}, { policies: [observing, machines] })).toMatchObject({ policy: 'machines', mode: 'enforce' });
-    const other = policy({ name: 'other', mode: 'observe' });
+    const other = policy({ name: 'other', mode: everywhere('observe') });
     for (const policies of [
       [observing, instances],
       [observing, other],
@@ -332,7 +332,7 @@ describe('denial', () => {
   });
 
   it('is only observed as long as one policy observes', () => {
-    const observing = policy({ onHostile: 'deny', mode: 'observe' });
+    const observing = policy({ onHostile: 'deny', mode: everywhere('observe') });
     expect(decide(hostile, { policies: [denying, observing] })).toMatchObject({ verdict: 'deny', mode: 'observe' });
     expect(decide(hostile, { policies: [denying, denying] })).toMatchObject({ verdict: 'deny', mode: 'enforce' });
   });

@@ -5,7 +5,7 @@ import { type Evidence, indexEvidence, type SourceReading } from '../../../lambd
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { collectAsked, tellFates } from '../../../lambdas/approval/fates.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { type FateRow, type SloLedger, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
@@ -78,19 +78,21 @@ const MINUTE_OF_AGED = AGED / MINUTE;
 
 describe('the fate of a request that is decided', () => {
   it.each<[string, Partial<SigningRequest>, Fate | undefined]>([
-    ['approved by certmarshal', { conditions: [condition('Approved', 'CertMarshalApproved')] }, 'us'],
-    ['approved by somebody else', { conditions: [condition('Approved', 'AutoApproved')] }, 'others'],
+    ['issued to certmarshal', { issued: true, conditions: [condition('Approved', 'CertMarshalApproved')] }, 'us'],
+    ['issued to somebody else', { issued: true, conditions: [condition('Approved', 'AutoApproved')] }, 'others'],
+    ['approved by certmarshal', { conditions: [condition('Approved', 'CertMarshalApproved')] }, 'missed'],
+    ['approved by somebody else', { conditions: [condition('Approved', 'AutoApproved')] }, 'missed'],
     ['issued, its condition lost', { issued: true }, 'others'],
     ['denied', { conditions: [condition('Denied', 'CertMarshalDenied')] }, 'refused'],
     [
       'approved by certmarshal, refused by the signer',
       { conditions: [condition('Failed', 'SignerValidationFailure'), condition('Approved', 'CertMarshalApproved')] },
-      'us',
+      'missed',
     ],
     [
       'approved by somebody else, refused by the signer',
       { conditions: [condition('Approved', 'kubectl'), condition('Failed')] },
-      'others',
+      'refused',
     ],
     ['failed without approval', { conditions: [condition('Failed')] }, 'refused'],
     ['of somebody with a name that no node can have', { username: `system:node:${'x'.repeat(254)}` }, 'refused'],
@@ -118,6 +120,7 @@ describe('the fate of a request that is decided', () => {
 
 describe('the wait of a request that is approved', () => {
   const approvedAfter = (seconds: number, reason = 'CertMarshalApproved'): Partial<SigningRequest> => ({
+    issued: true,
     conditions: [{ ...condition('Approved', reason), updated: new Date(AGED + seconds * 1_000).toISOString() }],
   });
   const waits = (...bounds: readonly number[]) =>
@@ -132,7 +135,7 @@ describe('the wait of a request that is approved', () => {
     ['longer than it can be seen, by another clock', [approvedAfter(90_000)], [3_600]],
     [
       'by two conditions, of which the first counts',
-      [{ conditions: [...(approvedAfter(9).conditions ?? []), ...(approvedAfter(99).conditions ?? [])] }],
+      [{ issued: true, conditions: [...(approvedAfter(9).conditions ?? []), ...(approvedAfter(99).conditions ?? [])] }],
       [15],
     ],
   ])('%s', async (_, changes, bounds) => {
@@ -142,8 +145,11 @@ describe('the wait of a request that is approved', () => {
   });
 
   it.each<[string, Partial<SigningRequest>]>([
-    ['nobody says when', { conditions: [condition('Approved', 'CertMarshalApproved')] }],
-    ['the time is none', { conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] }],
+    ['nobody says when', { issued: true, conditions: [condition('Approved', 'CertMarshalApproved')] }],
+    [
+      'the time is none',
+      { issued: true, conditions: [{ ...condition('Approved', 'CertMarshalApproved'), updated: 'yesterday' }] },
+    ],
     ['its condition is lost', { issued: true }],
     ['it is denied', { conditions: [{ ...condition('Denied'), updated: new Date(AGED).toISOString() }] }],
     ['no node can have its name', { ...approvedAfter(1), username: `system:node:${'x'.repeat(254)}` }],
@@ -153,13 +159,13 @@ describe('the wait of a request that is approved', () => {
   });
 
   it('is not told of what nobody promised', async () => {
-    const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
+    const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('observe') };
     expect(await told([csr(1, AGED, approvedAfter(1))], { policies: [observing] })).toEqual([fateRow(MINUTE_OF_AGED)]);
   });
 });
 
 describe('the fate of a request that is undecided', () => {
-  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'shadow', mode: 'observe' };
+  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'shadow', mode: everywhere('observe') };
   const elsewhere: ApprovalPolicy = { ...DEFAULT_POLICY, clusters: ['paris'] };
   const denying: ApprovalPolicy = { ...DEFAULT_POLICY, onHostile: 'deny' };
   const onlyNodes: ApprovalPolicy = { ...DEFAULT_POLICY, evidence: ['node'] };
@@ -377,7 +383,7 @@ describe('sweep', () => {
       { promised: more[1] },
     );
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
-  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
+  const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('observe') };
 
   it('counts the retries of its own', async () => {
     const stats = { requests: 7, writes: 2, retries: 5, throttled: 0, bytes: 0 };
@@ -420,7 +426,10 @@ describe('sweep', () => {
       items: [
         {
           ...csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged),
-          status: { conditions: [{ ...approved, lastUpdateTime, lastTransitionTime: lastUpdateTime }] },
+          status: {
+            certificate: 'LS0t',
+            conditions: [{ ...approved, lastUpdateTime, lastTransitionTime: lastUpdateTime }],
+          },
         },
       ],
       metadata: {},
@@ -501,7 +510,13 @@ describe('histories', () => {
       const decided = decidedAt(asked);
       if (at > second || (decided !== undefined && second > decided + cleanedAfter)) return [];
       const isDecided = decision !== undefined && decided !== undefined && decided <= second;
-      return [csr(node, NOW + at * 1_000, isDecided ? { conditions: [CONDITIONS[decision.by]] } : {})];
+      return [
+        csr(
+          node,
+          NOW + at * 1_000,
+          isDecided ? { issued: decision.by !== 'denied', conditions: [CONDITIONS[decision.by]] } : {},
+        ),
+      ];
     });
   }
 

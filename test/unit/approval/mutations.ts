@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import * as fc from 'fast-check';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import { bitString, sequence } from '../x509/der-writer.ts';
 import {
@@ -345,7 +345,7 @@ const POLICIES: readonly [readonly ApprovalPolicy[], ...(readonly ApprovalPolicy
   [{ ...DEFAULT_POLICY, evidence: ['node', 'machine', 'ec2'] }],
   [
     { ...DEFAULT_POLICY, name: 'a', evidence: ['ec2'] },
-    { ...DEFAULT_POLICY, name: 'b', evidence: ['machine'], mode: 'observe' },
+    { ...DEFAULT_POLICY, name: 'b', evidence: ['machine'], mode: everywhere('observe') },
   ],
   [
     {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { approve } from '../../../lambdas/approval/approve.ts';
 import { observe, type SweepTarget } from '../../../lambdas/approval/observe.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
@@ -475,7 +475,7 @@ describe('evidence of a cluster', () => {
       };
       const { counts, rows } = await approve(
         benchTarget(asked),
-        [{ ...DEFAULT_POLICY, mode: 'observe' }],
+        [{ ...DEFAULT_POLICY, mode: everywhere('observe') }],
         () => Date.UTC(2026, 0, 1, 0, 1),
         signal,
       );

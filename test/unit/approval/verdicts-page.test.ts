@@ -42,6 +42,7 @@ describe('REASONS', () => {
       'JudgeFailed',
       'ClockSkew',
       'RequesterQuarantined',
+      'SignerDoesNotIssue',
     ];
     const given = [...before, ...FAILURES.map(({ reason }) => reason), ...Object.keys(RECOVERY_REASONS)];
     expect(new Set(given)).toEqual(new Set(Object.keys(REASONS)));

@@ -5,7 +5,7 @@ import { draw } from '../../../bin/terminal/draw.ts';
 import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../../lambdas/approval/report.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
 import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
@@ -22,7 +22,7 @@ function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
   const verdict = decideApproval(
     { cluster, csr: read.csr, siblings: { pending: 1 } },
     indexEvidence([{ source: 'machine', ok: true, lookedAt: 2, owners }]),
-    [{ ...DEFAULT_POLICY, mode }],
+    [{ ...DEFAULT_POLICY, mode: everywhere(mode) }],
     NOW,
   );
   return { verdict, csr: read.csr };

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type SweepView, sweepLines, sweepStory } from '../../../bin/commands/sweep-view.ts';
 import { draw, type Screen } from '../../../bin/terminal/draw.ts';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { EXPIRED } from '../../../lambdas/expired-endpoint.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
@@ -134,7 +134,7 @@ describe('the table of a sweep', () => {
       rows: [rowOf({ mode: 'observe', outcome: 'observed' })],
       counts: { ...COUNTS, approved: 0, wouldWrite: 1, left: 0, failed: 0 },
     });
-    const policies = [{ ...DEFAULT_POLICY, mode: 'observe' as const }];
+    const policies = [{ ...DEFAULT_POLICY, mode: everywhere('observe') }];
     for (const yes of [false, true])
       expect(render({ report, policies, yes })).toMatch(
         /◇ {2}1 would be approved {2}nothing is written: the policy only observes\n[^]*◇ would approve/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type SweepOptions, sweepCommand } from '../../../bin/commands/sweep.ts';
-import { ANY_AGE, type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { ANY_AGE, type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { MINUTE_MS } from '../../../lambdas/time.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
@@ -19,7 +19,7 @@ const CLUSTER = {
   spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } } },
 };
 
-const OBSERVING: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'watch', mode: 'observe' };
+const OBSERVING: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'watch', mode: everywhere('observe') };
 const LONG: ApprovalPolicy = { ...DEFAULT_POLICY, age: { ...DEFAULT_POLICY.age, 'eks-anywhere': ANY_AGE } };
 const DENYING: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'strict', onHostile: 'deny' };
 

@@ -22,7 +22,7 @@ describe('certmarshal validate', () => {
     );
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
-      stdout: `${file} is valid: 1 discovery entry; policies: default (enforce, approves proven requests); mode: observe under policies only shows.\n\n  Next  certmarshal doctor --fleet ${file}\n`,
+      stdout: `${file} is valid: 1 discovery entry; policies: default (observe on eks, enforce on eks-anywhere); enforce approves proven requests, observe writes nothing; mode: observe under policies only shows.\n\n  Next  certmarshal doctor --fleet ${file}\n`,
       stderr: '',
     });
   });
@@ -97,7 +97,7 @@ describe('certmarshal validate', () => {
   it('names no way to write nothing where the file has policies, and no next command without clusters', async () => {
     const { file, stdout } = await validated('version: 1\npolicies: [{ mode: observe }]\n');
     expect(stdout).toBe(
-      `${file} is valid, with 2 warnings: no clusters; policies: default (observe, writes nothing).\n`,
+      `${file} is valid, with 2 warnings: no clusters; policies: default (observe on eks, observe on eks-anywhere); enforce approves proven requests, observe writes nothing.\n`,
     );
   });
 

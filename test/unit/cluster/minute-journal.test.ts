@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
@@ -99,7 +99,7 @@ describe('the journal of a sweep', () => {
     await sweepOne(order({ holdWrites: 'new' }), never);
     expect(kept[0]).toMatchObject({
       outcome: 'observed',
-      policyHash: policyHash([{ ...DEFAULT_POLICY, mode: 'observe' }]),
+      policyHash: policyHash([{ ...DEFAULT_POLICY, mode: everywhere('observe') }]),
     });
   });
 

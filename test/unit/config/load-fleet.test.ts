@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_FLEET, DEFAULT_ROLLOUTS } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
@@ -49,7 +49,7 @@ describe('parseFleet', () => {
           accessEntries: [],
         },
       ],
-      policies: [{ ...DEFAULT_POLICY, mode: 'observe' }],
+      policies: [{ ...DEFAULT_POLICY, mode: everywhere('observe') }],
     });
   });
 
@@ -287,7 +287,7 @@ policies:
           keys: { ecdsaCurves: ['P-256'], rsaMinBits: 3072, ed25519: false, mlDsa: false },
           maxExpirationSeconds: 2_592_000,
           age: { eks: { minSeconds: 30, maxSeconds: 600 }, 'eks-anywhere': { minSeconds: 30, maxSeconds: 600 } },
-          mode: 'observe',
+          mode: everywhere('observe'),
           onHostile: 'deny',
         },
       ],

@@ -54,11 +54,13 @@ describe('signalOf', () => {
       'KubeletsOverdue: warning RenewalErrors',
       'RequestsStuck: critical RequestNotIssued',
       'RequestsStuck: critical RequestStorm',
+      'RequestsStuck: critical SignerDoesNotIssue',
       'RequestsWaiting: warning RequestDenied',
       'RequestsWaiting: warning RequestFailed',
       'RequestsWaiting: warning RequestNotIssued',
       'RequestsWaiting: warning RequestPending',
       'RequestsWaiting: warning RequestStorm',
+      'RequestsWaiting: warning SignerDoesNotIssue',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 
 describe('the hash of policies', () => {
@@ -9,7 +9,7 @@ describe('the hash of policies', () => {
     expect(policyHash([Object.fromEntries(Object.entries(DEFAULT_POLICY).toReversed()) as typeof DEFAULT_POLICY])).toBe(
       hash,
     );
-    expect(policyHash([{ ...DEFAULT_POLICY, mode: 'observe' }])).not.toBe(hash);
+    expect(policyHash([{ ...DEFAULT_POLICY, mode: everywhere('observe') }])).not.toBe(hash);
     expect(policyHash([{ ...DEFAULT_POLICY, keys: { ...DEFAULT_POLICY.keys, rsaMinBits: 3072 } }])).not.toBe(hash);
     expect(policyHash([DEFAULT_POLICY, DEFAULT_POLICY])).not.toBe(hash);
   });

@@ -705,6 +705,18 @@ describe('requests', () => {
     expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
   });
 
+  it.each([
+    ['eks', 'warning'],
+    ['eks-anywhere', 'critical'],
+  ] as const)('that certmarshal approved and the signer of %s does not issue are one finding', (provider, severity) => {
+    const idle = (node: string) => group({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
+    const cluster = { id: 'berlin', provider };
+    const { findings } = assess([idle('a'), idle('b'), read('signing-requests')], undefined, NOW, cluster);
+    const [one, ...others] = findings.filter(({ code }) => code !== 'NotVisible');
+    expect([one?.severity, one?.code, ...others]).toEqual([severity, 'SignerDoesNotIssue']);
+    expect(one?.message).toContain('2 nodes without a certificate');
+  });
+
   it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
     const first = assess([group({ count: 5 }), read('signing-requests')]);
     const cut = (count: number) => assess([group({ count }), unread('signing-requests')], first).observations;

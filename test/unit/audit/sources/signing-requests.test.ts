@@ -263,3 +263,27 @@ test('a list that its deadline cuts is a lower bound, and says of what', async (
     message: 'list certificatesigningrequests: not done in time; 2000 requests were counted',
   });
 });
+
+describe('what certmarshal approved', () => {
+  const approvedAgo = (minutes: number, worker: number, more: Given = {}) => {
+    const lastUpdateTime = new Date(NOW - minutes * 60_000).toISOString().replace('.000', '');
+    const approved = { ...condition('Approved', 'CertMarshalApproved'), lastUpdateTime };
+    return request({
+      name: `csr-${worker}`,
+      by: `system:node:worker-${worker}`,
+      age: 16,
+      conditions: [approved],
+      ...more,
+    });
+  };
+  const idle = async (...requests: readonly object[]) => {
+    const { observations } = await observe(signingRequests, { [PATH]: requests });
+    return observations.filter((one) => one.kind === 'requests' && one.signerIdle === true).length;
+  };
+
+  it('and the signer issues nothing of it: its requesters are marked', async () => {
+    expect(await idle(approvedAgo(15, 1), approvedAgo(15, 2))).toBe(2);
+    expect(await idle(approvedAgo(15, 1), approvedAgo(5, 2))).toBe(0);
+    expect(await idle(approvedAgo(15, 1), approvedAgo(15, 2), approvedAgo(1, 3, { certificate: 'LS0t' }))).toBe(0);
+  });
+});

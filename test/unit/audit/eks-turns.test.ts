@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { audit } from '../../../lambdas/audit/audit.ts';
+import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
+import { eksAuthorities } from '../../../lambdas/audit/sources/eks-authorities.ts';
+import { eksCluster } from '../../../lambdas/audit/sources/eks-cluster.ts';
+import { eksNodegroups } from '../../../lambdas/audit/sources/eks-nodegroups.ts';
+import type { EksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import { createPace } from '../../../lambdas/aws/pace.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
+import { DUBLIN, registered, registry } from '../fleet/values.ts';
+import { fakeClient } from './sources/fake-cluster.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const EVERY = 15;
+const ROUNDS = 6;
+const NOW = Date.UTC(2026, 10, 21);
+
+// `delay` of node:timers/promises is not faked by vitest.
+vi.mock('node:timers/promises', () => ({
+  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+}));
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: NOW }));
+afterEach(() => void vi.useRealTimers());
+
+/** EKS of one account and Region: ten calls a second, each answered after 80 ms. The first call of a source is a list. */
+function eksOf(index: number, pace: ReturnType<typeof createPace>, counts: { calls: number }): EksAuditReader {
+  const call = async (signal: AbortSignal, begin?: () => void): Promise<void> =>
+    pace(
+      async () => {
+        if (signal.aborted) throw new AwsError({ kind: 'aborted', object: 'eks', problem: 'late', remedy: 'None.' });
+        begin?.();
+        counts.calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 80));
+      },
+      signal,
+      begin !== undefined,
+    );
+  const calls = async (count: number, signal: AbortSignal, begin?: () => void): Promise<void> => {
+    await call(signal, begin);
+    await Promise.all(Array.from({ length: count }, async () => call(signal)));
+  };
+  const authority = (id: string, signingStatus: 'IN_USE' | 'NOT_USED') =>
+    ({ id, createdAt: NOW - 9 * DAY, signingStatus, distributionStatus: 'COMPLETE' }) as const;
+  const authorities = [authority('one', 'IN_USE'), ...(index % 10 === 0 ? [authority('two', 'NOT_USED')] : [])];
+  return {
+    async certificateAuthority(signal, begin) {
+      await calls(0, signal, begin);
+      return 'no PEM: a lasting warning';
+    },
+    async authorities(signal, begin) {
+      await calls(authorities.length, signal, begin);
+      return authorities;
+    },
+    async nodegroups(signal, begin) {
+      await calls(3, signal, begin);
+      return ['a', 'b', 'c'].map((name) => ({ name, createdAt: NOW - 30 * DAY }));
+    },
+  };
+}
+
+it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit that looks slow', async () => {
+  const pace = createPace(10);
+  const counts = { calls: 0 };
+  const targets = Array.from({ length: 1_000 }, (_, index): AuditTarget => {
+    const id = `111122223333/eu-central-1/c${index}`;
+    return {
+      id,
+      cluster: { name: `c${index}`, provider: 'eks' },
+      workload: fakeClient({}),
+      machinesNamespace: 'eksa-system',
+      eks: eksOf(index, pace, counts),
+      reach: { handshakes: false, secrets: false, kubeletMetrics: false },
+    };
+  });
+  const byId = new Map(targets.map((target) => [target.id, target]));
+  let state = registry(...targets.map(({ id }) => registered(id, { target: { ...DUBLIN, id } })));
+  const snapshots = new Map<string, Snapshot>();
+  const unread: string[] = [];
+  let slowest = 0;
+  let busiest = 0;
+  for (let minute = 0; minute < ROUNDS * EVERY; minute += 1) {
+    vi.setSystemTime(NOW + minute * MINUTE);
+    const { shards, assigned } = planTick(state, undefined, Date.now(), { auditEveryMinutes: EVERY });
+    state = registry(...Object.values(state.clusters).map((one) => ({ ...one, shard: assigned.get(one.id) })));
+    const due = shards.flatMap(({ orders }) => orders).filter((order) => order.audit?.stored === undefined);
+    const audits = due.flatMap((order) => {
+      const target = byId.get(order.target.id);
+      return order.audit === undefined || target === undefined ? [] : [{ target, withoutEks: order.audit.withoutEks }];
+    });
+    busiest = Math.max(busiest, audits.length);
+    expect(audits.filter(({ withoutEks }) => withoutEks === undefined).length).toBe(Math.min(100, audits.length));
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), 44_000);
+    const done = Promise.all(
+      audits.map(async ({ target, withoutEks }) => {
+        const { snapshot, durationMs } = await audit(target, {
+          previous: snapshots.get(target.id),
+          thresholds: DEFAULT_THRESHOLDS,
+          clock: Date.now,
+          signal: end.signal,
+          sources: [eksCluster, eksAuthorities, eksNodegroups],
+          withoutEks,
+        });
+        snapshots.set(target.id, snapshot);
+        slowest = Math.max(slowest, durationMs);
+        for (const one of snapshot.observations)
+          if (one.kind === 'unread' && one.where === undefined) unread.push(`${target.id} ${one.source}`);
+      }),
+    );
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    clearTimeout(timer);
+    await done;
+  }
+  expect(busiest).toBeGreaterThan(100);
+  expect(unread).toEqual([]);
+  expect(slowest).toBeLessThan(10_000);
+  expect(snapshots.size).toBe(1_000);
+  expect([...snapshots.values()].every(({ findings }) => findings.some(({ severity }) => severity === 'warning'))).toBe(
+    true,
+  );
+  expect(counts.calls).toBeGreaterThan(ROUNDS * 2_000);
+}, 120_000);
