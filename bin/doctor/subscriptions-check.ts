@@ -38,17 +38,18 @@ export async function readSubscriptions(signal: AbortSignal, config: AwsConfig):
         }
         const command = new GetSubscriptionAttributesCommand({ SubscriptionArn });
         const { Attributes } = await client.send(command, { abortSignal });
-        for (const kind of kinds) if (passes(kinds.length > 1 && kind, Attributes?.['FilterPolicy'])) counts[kind] += 1;
+        for (const kind of kinds) if (passes(kinds.length > 1 && kind, Attributes)) counts[kind] += 1;
       }
   });
   return isDeployed ? counts : undefined;
 }
 
-/** @param severity false on a topic that gets messages of Lambda or CloudWatch, which have no attributes: no filter passes them */
-function passes(severity: string | false, filterPolicy: string | undefined): boolean {
-  if (filterPolicy === undefined) return true;
-  const { severity: severities, ...others }: Readonly<Record<string, unknown>> = JSON.parse(filterPolicy);
-  return Array.isArray(severities) && severities.includes(severity) && Object.keys(others).length === 0;
+/** @param severity false on a topic of Lambda or CloudWatch, whose messages have no attributes: no filter passes them */
+function passes(severity: string | false, { FilterPolicy, FilterPolicyScope }: Readonly<Record<string, string>> = {}) {
+  if (FilterPolicy === undefined) return true;
+  const { severity: severities, ...others }: Readonly<Record<string, unknown>> = JSON.parse(FilterPolicy);
+  const passed = FilterPolicyScope !== 'MessageBody' && Object.keys(others).length === 0 ? severities : undefined;
+  return Array.isArray(passed) && passed.includes(severity);
 }
 
 /** Checks that someone is notified of each severity, and if certmarshal itself is broken. */

@@ -38,11 +38,19 @@ export class Topics extends Construct {
     });
     key.addToResourcePolicy(
       new PolicyStatement({
-        // SNS encrypts what it puts into the dead-letter queue.
-        principals: ['cloudwatch', 'sns'].map((service) => new ServicePrincipal(`${service}.amazonaws.com`)),
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
         resources: ['*'],
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    // For the dead-letter queue. The topics themselves are encrypted with the key, so it cannot name them.
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('sns.amazonaws.com')],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+        resources: ['*'],
+        conditions: { ArnLike: { 'aws:SourceArn': Stack.of(this).formatArn({ service: 'sns', resource: '*' }) } },
       }),
     );
     this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });

@@ -187,7 +187,7 @@ export const Monitoring = section(
         })
         .prefault({})
         .describe('When the daily digest is sent.'),
-      subscribe: Subscribe.prefault({}).describe(
+      subscribe: section(Subscribe, {}).describe(
         'Subscriptions of the topics: e-mail addresses and https URLs, which are visible in the stack.',
       ),
       reportLinks: z
