@@ -46,10 +46,11 @@ export async function readSubscriptions(signal: AbortSignal, config: AwsConfig):
 
 /** @param severity false on a topic of Lambda or CloudWatch, whose messages have no attributes: no filter passes them */
 function passes(severity: string | false, { FilterPolicy, FilterPolicyScope }: Readonly<Record<string, string>> = {}) {
-  if (FilterPolicy === undefined) return true;
-  const { severity: severities, ...others }: Readonly<Record<string, unknown>> = JSON.parse(FilterPolicy);
-  const passed = FilterPolicyScope !== 'MessageBody' && Object.keys(others).length === 0 ? severities : undefined;
-  return Array.isArray(passed) && passed.includes(severity);
+  const filter: Readonly<Record<string, unknown>> = JSON.parse(FilterPolicy || '{}');
+  const keys = Object.keys(filter);
+  if (keys.length === 0) return true;
+  const { severity: severities } = FilterPolicyScope === 'MessageBody' || keys.length > 1 ? {} : filter;
+  return Array.isArray(severities) && severities.includes(severity);
 }
 
 /** Checks that someone is notified of each severity, and if certmarshal itself is broken. */

@@ -302,7 +302,10 @@ describe('the hub stack', () => {
       const template = subscribed({ critical: [mail, url], warning: [mail], pager: [url], fallback: [mail] });
       const subscriptions = template.findResources('AWS::SNS::Subscription');
       const of = (name: string, Protocol: string, Endpoint: string, filter?: object) => ({
-        ...{ TopicArn: topic(name), Protocol, Endpoint, RedrivePolicy: DEAD_LETTERS },
+        TopicArn: topic(name),
+        Protocol,
+        Endpoint,
+        RedrivePolicy: DEAD_LETTERS,
         ...filter,
       });
       expect(
