@@ -138,7 +138,7 @@ export const ALARMS = {
     threshold: 1,
     // There may be no second message.
     datapoints: { atLeast: 1, of: 60 },
-    meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic is not notified.',
+    meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic was not notified.',
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
