@@ -68,7 +68,7 @@ export function subscriptionsCheck(aws: AwsCalls, region: string): Check {
       const counts = await aws.subscriptions(region, signal);
       if (counts === undefined)
         return warning(`no hub is deployed in ${region}`, { text: 'Run this again after the deploy.' });
-      const found = `confirmed, without another filter: ${Object.entries(counts)
+      const found = `subscriptions to every message: ${Object.entries(counts)
         .map((count) => count.join(' '))
         .join(', ')}`;
       if (counts.critical === 0 || counts.warning === 0) return failed(found, fix);

@@ -42,7 +42,7 @@ export function createSns(): SimulatedSns & Service<URLSearchParams> {
     if (action === 'ListSubscriptions')
       return protocol.answer(action, {
         Subscriptions: {
-          member: all.slice(from, from + 2).map(({ attributes: _, ...subscription }) => subscription),
+          member: all.slice(from, from + 2).map(({ TopicArn, SubscriptionArn }) => ({ TopicArn, SubscriptionArn })),
         },
         NextToken: from + 2 < all.length ? String(from + 2) : undefined,
       });

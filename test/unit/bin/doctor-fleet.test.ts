@@ -413,7 +413,7 @@ clusters:
     aws.sns.subscribe(aws.sns.createTopic({ account: HUB, region: REGION }, 'OtherStack-TopicsCritical54F8F423-x'));
     expect(found(await examine(), 'AWS credentials', 'subscriptions')).toMatchObject({
       status,
-      found: `confirmed, without another filter: ${counts}`,
+      found: `subscriptions to every message: ${counts}`,
       ...(status !== 'passed' && { fix: SUBSCRIBE }),
     });
   });
