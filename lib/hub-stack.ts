@@ -50,13 +50,16 @@ export interface HubStackProps extends StackProps {
  * or a cluster is unhealthy, and notify, which sends messages to people.
  */
 export class HubStack extends Stack {
-  constructor(scope: Construct, id: string, { fleet, ...props }: HubStackProps) {
+  constructor(scope: Construct, id: string, { fleet: written, ...props }: HubStackProps) {
     super(scope, id, { description: 'certmarshal: approves kubelet serving certificates it can prove', ...props });
+    // Only the subscriptions themselves have the addresses of people, and URLs with keys.
+    const fleet: Fleet = { ...written, monitoring: { ...written.monitoring, subscribe: {} } };
     showInDiff(this, fleet);
     const { hub, discovery } = fleet;
     const place: HubPlace = hub;
     const key = hub.kmsKeyArn === undefined ? undefined : Key.fromKeyArn(this, 'Key', hub.kmsKeyArn);
     const topics = new Topics(this, 'Topics');
+    topics.subscribe(written.monitoring.subscribe);
     const state = new FleetState(this, 'State', { key });
     const history = new AuditHistory(this, 'AuditHistory', { key });
     const journal = new JournalBucket(this, 'Journal', { key, journal: fleet.journal });
@@ -155,7 +158,7 @@ export class HubStack extends Stack {
         }),
       );
 
-    const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes });
+    const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics });
     const alarms = fleetAlarms(this, {
       settings: monitoring.alarms,
       hub: watched,
@@ -192,6 +195,10 @@ export class HubStack extends Stack {
       value: topics.fallback.topicArn,
       description:
         'One incident for each level, opened and resolved by CloudWatch itself, also when certmarshal is broken',
+    });
+    new CfnOutput(this, 'DeadLetterQueueArn', {
+      value: topics.deadLetters.queueArn,
+      description: 'Keeps what a subscriber of a topic did not take, for 14 days',
     });
     new CfnOutput(this, 'DashboardName', { value: dashboard.dashboardName, description: 'In CloudWatch' });
     new CfnOutput(this, 'JournalBucketName', {
@@ -239,13 +246,14 @@ interface HubParts {
   readonly hints: Hints | undefined;
   readonly lanes: readonly SweepLane[];
   readonly outcomes: IQueue;
+  readonly topics: Topics;
 }
 
 /**
  * Without two queues. Messages of the queue of hints wait for minutes on purpose, and a lost one costs a minute. The
  * heartbeat of report shows whether its starts arrive.
  */
-function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubParts): WatchedHub {
+function watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics }: HubParts): WatchedHub {
   return {
     dispatch,
     report,
@@ -265,6 +273,7 @@ function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubPar
             { name: 'webhook', fn: hints.webhook, timeoutSeconds: HUB_SIZES.webhook.timeoutSeconds, limited: true },
           ]),
     ],
+    topics: topics.all,
     queues: [
       ...lanes.map(({ laneName, orders }) => ({
         name: `orders-${laneName}`,

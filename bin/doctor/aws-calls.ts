@@ -17,6 +17,7 @@ import { REGION_REMEDY } from '../aws-region.ts';
 import { type HubWebhook, readHubWebhook } from '../hub-webhook.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
+import { readSubscriptions, type Subscriptions } from './subscriptions-check.ts';
 
 /** The identity that calls AWS, and its Region. */
 export interface AwsCaller extends HubIdentity {
@@ -55,6 +56,8 @@ export interface AwsCalls {
    * @throws AwsError
    */
   readonly webhook: (region: string, signal: AbortSignal) => Promise<HubWebhook>;
+  /** Of the topics of the hub of our account in a Region; undefined without a hub. @throws AwsError */
+  readonly subscriptions: (region: string, signal: AbortSignal) => Promise<Subscriptions | undefined>;
 }
 
 export interface AccessEntry {
@@ -116,6 +119,7 @@ export async function connectAws(
       return most;
     },
     webhook: async (place, ended) => readHubWebhook(ended, { ...config, region: place }),
+    subscriptions: async (place, ended) => readSubscriptions(ended, { ...config, region: place }),
   };
 }
 

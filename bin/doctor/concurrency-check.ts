@@ -1,10 +1,9 @@
-import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { joined } from '../terminal/words.ts';
 import type { AwsCalls } from './aws-calls.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
-import { notOurs } from './source-checks.ts';
+import { asUser } from './source-checks.ts';
 
 /** dispatch, report, notify and hint. */
 const OTHER_FUNCTIONS = 4;
@@ -29,14 +28,8 @@ export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, a
     title: 'functions may run at once',
     object: `lambda:GetAccountSettings ${region}`,
     needs: ['aws-credentials'],
-    async run(signal) {
-      let most: number;
-      try {
-        most = await aws.concurrency(region, signal);
-      } catch (error) {
-        if (error instanceof AwsError && error.kind === 'denied') return notOurs(error.problem);
-        throw error;
-      }
+    run: asUser(async (signal) => {
+      const most = await aws.concurrency(region, signal);
       if (reserved > 0 && most - reserved < KEPT_FREE)
         return failed(
           `${most} at once, and ${joined(takers, ' with ')} takes ${reserved} of them: Lambda keeps ${KEPT_FREE} free and refuses the deployment`,
@@ -45,6 +38,6 @@ export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, a
       if (most < wanted)
         return warning(`${most} at once for all functions of the account there, and the hub may take ${wanted}`, raise);
       return passed(`${most} at once`);
-    },
+    }),
   };
 }

@@ -33,6 +33,7 @@ import { type HubRoles, hubRoles, whereIsTheRole } from './hub-roles.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 import { grantFix } from './rights.ts';
 import { isElsewhere, notOurs, sourceGroup } from './source-checks.ts';
+import { subscriptionsCheck } from './subscriptions-check.ts';
 import { webhookGroup } from './webhook-checks.ts';
 
 export interface FleetOptions extends GroupOptions {
@@ -92,7 +93,9 @@ export async function fleetGroups(
     credentialsGroup(
       async () => passed(`authenticated as ${caller.arn}`),
       `tried as ${caller.arn}; the functions use ${roles.sweepRole}${roles.known ? '' : ', the output SweepRoleArn of the stack'}`,
-      hub.account === caller.account ? [concurrencyCheck(fleet, aws, hub.region)] : [],
+      hub.account === caller.account
+        ? [concurrencyCheck(fleet, aws, hub.region), subscriptionsCheck(aws, hub.region)]
+        : [],
     ),
     ...sources.map((source) => sourceGroup(source, aws, roles)),
     ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),

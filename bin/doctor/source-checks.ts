@@ -126,7 +126,18 @@ function answerOf(error: AwsError | undefined, found: string | (() => string), f
   return error.kind === 'denied' ? notOurs(error.problem) : failed(error.problem, { text: remedyAtTheKeyboard(error) });
 }
 
-/** A denial that concerns the user's credentials, not those of certmarshal. */
+/** A check in which a denial concerns the user's credentials, not those of certmarshal. */
+export function asUser(run: Check['run']): Check['run'] {
+  return async (signal) => {
+    try {
+      return await run(signal);
+    } catch (error) {
+      if (error instanceof AwsError && error.kind === 'denied') return notOurs(`${error.object}: ${error.problem}`);
+      throw error;
+    }
+  };
+}
+
 export function notOurs(problem: string): Answer {
   return untold(problem, {
     text: "Your identity may not do it; the hub's stack allows it to the hub's own roles. To try the later checks, use credentials that may.",

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:https';
-import { AwsError } from '../../lambdas/aws/errors.ts';
 import { reviewOf } from '../../lambdas/contracts/admission-review.ts';
 import { hintPath, PROOF_HEADER, provesAccepted } from '../../lambdas/fleet/webhook-token.ts';
 import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
 import type { HubWebhook } from '../hub-webhook.ts';
 import { type Answer, type CheckGroup, failed, passed, warning } from './check.ts';
-import { notOurs } from './source-checks.ts';
+import { asUser } from './source-checks.ts';
 
 /** Most of it is for a cold start. Milliseconds. */
 const DEADLINE_MS = 10_000;
@@ -38,16 +37,10 @@ export function webhookGroup(
         id: 'webhook',
         title: 'URL of hints is known',
         object: 'the function that takes hints',
-        async run(signal) {
-          try {
-            webhook = await read(signal);
-            return passed(webhook.url);
-          } catch (error) {
-            if (error instanceof AwsError && error.kind === 'denied')
-              return notOurs(`${error.object}: ${error.problem}`);
-            throw error;
-          }
-        },
+        run: asUser(async (signal) => {
+          webhook = await read(signal);
+          return passed(webhook.url);
+        }),
       },
       ...ids.map((id) => ({
         id: 'hint',

@@ -33,6 +33,7 @@ export const DEFAULT_MONITORING = {
   maintenance: [],
   objective: 0.999,
   digest: { at: '07:00', timeZone: 'UTC' },
+  subscribe: {},
   reportLinks: true,
   auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
 };

@@ -39,10 +39,13 @@ interface SignalAlarm extends Entry {
   readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
 }
 
-/** On a part of the hub: one alarm for each function or queue, whose name is in the first command. */
+/** On a part of the hub: one alarm for each function, queue or topic, whose name is in the first command. */
 interface HubAlarm extends Entry {
   /** `largest`: the largest value of all clusters, which report publishes. */
-  readonly watches: { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric'; readonly largest?: SignalId };
+  readonly watches: {
+    readonly hub: 'heartbeat' | 'function' | 'queue' | 'topic' | 'metric';
+    readonly largest?: SignalId;
+  };
   /** For people: when it fires, N being the threshold. */
   readonly firesAt: string;
 }
@@ -126,6 +129,16 @@ export const ALARMS = {
     threshold: 0.75,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'Messages wait so long in a queue that they will be lost.',
+  },
+  NotificationsFailed: {
+    watches: { hub: 'topic' },
+    firesAt: 'N or more',
+    setting: 'count',
+    severity: 'critical',
+    threshold: 1,
+    // There may be no second message.
+    datapoints: { atLeast: 1, of: 60 },
+    meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic was not notified.',
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },

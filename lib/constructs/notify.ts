@@ -70,7 +70,7 @@ export class Notify extends Construct {
         conditions: { StringEquals: { 'events:source': 'certmarshal' } },
       }),
     );
-    topics.alarms.addSubscription(new LambdaSubscription(this.notify));
+    topics.alarms.addSubscription(new LambdaSubscription(this.notify, { deadLetterQueue: topics.deadLetters }));
 
     new Schedule(this, 'Look', {
       description: 'certmarshal: tells which alarms fire or are resolved when CloudWatch does not',

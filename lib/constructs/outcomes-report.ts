@@ -10,9 +10,6 @@ import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import { encryptedBy } from './queue-encryption.ts';
 
-/** The minimum of an event source. Two writers are harmless, because every write of the index is conditional. */
-const MAX_CONCURRENCY = 2;
-
 export interface OutcomesReportProps {
   readonly state: FleetState;
   readonly monitoring: FleetMonitoring;
@@ -60,9 +57,8 @@ export class OutcomesReport extends Construct {
       architecture,
       key,
     });
-    this.report.addEventSource(
-      new SqsEventSource(this.starts, { batchSize: report.batch, maxConcurrency: MAX_CONCURRENCY }),
-    );
+    // Two at once are harmless, because every write of the index is conditional. A maximum would only make Lambda poll more.
+    this.report.addEventSource(new SqsEventSource(this.starts, { batchSize: report.batch }));
     this.report.role.addToPrincipalPolicy(
       new PolicyStatement({
         actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage'],

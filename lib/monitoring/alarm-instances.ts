@@ -37,7 +37,7 @@ type HubAlarmId = {
 }[AlarmId];
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  const { dispatch, report, functions, queues } = hub;
+  const { dispatch, report, functions, queues, topics } = hub;
   const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
     watchedBy(id, functions).map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
   const ofSweeps = (metricName: string): AlarmInstance => ({
@@ -86,6 +86,14 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
         metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: Stats.MAXIMUM }),
         threshold: Math.round(threshold * retentionSeconds),
         first: `aws sqs get-queue-attributes --queue-url ${queue.queueUrl} --attribute-names All`,
+      }));
+    case 'NotificationsFailed':
+      return Object.entries(topics).map(([name, topic]) => ({
+        ...REACHED,
+        disambiguator: name,
+        metric: topic.metricNumberOfNotificationsFailed({ period: MINUTE, statistic: Stats.SUM }),
+        threshold,
+        first: `aws sns list-subscriptions-by-topic --topic-arn ${topic.topicArn}`,
       }));
     case 'DiscoveryProblems':
       return [

@@ -10,7 +10,7 @@ import {
   type AlarmSeverity,
   alarmSetting,
 } from '../../lambdas/tables/alarms.ts';
-import { type AlarmInstance, alarmInstances } from './alarm-instances.ts';
+import { alarmInstances } from './alarm-instances.ts';
 import { describeAlarm } from './description.ts';
 import { nameOf } from './naming.ts';
 import type { WatchedHub } from './watched.ts';
@@ -34,8 +34,8 @@ export interface MadeAlarm {
   readonly alarm: IAlarm;
 }
 
-/** notify cannot report its own failures. */
-const TELLER = 'notify';
+/** notify cannot report its own failures, nor that the topic of alarms does not reach it. */
+const OF_NOTIFY: ReadonlySet<string | undefined> = new Set(['notify', 'alarms']);
 
 /**
  * Every alarm of the table that is not switched off. Each reports its state changes to notify, which turns them into
@@ -51,44 +51,23 @@ export function fleetAlarms(
     const { threshold, severity } = alarmSetting(id, settings);
     if (severity === 'off') return [];
     return alarmInstances(id, threshold, hub).map((instance) => {
-      const { disambiguator } = instance;
+      const { disambiguator, first } = instance;
       const name = nameOf({ alarm: id, disambiguator });
-      return {
-        id,
-        name,
-        severity,
-        alarm: made(scope, name, instance, {
-          id,
-          topic: disambiguator === TELLER ? people : notified,
-          runbooks,
-        }),
-      };
+      const { atLeast, of } = ALARMS[id].datapoints;
+      const alarm = new Alarm(scope, disambiguator === undefined ? id : `${id}-${disambiguator}`, {
+        alarmName: name,
+        alarmDescription: describeAlarm({ alarm: id, threshold: instance.threshold, first, runbooks }),
+        metric: instance.metric,
+        threshold: instance.threshold,
+        comparisonOperator: instance.comparison,
+        evaluationPeriods: of,
+        datapointsToAlarm: atLeast,
+        treatMissingData: instance.missing,
+      });
+      const action = new SnsAction(OF_NOTIFY.has(disambiguator) ? people : notified);
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+      return { id, name, severity, alarm };
     });
   });
-}
-
-interface Made {
-  readonly id: AlarmId;
-  readonly topic: ITopic;
-  readonly runbooks: string | undefined;
-}
-
-// oxlint-disable-next-line max-params -- one call, right above
-function made(scope: Construct, alarmName: string, instance: AlarmInstance, { id, topic, runbooks }: Made): Alarm {
-  const { disambiguator, metric, threshold, comparison, missing, first } = instance;
-  const { atLeast, of } = ALARMS[id].datapoints;
-  const alarm = new Alarm(scope, disambiguator === undefined ? id : `${id}-${disambiguator}`, {
-    alarmName,
-    alarmDescription: describeAlarm({ alarm: id, threshold, first, runbooks }),
-    metric,
-    threshold,
-    comparisonOperator: comparison,
-    evaluationPeriods: of,
-    datapointsToAlarm: atLeast,
-    treatMissingData: missing,
-  });
-  const action = new SnsAction(topic);
-  alarm.addAlarmAction(action);
-  alarm.addOkAction(action);
-  return alarm;
 }

@@ -1,12 +1,17 @@
+import { createHash } from 'node:crypto';
 import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { RemovalPolicy, Stack } from 'aws-cdk-lib/core';
+import { Subscription, SubscriptionFilter, SubscriptionProtocol } from 'aws-cdk-lib/aws-sns';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
+import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { AlarmTopic } from '../constructs/alarm-topic.ts';
+import { encryptedBy } from '../constructs/queue-encryption.ts';
 
 /**
- * The topics of the hub, all under one key:
+ * The topics of the hub and their dead-letter queue, all under one key:
  *
  * - `alarms`: state changes of every alarm, for notify only.
  * - `critical` and `warning`: messages of notify for people. `critical` also gets alarms that notify could not send.
@@ -20,6 +25,8 @@ export class Topics extends Construct {
   public readonly pager: AlarmTopic;
   public readonly chat: AlarmTopic;
   public readonly fallback: AlarmTopic;
+  /** Gets every message that a subscriber did not take. */
+  public readonly deadLetters: Queue;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
@@ -37,6 +44,15 @@ export class Topics extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
+    // For the dead-letter queue. The topics themselves are encrypted with the key, so it cannot name them.
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('sns.amazonaws.com')],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+        resources: ['*'],
+        conditions: { ArnLike: { 'aws:SourceArn': Stack.of(this).formatArn({ service: 'sns', resource: '*' }) } },
+      }),
+    );
     this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });
     this.critical = new AlarmTopic(this, 'Critical', { displayName: 'certmarshal critical', key, fromAlarms: true });
     this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
@@ -45,6 +61,46 @@ export class Topics extends Construct {
     // It was called pager before: its subscribers, perhaps with a filter on names of composite alarms, still get
     // exactly these.
     this.fallback = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal fallback', key, fromAlarms: true });
+    this.deadLetters = new Queue(this, 'DeadLetters', {
+      ...encryptedBy(key),
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    Validations.of(this.deadLetters).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'It is the dead-letter queue of the topics.',
+    });
+    // For all topics: subscriptions that people make themselves may use it too.
+    this.deadLetters.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('sns.amazonaws.com')],
+        actions: ['sqs:SendMessage'],
+        resources: [this.deadLetters.queueArn],
+        conditions: { ArnEquals: { 'aws:SourceArn': Object.values(this.all).map(({ topicArn }) => topicArn) } },
+      }),
+    );
+  }
+
+  /** By the name that outputs and alarms have. */
+  get all() {
+    const { alarms, critical, warning, pager, chat, fallback } = this;
+    return { alarms, critical, warning, pager, chat, fallback };
+  }
+
+  /** E-mail addresses and URLs of `fleet.yaml`. */
+  subscribe(subscribe: FleetMonitoring['subscribe']): void {
+    // By its address: with numbers, an address removed from the list would take away the subscription of the next.
+    for (const name of ['critical', 'warning', 'pager', 'fallback'] as const)
+      for (const endpoint of subscribe[name] ?? [])
+        new Subscription(this, `${name} ${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)}`, {
+          topic: this[name],
+          endpoint,
+          protocol: endpoint.startsWith('https://') ? SubscriptionProtocol.HTTPS : SubscriptionProtocol.EMAIL,
+          deadLetterQueue: this.deadLetters,
+          ...(name === 'pager' && {
+            filterPolicy: { severity: SubscriptionFilter.stringFilter({ allowlist: ['critical'] }) },
+          }),
+        });
   }
 
   /** Lets a role publish to people. */

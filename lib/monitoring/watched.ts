@@ -1,3 +1,4 @@
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { HubFunction } from '../constructs/hub-function.ts';
 
@@ -7,6 +8,8 @@ export interface WatchedHub {
   readonly report: HubFunction;
   readonly functions: readonly WatchedFunction[];
   readonly queues: readonly WatchedQueue[];
+  /** By name. */
+  readonly topics: Readonly<Record<string, ITopic>>;
 }
 
 export interface WatchedFunction {

@@ -132,6 +132,22 @@ it('rings for the one sweep function that is dead, its queue and its clusters, a
   ]);
 });
 
+it('says which topic a subscriber got no message of, for an hour after the last one', async () => {
+  await using story = await start(false);
+  story.store.add({
+    namespace: 'AWS/SNS',
+    name: 'NumberOfNotificationsFailed',
+    dimensions: { TopicName: 'TopicsIncidents31400822' },
+    value: 1,
+    at: story.clock.now(),
+  });
+  await story.until(() => story.isOver() && story.told().length > 1, 70);
+  const said = `certmarshal (pager): ${meaning('NotificationsFailed')}`;
+  expect(story.told()).toEqual([`1 [critical] ${said}`, `63 [resolved] ${over(said)}`]);
+  expect(story.fallback()).toEqual(['critical ALARM 1', 'critical OK 63']);
+  expect(story.events()).toEqual(['opened NotificationsFailed (pager)', 'closed NotificationsFailed (pager)']);
+});
+
 it('does not take the silence of report for health', async () => {
   await using story = await start();
   story.broken.add('report');

@@ -3,6 +3,7 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { EKSClient } from '@aws-sdk/client-eks';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { readSubscriptions, type Subscriptions } from '../../bin/doctor/subscriptions-check.ts';
 import { type AwsCalls, awsCalls } from './aws-call.ts';
 import { type MiniStack, REGION } from './ministack.ts';
 
@@ -15,6 +16,8 @@ export interface Account {
   readonly s3: S3Client;
   readonly secrets: SecretsManagerClient;
   readonly calls: AwsCalls;
+  /** As doctor counts them. */
+  subscriptions(): Promise<Subscriptions | undefined>;
   /** Variables for a program that is to speak to this account, and to no other AWS. */
   readonly environment: Readonly<Record<string, string>>;
   close(): void;
@@ -38,6 +41,7 @@ export function openAccount({ endpoint, caPem, caFile }: MiniStack, id: string):
     eks,
     s3,
     secrets,
+    subscriptions: async () => readSubscriptions(AbortSignal.timeout(10_000), config),
     calls: awsCalls({ endpoint, caPem }, credentials),
     environment: {
       AWS_ENDPOINT_URL: endpoint,

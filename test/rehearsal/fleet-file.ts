@@ -32,6 +32,7 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode, webhook }
         accessEntries: accessEntries.spoke,
       },
     ],
+    monitoring: { subscribe: { critical: ['oncall@example.com'], pager: ['oncall@example.com'] } },
     audit: { every: `${AUDIT_EVERY_MINUTES}m` },
     hub: { account: ACCOUNT, region: REGION, ...(webhook && { webhook }) },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),

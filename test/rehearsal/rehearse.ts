@@ -107,6 +107,9 @@ export async function rehearse(progress: Progress): Promise<Summary> {
       LISTED_TYPES.has(type),
       `the inventory shows ${type}`,
     );
+  // Subscriptions of fleet.yaml to pager get no warnings.
+  const subscriptions = { critical: 2, warning: 0, fallback: 0, unconfirmed: 0 };
+  assert.deepEqual(await hub.subscriptions(), subscriptions, 'who is subscribed');
   for (const line of leftOut) progress(`left out of the template: ${line}`);
 
   progress('waiting for the scheduler, dispatch and report');

@@ -6,7 +6,7 @@ import { WEEKDAYS } from '../../window/window.ts';
 import { formatDuration } from '../duration.ts';
 import { DEFAULT_MONITORING } from '../fleet.ts';
 import { clockTime, instant, timeZone, weekdays } from '../time-values.ts';
-import { duration, fleetGlob, list, section, share, text, wanted, whole, wrong } from '../values.ts';
+import { distinct, duration, fleetGlob, list, section, share, text, wanted, whole, wrong } from '../values.ts';
 import type { Written } from '../written.ts';
 
 // Every alarm has an entry with the possible thresholds of its metric: one that would never or always fire is rejected
@@ -133,6 +133,24 @@ function isRunbooksUrl(value: string): boolean {
   return URL.canParse(value);
 }
 
+const ADDRESS_FORM = 'write an e-mail address, for example oncall@example.com, or an https URL';
+const ADDRESS = /^(?:[^\s@:/]{1,64}@[A-Za-z0-9.-]{1,190}|https:\/\/[!-~]{1,1000})$/;
+
+/** Never printed: the URL of a paging service contains its key. */
+const address = z
+  .string({ error: ADDRESS_FORM })
+  .regex(ADDRESS, { error: ADDRESS_FORM })
+  .meta({ examples: ['oncall@example.com'] });
+const addresses = distinct(list(address).max(20), 'an address appears twice').exactOptional();
+
+/** The topics to which e-mail and HTTPS fit; Amazon Q subscribes to chat itself. */
+const Subscribe = z.strictObject({
+  critical: addresses.describe('Who gets critical messages, also those that notify could not send.'),
+  warning: addresses.describe('Who gets warnings and the daily digest.'),
+  pager: addresses.describe('Paging services, for critical incidents.'),
+  fallback: addresses.describe('Whom CloudWatch itself notifies when certmarshal is broken.'),
+});
+
 /** `monitoring`: who is notified when, and of what. */
 export const Monitoring = section(
   z
@@ -169,6 +187,9 @@ export const Monitoring = section(
         })
         .prefault({})
         .describe('When the daily digest is sent.'),
+      subscribe: section(Subscribe, {}).describe(
+        'Subscriptions of the topics: e-mail addresses and https URLs, which are visible in the stack.',
+      ),
       reportLinks: z
         .boolean()
         .prefault(DEFAULT_MONITORING.reportLinks)

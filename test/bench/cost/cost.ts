@@ -21,6 +21,7 @@ const FUNCTIONS = 4;
 const HINT_FUNCTIONS = 2;
 /** Queues with an alarm: orders of the default lane, and outcomes. */
 const QUEUES = 2;
+const TOPICS = 6;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
 const DASHBOARDS = 1;
@@ -190,9 +191,9 @@ function webhookLines(flood: number, emptyReceives: number): readonly BillLine[]
   ];
 }
 
-/** One for each function and queue with an alarm. */
+/** One for each function, queue and topic with an alarm. */
 function hubAlarms(functions: number): number {
-  const each = { function: functions, queue: QUEUES, heartbeat: 1, metric: 1 } as const;
+  const each = { function: functions, queue: QUEUES, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
   return Object.values<AlarmEntry>(ALARMS).reduce(
     (sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0),
     0,

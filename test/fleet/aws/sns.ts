@@ -16,6 +16,8 @@ export interface PublishedMessage {
 export interface SimulatedSns {
   /** @returns the ARN */
   createTopic(place: Place, name: string): string;
+  /** @param state what it does not take, or that it is not confirmed */
+  subscribe(topicArn: string, state?: 'PendingConfirmation' | { readonly FilterPolicy: string }): void;
   /** All that was published, the oldest first. */
   readonly published: readonly PublishedMessage[];
 }
@@ -25,22 +27,45 @@ const MAX_MESSAGE = 262_144;
 const protocol = queryProtocol('aws');
 
 /**
- * Publish to a topic. Subscriptions are not simulated: what each protocol would get is kept.
+ * Publish to a topic, and read subscriptions, two a page. They get nothing: what each protocol would get is kept.
  *
- * Source: Amazon SNS API reference, Publish.
+ * Source: Amazon SNS API reference, Publish, ListSubscriptions, GetSubscriptionAttributes.
  */
 export function createSns(): SimulatedSns & Service<URLSearchParams> {
   const topics = new Map<string, Place>();
   const published: PublishedMessage[] = [];
+  const subscriptions: { TopicArn: string; SubscriptionArn: string; attributes: Readonly<Record<string, string>> }[] =
+    [];
+  const read = (action: string, input: URLSearchParams, { account, region }: Place) => {
+    const [own, from] = [`:${region}:${account}:`, Number(input.get('NextToken') ?? 0)];
+    const all = subscriptions.filter(({ TopicArn }) => TopicArn.includes(own));
+    if (action === 'ListSubscriptions')
+      return protocol.answer(action, {
+        Subscriptions: {
+          member: all.slice(from, from + 2).map(({ TopicArn, SubscriptionArn }) => ({ TopicArn, SubscriptionArn })),
+        },
+        NextToken: from + 2 < all.length ? String(from + 2) : undefined,
+      });
+    const found = all.find(({ SubscriptionArn }) => SubscriptionArn === input.get('SubscriptionArn'));
+    if (found === undefined) throw new AwsFault(404, 'NotFound', 'Subscription does not exist');
+    const entry = Object.entries(found.attributes).map(([key, value]) => ({ key, value }));
+    return protocol.answer(action, { Attributes: { entry } });
+  };
   return {
     createTopic(place, name) {
       const arn = `arn:aws:sns:${place.region}:${place.account}:${name}`;
       topics.set(arn, place);
       return arn;
     },
+    subscribe(TopicArn, state) {
+      const [SubscriptionArn, attributes] =
+        state === 'PendingConfirmation' ? [state, {}] : [`${TopicArn}:${randomUUID()}`, state ?? {}];
+      subscriptions.push({ TopicArn, SubscriptionArn, attributes });
+    },
     published,
     protocol,
     handle(action, input, caller) {
+      if (action === 'ListSubscriptions' || action === 'GetSubscriptionAttributes') return read(action, input, caller);
       if (action !== 'Publish') throw new AwsFault(400, 'InvalidAction', `Not simulated: ${action}`);
       const topicArn = input.get('TopicArn') ?? '';
       const topic = topics.get(topicArn);

@@ -26,6 +26,15 @@ const REGION = 'eu-central-1';
 const SWEEP_ROLE = `arn:aws:iam::${HUB}:role/certmarshal-sweep`;
 const SPOKE_ROLE = `arn:aws:iam::${SPOKE}:role/certmarshal-spoke`;
 const NAME = 'certmarshal/berlin-prod';
+/** Logical ids of the topics, as test/unit/lib/deployed-resources.json has them. */
+const TOPIC_IDS = {
+  alarms: 'TopicsAlarms8451E380',
+  critical: 'TopicsCritical54F8F423',
+  warning: 'TopicsWarning3952D1DF',
+  pager: 'TopicsIncidents31400822',
+  chat: 'TopicsChatF780730B',
+  fallback: 'TopicsPagerC3BA336C',
+};
 const never = new AbortController().signal;
 const NO_AWS = { kind: 'expired', object: 'sts:GetCallerIdentity', problem: 'none', remedy: 'Sign in.' } as const;
 
@@ -336,6 +345,92 @@ clusters:
   it('reads no quota of another account than that of the hub', async () => {
     const groups = await examine({ hub: `hub: { account: '${SPOKE}', region: ${REGION} }` });
     expect(groups[0]?.checks.map(({ id }) => id)).toEqual(['aws-credentials']);
+  });
+
+  // As CloudFormation names them: stack, logical id, a random part.
+  const topic = (logicalId: string) =>
+    aws.sns.createTopic({ account: HUB, region: REGION }, `CertMarshal-${logicalId}-AbCd12345678`);
+  const SUBSCRIBE = {
+    text: expect.stringContaining('monitoring.subscribe'),
+    command: expect.stringContaining(`aws sns subscribe --region ${REGION} `),
+  };
+  const CRITICAL = { FilterPolicy: '{"severity":["critical"]}' };
+  const [BY_CLUSTER, IN_BODY] = [
+    { FilterPolicy: '{"severity":["critical","warning"],"cluster":["berlin-prod"]}' },
+    { FilterPolicy: '{"severity":["critical","warning"]}', FilterPolicyScope: 'MessageBody' },
+  ];
+  const { critical, warning, pager, chat, fallback, alarms } = TOPIC_IDS;
+
+  it.each<
+    [
+      who: string,
+      topics: readonly [id: string, state?: Parameters<SimulatedAws['sns']['subscribe']>[1]][],
+      status: string,
+      counts: string,
+    ]
+  >([
+    ['no one', [], 'failed', 'critical 0, warning 0, fallback 0, unconfirmed 0'],
+    [
+      'each topic',
+      [[critical], [warning, { FilterPolicy: '{}' }], [fallback]],
+      'passed',
+      'critical 1, warning 1, fallback 1, unconfirmed 0',
+    ],
+    ['a pager for everything', [[pager], [fallback]], 'passed', 'critical 1, warning 1, fallback 1, unconfirmed 0'],
+    ['a chat, and no fallback', [[chat]], 'warning', 'critical 1, warning 1, fallback 0, unconfirmed 0'],
+    [
+      'a pager for critical',
+      [[pager, CRITICAL], [fallback]],
+      'failed',
+      'critical 1, warning 0, fallback 1, unconfirmed 0',
+    ],
+    [
+      'someone who did not confirm',
+      [[critical, 'PendingConfirmation'], [warning], [fallback]],
+      'failed',
+      'critical 0, warning 1, fallback 1, unconfirmed 1',
+    ],
+    [
+      'two, one of whom did not confirm',
+      [[critical, 'PendingConfirmation'], [critical], [warning], [fallback]],
+      'warning',
+      'critical 1, warning 1, fallback 1, unconfirmed 1',
+    ],
+    [
+      'a filter that drops what Lambda sends',
+      [[critical, CRITICAL], [warning], [fallback]],
+      'failed',
+      'critical 0, warning 1, fallback 1, unconfirmed 0',
+    ],
+    [
+      'filters for less than a severity',
+      [[pager, BY_CLUSTER], [chat, IN_BODY], [fallback]],
+      'failed',
+      'critical 0, warning 0, fallback 1, unconfirmed 0',
+    ],
+  ])('says whether someone is notified: %s', async (_, topics, status, counts) => {
+    for (const [id, state] of [[alarms], ...topics] as typeof topics) aws.sns.subscribe(topic(id), state);
+    aws.sns.subscribe(aws.sns.createTopic({ account: HUB, region: REGION }, 'OtherStack-TopicsCritical54F8F423-x'));
+    expect(found(await examine(), 'AWS credentials', 'subscriptions')).toMatchObject({
+      status,
+      found: `subscriptions to every message: ${counts}`,
+      ...(status !== 'passed' && { fix: SUBSCRIBE }),
+    });
+  });
+
+  it.each<[why: string, prepare: () => void, said: string]>([
+    ['before the first deploy', () => undefined, `no hub is deployed in ${REGION}`],
+    [
+      'without the right',
+      () => aws.deny('sns:ListSubscriptions', { account: HUB, role: SWEEP_ROLE }),
+      'ListSubscriptions',
+    ],
+  ])('does not fail %s', async (_, prepare, said) => {
+    prepare();
+    expect(found(await examine(), 'AWS credentials', 'subscriptions')).toMatchObject({
+      status: 'warning',
+      found: expect.stringContaining(said),
+    });
   });
 
   it.each<[most: number, hub: string, expected: object]>([

@@ -173,6 +173,13 @@ export const validFleet = fc.record(
           { maxLength: 3 },
         ),
         objective: fc.constantFrom(0.95, 0.99, 0.9999),
+        subscribe: fc.record(
+          {
+            critical: fc.constant(['oncall@example.com']),
+            pager: fc.constant(['https://events.pagerduty.com/integration/KEY/enqueue', 'team@example.com']),
+          },
+          { requiredKeys: [] },
+        ),
         reportLinks: fc.boolean(),
         runbooks: fc.constantFrom('https://git.example.com/runbooks', 'https://wiki.example.com:8443/a/b'),
       },

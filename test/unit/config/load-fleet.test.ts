@@ -135,6 +135,7 @@ monitoring:
     - { clusters: [dublin], weekly: { days: [sat, sun], from: 22:00, until: 02:00, timeZone: Europe/Berlin } }
   objective: 0.99
   digest: { at: 08:30, timeZone: Europe/Dublin }
+  subscribe: { critical: [oncall@example.com] }
   reportLinks: false
 journal:
   objectLock: { mode: compliance, days: 30 }
@@ -271,6 +272,7 @@ policies:
         ],
         objective: 0.99,
         digest: { at: '08:30', timeZone: 'Europe/Dublin' },
+        subscribe: { critical: ['oncall@example.com'] },
         reportLinks: false,
       },
       journal: { objectLock: { mode: 'compliance', days: 30 } },

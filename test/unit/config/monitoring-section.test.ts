@@ -13,7 +13,7 @@ const window = (time: string) => `version: 1\nmonitoring: { maintenance: [{ clus
 const alarms = (text: string) => `version: 1\nmonitoring: { alarms: { ${text} } }`;
 
 describe('monitoring in fleet.yaml', () => {
-  it.each(['', '{}', '{ alarms: , maintenance: }', '{ alarms: {}, maintenance: [], digest: {} }'])(
+  it.each(['', '{}', '{ alarms: , maintenance: , subscribe: }', '{ alarms: {}, maintenance: [], digest: {} }'])(
     'has its defaults by %j',
     (text) => {
       const parsed = parseFleet(`version: 1\nmonitoring: ${text}\n`, 'f');
@@ -40,6 +40,31 @@ describe('monitoring in fleet.yaml', () => {
         },
       },
     });
+  });
+
+  it('has whom it notifies, by topic', () => {
+    const subscribe = { critical: ['on+call@example.com'], pager: ['https://pager.example.com/KEY/enqueue?a=b'] };
+    const parsed = parseFleet(`version: 1\nmonitoring: { subscribe: ${JSON.stringify(subscribe)} }\n`, 'f');
+    expect(parsed).toMatchObject({ fleet: { monitoring: { subscribe } } });
+  });
+
+  const NO_ADDRESS = 'write an e-mail address, for example oncall@example.com, or an https URL';
+
+  // An URL may have a key: no message has any.
+  it.each<[subscribe: string, problem: string]>([
+    ["critical: ['mailto:oncall@example.com']", `critical[0]: ${NO_ADDRESS}`],
+    ["critical: ['http://example.com/SECRET']", `critical[0]: ${NO_ADDRESS}`],
+    ["critical: ['https://example.com/SE CRET']", `critical[0]: ${NO_ADDRESS}`],
+    ["critical: ['arn:aws:sqs:eu-central-1:111122223333:SECRET']", `critical[0]: ${NO_ADDRESS}`],
+    ['critical: [4711]', `critical[0]: ${NO_ADDRESS}`],
+    [
+      "pager: ['https://example.com/SECRET', 'https://example.com/SECRET']",
+      'pager: an address appears twice; keep one of the two',
+    ],
+  ])('notifies no one by %s', (subscribe, problem) => {
+    const problems = problemsOf(`version: 1\nmonitoring: { subscribe: { ${subscribe} } }`);
+    expect(problems).toEqual([expect.stringContaining(`monitoring.subscribe.${problem}`)]);
+    expect(problems.join('')).not.toContain('SECRET');
   });
 
   it('has no place of the runbooks but the one that is written', () => {

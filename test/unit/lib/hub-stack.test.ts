@@ -5,13 +5,23 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_FLEET, DEFAULT_MONITORING, type Fleet, type FleetJournal } from '../../../lambdas/config/fleet.ts';
+import {
+  DEFAULT_FLEET,
+  DEFAULT_MONITORING,
+  type Fleet,
+  type FleetJournal,
+  type FleetMonitoring,
+} from '../../../lambdas/config/fleet.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
 import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from './stacks.ts';
 
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);
 const full = Template.fromStack(stacksOf(EVERYTHING).hub);
+
+const DEAD_LETTERS = {
+  deadLetterTargetArn: { 'Fn::GetAtt': [resource(plain, 'AWS::SQS::Queue', 'TopicsDeadLetters').id, 'Arn'] },
+};
 
 const lockOf = (Mode: string, Days: number) => ({
   ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention: { Mode, Days } } },
@@ -148,9 +158,17 @@ describe('the hub stack', () => {
     });
   });
 
-  it('encrypts everything with the key that is given', () => {
-    plain.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
-    full.allResourcesProperties('AWS::SQS::Queue', { KmsMasterKeyId: KEY });
+  it('encrypts everything with the key that is given, but what SNS writes with the key of the topics', () => {
+    const keysOf = (template: Template) =>
+      Object.entries(template.findResources('AWS::SQS::Queue')).flatMap(([id, { Properties }]) =>
+        id.startsWith('TopicsDeadLetters') ? [] : (Properties.KmsMasterKeyId ?? Properties.SqsManagedSseEnabled),
+      );
+    expect(keysOf(plain)).toEqual([true, true, true]);
+    expect(new Set(keysOf(full))).toEqual(new Set([KEY]));
+    for (const template of [plain, full])
+      expect(resource(template, 'AWS::SQS::Queue', 'TopicsDeadLetters').properties).toMatchObject({
+        KmsMasterKeyId: { 'Fn::GetAtt': [resource(template, 'AWS::KMS::Key', 'TopicsKey').id, 'Arn'] },
+      });
     full.allResourcesProperties('AWS::S3::Bucket', {
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
@@ -267,6 +285,7 @@ describe('the hub stack', () => {
         Protocol: 'lambda',
         TopicArn: topic('Alarms'),
         Endpoint: { 'Fn::GetAtt': [id, 'Arn'] },
+        RedrivePolicy: DEAD_LETTERS,
       });
       plain.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
         FunctionName: { Ref: id },
@@ -274,6 +293,35 @@ describe('the hub stack', () => {
         MaximumEventAgeInSeconds: 900,
         DestinationConfig: { OnFailure: { Destination: topic('Critical') } },
       });
+    });
+
+    it('is not all that is subscribed: people are, where fleet.yaml lists them', () => {
+      const [mail, url] = ['oncall@example.com', 'https://pager.example.com/integration/SECRET/enqueue'];
+      const subscribed = (subscribe: FleetMonitoring['subscribe']) =>
+        Template.fromStack(stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, subscribe } }), {}).hub);
+      const template = subscribed({ critical: [mail, url], warning: [mail], pager: [url], fallback: [mail] });
+      const subscriptions = template.findResources('AWS::SNS::Subscription');
+      const of = (name: string, Protocol: string, Endpoint: string, filter?: object) => ({
+        TopicArn: topic(name),
+        Protocol,
+        Endpoint,
+        RedrivePolicy: DEAD_LETTERS,
+        ...filter,
+      });
+      expect(
+        Object.values(subscriptions).flatMap(({ Properties }) => (Properties.Protocol === 'lambda' ? [] : Properties)),
+      ).toEqual([
+        of('Critical', 'email', mail),
+        of('Critical', 'https', url),
+        of('Warning', 'email', mail),
+        of('Incidents', 'https', url, { FilterPolicy: { severity: ['critical'] } }),
+        of('Pager', 'email', mail),
+      ]);
+      // The other one stays what it is.
+      const [left] = Object.keys(subscribed({ critical: [url] }).findResources('AWS::SNS::Subscription'));
+      expect(subscriptions[left ?? '']?.['Properties'].Endpoint).toBe(url);
+      // Nothing else has the address: no metadata, no file beside a function, no name.
+      expect(JSON.stringify(template.toJSON()).split('SECRET')).toHaveLength(3);
     });
 
     it('makes a digest once a day, by the clock that fleet.yaml names', () => {

@@ -65,7 +65,7 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for the fleet that ships', () => {
     expect(typesOf(ships)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 38,
+        "AWS::CloudWatch::Alarm": 44,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::IAM::Policy": 6,
@@ -81,8 +81,8 @@ describe('the template of the hub', () => {
         "AWS::SNS::Subscription": 1,
         "AWS::SNS::Topic": 6,
         "AWS::SNS::TopicPolicy": 6,
-        "AWS::SQS::Queue": 3,
-        "AWS::SQS::QueuePolicy": 3,
+        "AWS::SQS::Queue": 4,
+        "AWS::SQS::QueuePolicy": 4,
         "AWS::Scheduler::Schedule": 3,
       }
     `);
@@ -91,7 +91,7 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for everything', () => {
     expect(typesOf(everything)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 47,
+        "AWS::CloudWatch::Alarm": 53,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::EKS::AccessEntry": 1,
@@ -110,8 +110,8 @@ describe('the template of the hub', () => {
         "AWS::SNS::Subscription": 1,
         "AWS::SNS::Topic": 6,
         "AWS::SNS::TopicPolicy": 6,
-        "AWS::SQS::Queue": 5,
-        "AWS::SQS::QueuePolicy": 5,
+        "AWS::SQS::Queue": 6,
+        "AWS::SQS::QueuePolicy": 6,
         "AWS::Scheduler::Schedule": 3,
         "AWS::SecretsManager::Secret": 1,
       }
@@ -182,7 +182,10 @@ describe('the template of the hub', () => {
       <SweepRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
       <TopicsAlarmsPolicy> Allow sns:Publish on <TopicsAlarms> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
       <TopicsCriticalPolicy> Allow sns:Publish on <TopicsCritical> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
+      <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:<TopicsAlarms>}}
+      <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:[<TopicsAlarms>,<TopicsCritical>,<TopicsWarning>,<TopicsIncidents>,<TopicsChat>,<TopicsPager>]}}
       <TopicsKey> Allow kms:* on * to {AWS:arn:aws:iam::999900001111:root}
+      <TopicsKey> Allow kms:Decrypt kms:GenerateDataKey on * to {Service:sns.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:sns:eu-central-1:999900001111:*}}
       <TopicsKey> Allow kms:Decrypt kms:GenerateDataKey* on * to {Service:cloudwatch.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111}}
       <TopicsPagerPolicy> Allow sns:Publish on <TopicsPager> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}"
     `);
@@ -230,7 +233,8 @@ describe('the template of the hub', () => {
 
   it('sets functions, what starts them, queues, buckets and logs so for the fleet that ships', () => {
     expect(settingsOf(ships).join('\n')).toMatchInlineSnapshot(`
-      "State {DeletionPolicy:Retain}
+      "TopicsDeadLetters {MessageRetentionPeriod:1209600,DeletionPolicy:Delete}
+      State {DeletionPolicy:Retain}
       AuditHistory {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},ExpiredObjectDeleteMarker:true,NoncurrentVersionExpiration:{NoncurrentDays:35},Status:Enabled}]},DeletionPolicy:Retain}
       Journal {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},Status:Enabled}]},ObjectLockConfiguration:{ObjectLockEnabled:Enabled,Rule:{DefaultRetention:{Days:90,Mode:GOVERNANCE}}},DeletionPolicy:Retain}
       OutcomesQueue {VisibilityTimeout:35,MessageRetentionPeriod:900,DeletionPolicy:Delete}
@@ -238,7 +242,7 @@ describe('the template of the hub', () => {
       OutcomesReportLogs {RetentionInDays:365,DeletionPolicy:Retain}
       OutcomesReport {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,OUTCOMES_QUEUE_URL:<OutcomesQueue>}}}
       OutcomesReportEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      OutcomesReportSqsEventSourceCertMarshalOutcomesStarts94EA3352 {EventSourceArn:<OutcomesStarts>,BatchSize:10,ScalingConfig:{MaximumConcurrency:2}}
+      OutcomesReportSqsEventSourceCertMarshalOutcomesStarts94EA3352 {EventSourceArn:<OutcomesStarts>,BatchSize:10}
       NotifyNotifyLogs {RetentionInDays:365,DeletionPolicy:Retain}
       Notify {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,CRITICAL_TOPIC_ARN:<TopicsCritical>,WARNING_TOPIC_ARN:<TopicsWarning>,PAGER_TOPIC_ARN:<TopicsIncidents>,CHAT_TOPIC_ARN:<TopicsChat>,REPORT_LINKS:true}}}
       NotifyEventInvokeConfig {MaximumRetryAttempts:2,MaximumEventAgeInSeconds:900,DestinationConfig:{OnFailure:{Destination:<TopicsCritical>}}}
@@ -299,6 +303,12 @@ describe('the template of the hub', () => {
       certmarshal-function-duration-notify (certmarshal-warning): Maximum Duration of <Notify> >= 28500, 3 of 5 times 60 s
       certmarshal-queue-age-orders-default (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <LanedefaultShards> >= 90, 3 of 5 times 60 s
       certmarshal-queue-age-outcomes (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <OutcomesQueue> >= 675, 3 of 5 times 60 s
+      certmarshal-notifications-failed-alarms (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsAlarms> >= 1, 1 of 60 times 60 s
+      certmarshal-notifications-failed-critical (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsCritical> >= 1, 1 of 60 times 60 s
+      certmarshal-notifications-failed-warning (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsWarning> >= 1, 1 of 60 times 60 s
+      certmarshal-notifications-failed-pager (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsIncidents> >= 1, 1 of 60 times 60 s
+      certmarshal-notifications-failed-chat (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsChat> >= 1, 1 of 60 times 60 s
+      certmarshal-notifications-failed-fallback (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsPager> >= 1, 1 of 60 times 60 s
       certmarshal-discovery-problems (certmarshal-warning): Maximum DiscoveryProblems of dispatch >= 1, 10 of 15 times 60 s
       certmarshal-snapshots-unwritten (certmarshal-warning): Sum SnapshotsUnwritten of sweep >= 1, 1 of 30 times 60 s
       certmarshal-journal-unwritten (certmarshal-warning): Sum JournalUnwritten of sweep >= 1, 1 of 1 times 60 s
@@ -345,6 +355,7 @@ describe('the template of the hub', () => {
       PagerTopicArn
       ChatTopicArn
       FallbackTopicArn
+      DeadLetterQueueArn
       DashboardName
       JournalBucketName
       FleetBucketName

@@ -46,7 +46,7 @@ function compositesOf(template: Template): ReadonlyMap<string, string> {
 const kebab = (id: AlarmId) => alarmRunbook(id).replace(/^.*\/|\.md$/g, '');
 const of = (template: Template, id: AlarmId) =>
   alarmsOf(template).filter(({ AlarmName }) =>
-    new RegExp(`^certmarshal-${kebab(id)}(?:-(?:sweep|orders|dispatch|report|notify|hint|outcomes).*)?$`).test(
+    new RegExp(`^certmarshal-${kebab(id)}(?:-(?:sweep|orders|dispatch|report|notify|hint|outcomes|pager).*)?$`).test(
       AlarmName,
     ),
   );
@@ -118,12 +118,29 @@ describe('the alarms of the hub', () => {
       });
   });
 
-  it('tells notify of each alarm and of its end, but people of those on notify itself', () => {
+  it('tells notify of each alarm and of its end, but people of those on notify itself and on its topic', () => {
     const topic = (name: string) => [{ Ref: resource(plain, 'AWS::SNS::Topic', `Topics${name}`).id }];
     for (const { AlarmName, AlarmActions, OKActions } of alarmsOf(plain)) {
-      const expected = topic(AlarmName.endsWith('-notify') ? 'Critical' : 'Alarms');
+      const expected = topic(/-(?:notify|failed-alarms)$/.test(AlarmName) ? 'Critical' : 'Alarms');
       expect([AlarmName, AlarmActions, OKActions]).toEqual([AlarmName, expected, expected]);
     }
+  });
+
+  it('has one for each topic, which rings for one message that a subscriber did not get', () => {
+    const names = ['alarms', 'critical', 'warning', 'pager', 'chat', 'fallback'];
+    const failed = alarmsOf(plain).filter(({ Namespace }) => Namespace === 'AWS/SNS');
+    expect(failed.map(({ AlarmName }) => AlarmName)).toEqual(
+      names.map((name) => `certmarshal-notifications-failed-${name}`),
+    );
+    for (const alarm of failed)
+      expect(alarm).toMatchObject({
+        MetricName: 'NumberOfNotificationsFailed',
+        Dimensions: [{ Name: 'TopicName' }],
+        Statistic: 'Sum',
+        Threshold: 1,
+        DatapointsToAlarm: 1,
+        TreatMissingData: 'notBreaching',
+      });
   });
 
   it('has its own alarms for each function and queue of a lane', () => {
