@@ -104,7 +104,6 @@ const STATES = [
 
 function endpointLines({ endpoint, protocol, observations, findings, names }: ProbedEndpoint, now: number): Lines {
   const [leaf] = observations;
-  const [leaf] = observations;
   const certificates = observations.length > 0 && counted(observations.length, 'certificate');
   return [
     joined([strong(printable(endpoint)), protocol, certificates], ' · '),
