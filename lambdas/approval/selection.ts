@@ -15,7 +15,10 @@ export function enforces(
   cluster: Pick<ClusterContext, 'name' | 'provider'>,
 ): boolean {
   return policies.some(
-    (policy) => policy.mode === 'enforce' && policy.signers.includes(KUBELET_SERVING_SIGNER) && isFor(policy, cluster),
+    (policy) =>
+      policy.mode[cluster.provider] === 'enforce' &&
+      policy.signers.includes(KUBELET_SERVING_SIGNER) &&
+      isFor(policy, cluster),
   );
 }
 

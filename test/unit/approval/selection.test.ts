@@ -6,7 +6,11 @@ import { enforces, matchesGlob } from '../../../lambdas/approval/selection.ts';
 it.each([
   ['one that selects it', [DEFAULT_POLICY], true],
   ['none', [], false],
-  ['one that only observes', [{ ...DEFAULT_POLICY, mode: 'observe' as const }], false],
+  [
+    'one that only observes',
+    [{ ...DEFAULT_POLICY, mode: { eks: 'enforce', 'eks-anywhere': 'observe' } as const }],
+    false,
+  ],
   ['one of another provider', [{ ...DEFAULT_POLICY, providers: ['eks' as const] }], false],
   ['one of other clusters', [{ ...DEFAULT_POLICY, clusters: ['paris'] }], false],
   ['one of another signer', [{ ...DEFAULT_POLICY, signers: [KUBELET_CLIENT_SIGNER] }], false],
