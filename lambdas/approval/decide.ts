@@ -26,7 +26,7 @@ export function* decide(
   policies: readonly EnginePolicy[],
   now: number,
 ): Generator<Decision> {
-  const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
+  const longestWait = Math.max(...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
   for (const { csr, subject, askedAt, claims } of open) {
     const pending = askedAt.filter((time) => time >= now - longestWait).length;
     const request: ApprovalRequest = { cluster, csr, siblings: { pending, claims } };

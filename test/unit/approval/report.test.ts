@@ -46,7 +46,9 @@ describe('report', () => {
     ['leave', 'none', { left: 1 }],
     ['ignore', 'none', { ignored: 1 }],
   ])('counts %s that is %s', (verdict, outcome, counted) => {
-    expect(of([acted(verdict, outcome)]).counts).toEqual({ ...NONE, ...counted });
+    const { counts, rows } = of([acted(verdict, outcome)]);
+    expect(counts).toEqual({ ...NONE, ...counted });
+    expect(rows.map(({ ageSeconds }) => ageSeconds)).toEqual(verdict === 'ignore' ? [] : [12]);
   });
 
   it('tells of a request for which the judge has a bug, and of no other one', () => {
