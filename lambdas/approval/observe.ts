@@ -282,7 +282,7 @@ export async function resolveEndpoint(
 ): Promise<readonly string[]> {
   if (resolve === undefined) return [];
   const own = object instanceof KubernetesError ? undefined : object?.endpoint;
-  const names = own !== undefined && isIP(own) === 0 ? [own] : (withLearned(target).endpoints ?? []);
+  const names = own !== undefined && isIP(own) === 0 ? [own] : withLearned(target).endpoints;
   const found = await Promise.all(names.filter((name) => isIP(name) === 0).map(resolve));
   return [...new Set(found.flat())].slice(0, MAX_ADDRESSES);
 }

@@ -56,6 +56,13 @@ describe('a verdict', () => {
       mode: 'enforce',
     });
     expect(verdict.checks.map(({ rule, passed }) => [rule, passed])).toEqual(RULES.map(({ id }) => [id, true]));
+    const expected = (change: Partial<ApprovalPolicy['keys']>) =>
+      decide({}, { policies: [policy({ keys: { ...DEFAULT_POLICY.keys, ...change } })] }).checks.map(
+        (one) => one.expected,
+      );
+    const key = 'P-256, P-384, P-521, RSA ≥ 2048';
+    expect(expected({})).toEqual(expect.arrayContaining([`${key}, Ed25519, ML-DSA`, 'exactly “system:node:node-1”']));
+    expect(expected({ ed25519: false, mlDsa: false })).toContain(key);
     expect(verdict.names.map(({ name, proven }) => [name, proven])).toEqual([
       ['node-1', true],
       ['10.0.0.1', true],
