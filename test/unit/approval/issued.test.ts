@@ -12,6 +12,7 @@ import {
   judgeShown,
   type KnownMachines,
 } from '../../../lambdas/approval/issued.ts';
+import { issuedNames } from '../../../lambdas/approval/issued-names.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
@@ -279,6 +280,18 @@ describe('judgeIssued', () => {
       { seed: 19, numRuns: 500 },
     );
   });
+});
+
+it('issuedNames proves no reserved name, whatever lists it', () => {
+  const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
+  const claim = { node: 'node-1', dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
+  const proven = issuedNames(claim, grounds({ machines: [listed] })).map(({ name, proven: is }) => [name, is]);
+  expect(proven).toEqual([
+    ['node-1', true],
+    ['localhost', false],
+    ['10.0.0.1', true],
+    ['10.96.0.9', false],
+  ]);
 });
 
 describe('claimOfRequest', () => {

@@ -61,6 +61,17 @@ describe('report', () => {
     ]);
   });
 
+  it('shows how much of each source was looked at, or why it was not', () => {
+    const unread = { source: 'ec2', ok: false, problem: 'denied', remedy: 'Grant it.' } as const;
+    const evidence = indexEvidence([{ source: 'machine', ok: true, lookedAt: 3, owners: [] }, unread]);
+    const { evidence: shown, problems } = of([], { evidence });
+    expect(shown).toMatchObject([
+      { source: 'machine', lookedAt: 3 },
+      { source: 'ec2', lookedAt: 0, problem: 'denied' },
+    ]);
+    expect(problems).toMatchObject([{ kind: 'evidence', remedy: 'Grant it.' }]);
+  });
+
   it('tells how many unreadable requests are not shown', () => {
     const unreadable = [{ name: 'csr-1', problem: 'spec is missing' }];
     const objects = (unreadableCount: number) =>
