@@ -227,9 +227,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (seen.has(current.fingerprint))', 'if (false)'],
     ],
   ],
-  'lambdas/approval/rules/rules.ts': [
-    ['An RDN of one attribute is looked at here.', ['rdn.every', '….some']],
-  ],
+  'lambdas/approval/rules/rules.ts': [['An RDN of one attribute is looked at here.', ['rdn.every', '….some']]],
   'lambdas/approval/observe.ts': [
     ['Nothing else is thrown: a bug would be.', ['if (!(error instanceof KubernetesError))', 'if (false)']],
   ],
