@@ -125,9 +125,13 @@ describe('judgeIssued', () => {
 
   const BEFORE = ['proven', 'no-longer-proven', 'not-proven', 'unknown', 'names-another'] as const;
   type Column = readonly [minutes: number, before?: IssuedVerdict, isUnread?: true];
-  const COLUMNS = [19, 20, 25].map((minutes): Column => [minutes]);
-  COLUMNS.push(...BEFORE.map((before): Column => [25, before]), [25, undefined, true]);
-  COLUMNS.push([25, 'proven', true], [25, 'names-another', true]);
+  const COLUMNS: readonly Column[] = [
+    ...[19, 20, 25].map((minutes): Column => [minutes]),
+    ...BEFORE.map((before): Column => [25, before]),
+    [25, undefined, true],
+    [25, 'proven', true],
+    [25, 'names-another', true],
+  ];
   const BOTH = { machines: [machine('node-1', { InternalIP: ['10.0.0.1', '10.0.0.2'] }), FLEET.machines![1]!] };
   const OTHERS = { machines: [FLEET.machines![1]!] };
 
