@@ -1,9 +1,8 @@
-import { canonicalDnsName, spellsAddress } from '../names.ts';
+import { spellsAddress } from '../names.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
-import type { CertificateRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
-import { isNewer } from './request.ts';
+import { canonicalNames, isNewer } from './request.ts';
 
 /** Sources show a moved address within this time, and a kubelet asks for no address that it lost. */
 const STANDS_MS = 20 * MINUTE_MS;
@@ -51,11 +50,12 @@ export function collectClaims(
 ): { add(csr: SigningRequest): void; of(username: string): Claims | undefined } {
   const byUsername = new Map<string, { newest: Mark; times: number[]; names: Map<string, Claim> }>();
   let { bytes, names: namesLeft } = room;
-  const namesOf = ({ request }: SigningRequest): readonly string[] => {
+  const namesOf = ({ request }: SigningRequest): Iterable<string> => {
     if (request === undefined || request.length > bytes) return [];
     bytes -= request.length;
     const decoded = decodeCertificateRequest(request);
-    return decoded.ok ? movingNames(decoded.request) : [];
+    // Addresses, and DNS names that move with one, once each.
+    return decoded.ok ? new Set(canonicalNames(decoded.request, spellsAddress)) : [];
   };
   return {
     add(csr) {
@@ -81,16 +81,6 @@ export function collectClaims(
     },
     of: (username) => byUsername.get(username),
   };
-}
-
-/** Addresses, and DNS names that move with one, once each. */
-function movingNames({ subjectAltNames }: CertificateRequest): readonly string[] {
-  const names = subjectAltNames.flatMap((name) => {
-    if (name.kind === 'iPAddress') return [name.value];
-    const canonical = name.kind === 'dNSName' ? canonicalDnsName(name.value) : '';
-    return spellsAddress(canonical) ? [canonical] : [];
-  });
-  return [...new Set(names)];
 }
 
 /**

@@ -66,10 +66,11 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
   const inTime = selected.filter((policy) => ageReason(ageMs, policy, cluster) === undefined);
   // A policy for another age still counts: no other policy denies what it would leave pending.
   const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
+  const { claims } = request.siblings;
+  const standing = claims === undefined ? [] : standingClaims(claims, now);
   const [first] = selected;
   if (inTime.length === 0 && first !== undefined) {
     // A theft that stands is older than what a kubelet waits for.
-    const standing = standingOf(request, now);
     const late =
       standing.length > 0
         ? combine(judgeByEach(request, evidence, selected, now, standing), cluster, mayDeny)
@@ -91,11 +92,7 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
       `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
-  return combine(judgeByEach(request, evidence, inTime, now, standingOf(request, now)), cluster, mayDeny);
-}
-
-function standingOf({ siblings: { claims } }: ApprovalRequest, now: number): readonly string[] {
-  return claims === undefined ? [] : standingClaims(claims, now);
+  return combine(judgeByEach(request, evidence, inTime, now, standing), cluster, mayDeny);
 }
 
 /**

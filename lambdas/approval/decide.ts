@@ -31,7 +31,7 @@ export function* decide(
   now: number,
   approvals: readonly OwnApproval[] = [],
 ): Generator<Decision> {
-  const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
+  const longestWait = Math.max(...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
   const unissued = unissuedApprovals(approvals, now);
   const isHeld = unissued.length > 0;
   const requests = isHeld ? open.toSorted(({ csr: a }, { csr: b }) => (isNewer(a, b) ? -1 : 1)) : open;

@@ -1,17 +1,16 @@
 import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
-import { isIndependent } from '../tables/evidence-sources.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { CertificateRequest, GeneralName } from '../x509/certificate-request.ts';
-import { type Evidence, isLive, type Owner, type Owners } from './evidence/evidence.ts';
+import type { Evidence, Owner, Owners } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type KeyPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
-import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
+import { isWitness, mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { isEndpoint, reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
 import { enumerate, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
@@ -207,7 +206,7 @@ export function judgeIssued(given: IssuedClaim, grounds: IssuedGrounds, before?:
 function withoutOwnEndpoint(claim: IssuedClaim, { cluster, evidence }: IssuedGrounds): IssuedClaim {
   const isControlPlane = evidence
     .ownersOf(claim.node)
-    .owners.some((owner) => owner.controlPlane === true && isIndependent(owner) && isLive(owner));
+    .owners.some((owner) => owner.controlPlane === true && isWitness(owner));
   if (!isControlPlane) return claim;
   return {
     ...claim,
@@ -373,9 +372,9 @@ interface NameOfAnother {
   readonly isItsName: boolean;
 }
 
-/** The objects that show who has a name: live, and not written by a node. */
+/** The objects that show who has a name. */
 function counting({ owners }: Owners): readonly Owner[] {
-  return owners.filter((owner) => isLive(owner) && isIndependent(owner));
+  return owners.filter(isWitness);
 }
 
 /** The owner of a name that the node does not have. */

@@ -9,7 +9,6 @@ import { KubernetesError, type SkippedItem } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { readServiceCidrs } from '../kubernetes/service-cidrs.ts';
-import { canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { approvalSubjectOf } from '../resources/approval-subject.ts';
@@ -36,7 +35,7 @@ import { ownerFromNode } from './evidence/node.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest, type OpenRequests } from './open-requests.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
-import type { ClusterContext } from './request.ts';
+import { type ClusterContext, canonicalNames } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import { collectApprovals, type OwnApproval } from './unissued.ts';
@@ -288,9 +287,9 @@ export async function resolveEndpoint(
 ): Promise<readonly string[]> {
   if (resolve === undefined) return [];
   const own = object instanceof KubernetesError ? undefined : object?.endpoint;
-  const names = own !== undefined && isIP(own) === 0 ? [own] : (withLearned(target).endpoints ?? []);
-  const found = await Promise.all(names.filter((name) => isIP(name) === 0).map(resolve));
-  return [...new Set(found.flat())].slice(0, MAX_ADDRESSES);
+  const names = own !== undefined && isIP(own) === 0 ? [own] : withLearned(target).endpoints;
+  const addresses = await Promise.all(names.filter((name) => isIP(name) === 0).map(resolve));
+  return [...new Set(addresses.flat())].slice(0, MAX_ADDRESSES);
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */
@@ -317,14 +316,15 @@ function hybridNodes(
   return reading === undefined ? [] : [reading];
 }
 
-/** Canonical. */
-function namesIn(csr: SigningRequest): readonly string[] {
-  const decoded = decodeRequest(csr);
-  if (!decoded.ok) return [];
-  return decoded.request.subjectAltNames.flatMap((name) => {
-    if (name.kind === 'iPAddress') return [name.value];
-    return name.kind === 'dNSName' ? [canonicalDnsName(name.value)] : [];
-  });
+/** Whether a request asks for a name that none of these objects has. */
+async function asksForMore(requests: readonly OpenRequest[], owners: readonly Owner[]): Promise<boolean> {
+  const listed = new Set(owners.flatMap(({ nodes, dnsNames, addresses }) => [...nodes, ...dnsNames, ...addresses]));
+  const isMore = ({ csr }: OpenRequest): boolean => {
+    const decoded = decodeRequest(csr);
+    return decoded.ok && canonicalNames(decoded.request).some((name) => !listed.has(name));
+  };
+  for await (const more of inTurns(requests, isMore)) if (more) return true;
+  return false;
 }
 
 function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
@@ -356,17 +356,9 @@ async function readInstances(
     const readAll = async () => read(listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal));
     if ([...wanted].some(needsNodes) || (wanted.has('machine') && management !== undefined)) return [await readAll()];
     const own = await read(inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal)));
-    if (!own.ok) return [own];
-    const listed = new Set(
-      own.owners.flatMap(({ nodes: names, dnsNames, addresses }) => [...names, ...dnsNames, ...addresses]),
-    );
-    const asksForMore = ({ csr }: OpenRequest) => namesIn(csr).some((name) => !listed.has(name));
-    for await (const isMore of inTurns(requests, asksForMore)) {
-      if (!isMore) continue;
-      const all = await readAll();
-      return [all.ok ? { ...all, owners: [...own.owners, ...all.owners] } : own];
-    }
-    return [own];
+    if (!own.ok || !(await asksForMore(requests, own.owners))) return [own];
+    const all = await readAll();
+    return [all.ok ? { ...all, owners: [...own.owners, ...all.owners] } : own];
   }
   // Elsewhere EC2 has no instances of the cluster, and Machines represent the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];

@@ -1,5 +1,7 @@
 import type { Provider } from '../identifiers.ts';
+import { canonicalDnsName } from '../names.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
+import type { CertificateRequest } from '../x509/certificate-request.ts';
 import type { Claims } from './claims.ts';
 
 /** The cluster of a request. */
@@ -40,4 +42,15 @@ type Created = Pick<SigningRequest, 'name' | 'createdAt'>;
 export function isNewer(a: Created, b: Created): boolean {
   const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
   return difference === 0 ? a.name > b.name : difference > 0;
+}
+
+/** The addresses that a request asks for, and those of its DNS names that `takes` accepts; canonical. */
+export function canonicalNames(
+  { subjectAltNames }: CertificateRequest,
+  takes: (dnsName: string) => boolean = () => true,
+): readonly string[] {
+  return subjectAltNames.flatMap((name) => {
+    if (name.kind === 'iPAddress') return [name.value];
+    return name.kind === 'dNSName' ? [canonicalDnsName(name.value)].filter(takes) : [];
+  });
 }

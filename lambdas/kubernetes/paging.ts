@@ -101,7 +101,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         continue;
       }
       if (error.kind === 'too-large') {
-        table = await readTable(client, path, query, signal, room);
+        table = await readTable(client, path, query, signal);
         // More rows than were asked for: the server ignores the limit.
         if (table?.rows.length !== 1)
           throw new KubernetesError(tooLarge(object, { items: [{ after: skips.last }], count: 1 }));
@@ -128,7 +128,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
     const isCut = table !== undefined || (list.maxItemMembers !== undefined && page.items.includes(null));
     if (isCut) {
       const same = continueToken === undefined ? { ...query, ...exactly(page.version) } : query;
-      takeSkipped(page, table ?? (await readTable(client, path, same, signal, room)), skips);
+      takeSkipped(page, table ?? (await readTable(client, path, same, signal)), skips);
     } else skips.last = shownItem(page.items.at(-1)) ?? skips.last;
     if (page.items.length > 0) yield page.items;
     // The generator and its reader hold the page while they wait for the next one, which a server can delay.

@@ -1,7 +1,7 @@
 import { type JsonObject, list, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError, type SkippedItem } from './errors.ts';
-import type { PageRoom } from './page-room.ts';
+import { pageRoom } from './page-room.ts';
 
 /** Where a page of a list is. */
 export interface ListPosition {
@@ -17,14 +17,15 @@ export interface Table extends ListPosition {
 /** A Node has up to 1.5 MiB in its columns, and JSON escapes some characters as six. */
 const MAX_TABLE_BYTES = 10 * 1024 * 1024;
 
-/** A page of a list as kubectl prints it: small, however large its objects are. Undefined if there is none. */
+/** A page of a list as kubectl prints it, without its objects. Undefined if there is none. */
 export async function readTable(
   client: KubernetesClient,
   path: string,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  room: PageRoom,
 ): Promise<Table | undefined> {
+  // Of its own: the page whose items it names is still held.
+  using room = pageRoom();
   const call = {
     method: 'GET',
     path,

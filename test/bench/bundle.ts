@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { SWEEP_ENVIRONMENT } from '../unit/functions/invoke-bundle.ts';
 import { synthesize } from '../unit/lib/synthesize.ts';
 import { type Figure, figure } from './statistics.ts';
 
@@ -11,17 +12,7 @@ const RUNS = 15;
 const FLEET = new URL('../../fleet.yaml', import.meta.url);
 
 /** What the function cannot start without. */
-const ENVIRONMENT = {
-  AWS_REGION: 'eu-west-1',
-  OUTCOMES_QUEUE_URL: 'http://127.0.0.1:1',
-  SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
-  LANE: 'default',
-  HUB_ACCOUNT: '123456789012',
-  HUB_PARTITION: 'aws',
-  SNAPSHOT_BUCKET: 'snapshots',
-  JOURNAL_BUCKET: 'journal',
-  STATE_BUCKET: 'state',
-};
+const ENVIRONMENT = { ...SWEEP_ENVIRONMENT, AWS_REGION: 'eu-west-1', OUTCOMES_QUEUE_URL: 'http://127.0.0.1:1' };
 
 /** Size and load time of the sweep function's bundle, as `npm run synth` makes it. Every load is a new process on one core. */
 export async function benchBundle(say: (text: string) => void): Promise<Figure[]> {

@@ -227,11 +227,12 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (seen.has(current.fingerprint))', 'if (false)'],
     ],
   ],
+  'lambdas/approval/rules/rules.ts': [['An RDN of one attribute is looked at here.', ['rdn.every', '….some']]],
   'lambdas/approval/observe.ts': [
     ['Nothing else is thrown: a bug would be.', ['if (!(error instanceof KubernetesError))', 'if (false)']],
   ],
   'lambdas/approval/evidence/believed.ts': [
-    ['What was learned has endpoints.', ['learned.endpoints ?? []', 'learned.endpoints']],
+    ['A look-up answers addresses.', ['canonicalAddress(address) ?? address', 'canonicalAddress(address)']],
   ],
   'lambdas/approval/decide-approval.ts': [
     ['A judgement that does not pass has a check that failed.', ['decisive === undefined ? …', 'false ? …']],

@@ -63,7 +63,7 @@ export function withLearned(
   { cluster, workload }: KnownTarget,
   object?: Cluster,
   services: Listed['services'] = [],
-): ClusterContext {
+): ClusterContext & { readonly endpoints: readonly string[] } {
   const { endpoints = [], serviceCidrs = [] } = cluster;
   const told = object?.serviceCidrs ?? [];
   const cidrs = new Set([
@@ -98,7 +98,7 @@ export function believe(
   const learned = withLearned(target, read, services);
   const { endpointAddresses: remembered = [] } = target;
   const { reserved, kept } = endpointAddresses(resolved, remembered, machines);
-  const cluster = { ...learned, endpoints: [...new Set([...(learned.endpoints ?? []), ...reserved])] };
+  const cluster = { ...learned, endpoints: [...new Set([...learned.endpoints, ...reserved])] };
   const isKnown = knowsServices(cluster);
   const isNamed = read?.endpoint !== undefined && isIP(read.endpoint) === 0;
   const isResolved = !isNamed || resolved.length + remembered.length > 0;

@@ -296,7 +296,7 @@ function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
 }
 
 /** Shows who has a name: live, and not written by a node. */
-function isWitness(owner: Owner): boolean {
+export function isWitness(owner: Owner): boolean {
   return isLive(owner) && isIndependent(owner);
 }
 

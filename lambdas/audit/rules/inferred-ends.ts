@@ -75,10 +75,10 @@ function estimate(
   const { best, what, notAfter } = certificate;
   const { layer } = CERTIFICATE_CLASSES[what];
   const proven = run.filter((one) => isProven(one.best));
-  const shown = proven.filter(
+  const ofLayer = proven.filter(
     (one) => one.best.basis === 'certificate' && CERTIFICATE_CLASSES[one.what].layer === layer,
   );
-  if (shown.length > 0) return { ...certificate, notAfter: earliest(shown), estimate: 'run' };
+  if (ofLayer.length > 0) return { ...certificate, notAfter: earliest(ofLayer), estimate: 'run' };
   const life = inferredLife(best) ?? USUAL_LIFE_MS;
   const births = machine.flatMap(({ createdAt }) => timeOf(createdAt) ?? []);
   const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;

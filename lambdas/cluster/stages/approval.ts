@@ -103,9 +103,9 @@ export function createApprovalStage({
       const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
-      const told = { ...clusters, endpointAddresses, open, report, held };
+      const { server } = open.workload;
       return {
-        result: { ...told, server: open.workload.server, moved: moved !== undefined },
+        result: { ...clusters, endpointAddresses, open, report, held, server, moved: moved !== undefined },
         notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
         problems: explained(problems, signal, deadlineMs),
         decisions: decisions?.collected(),

@@ -184,7 +184,10 @@ describe('a conflict', () => {
   };
 
   it('after a retry, with our own condition, is a write that was done', async () => {
-    const { outcomes, journal, calls } = await carryOut({ ...afterRetry(), get: () => stored([OURS]) });
+    const { outcomes, journal, calls } = await carryOut({
+      ...afterRetry(),
+      get: () => stored([{ ...OURS, type: 'Other' }, OURS]),
+    });
     expect([outcomes, journal, calls]).toEqual([['written'], ['written'], ['PUT', 'GET']]);
   });
 

@@ -171,11 +171,7 @@ describe('a cluster that makes up its Machines', () => {
   }
 
   it.each<[string, readonly string[], number]>([
-    [
-      'few names, each asked for again and again',
-      Array.from({ length: SANS }, (_, index) => names[index % 5] ?? ''),
-      5,
-    ],
+    ['few names, each asked for often', Array.from({ length: SANS }, (_, index) => names[index % 5] ?? ''), 5],
     ['many names', Array.from({ length: SANS }, (_, index) => `x${index}`), SANS],
   ])('decides with the work of the names of a request, each once: %s', (_, sans, distinct) => {
     const { work, counter } = counting(evidenceFor(BERLIN, { machines }));

@@ -56,6 +56,13 @@ describe('a verdict', () => {
       mode: 'enforce',
     });
     expect(verdict.checks.map(({ rule, passed }) => [rule, passed])).toEqual(RULES.map(({ id }) => [id, true]));
+    const expected = (change: Partial<ApprovalPolicy['keys']>) =>
+      decide({}, { policies: [policy({ keys: { ...DEFAULT_POLICY.keys, ...change } })] }).checks.map(
+        (one) => one.expected,
+      );
+    const key = 'P-256, P-384, P-521, RSA ≥ 2048';
+    expect(expected({})).toEqual(expect.arrayContaining([`${key}, Ed25519, ML-DSA`, 'exactly “system:node:node-1”']));
+    expect(expected({ ed25519: false, mlDsa: false })).toContain(key);
     expect(verdict.names.map(({ name, proven }) => [name, proven])).toEqual([
       ['node-1', true],
       ['10.0.0.1', true],
@@ -77,18 +84,22 @@ describe('a verdict', () => {
     ['the address of another node', [...dns('node-1'), ...ips('10.0.0.2')], true],
     ['a name of it that spells one', dns('ec2-203-0-113-25.example'), true],
     ['its own address', ips('10.0.0.1'), false],
-  ])('of a CSR too old to approve is hostile if it claims %s', (_, sans, isHostile) => {
-    const other = { InternalIP: ['10.0.0.2'], ExternalDNS: ['ec2-203-0-113-25.example'] };
-    const evidence = evidenceFor(BERLIN, {
-      machines: [machine('node-1', { InternalIP: ['10.0.0.1'] }), machine('node-2', other)],
-    });
-    const csr = { createdAt: NOW - 21 * 60_000 };
-    const claims = collectClaims(NOW);
-    claims.add({ ...read({ request: { sans } }), ...csr });
-    const siblings = { pending: 1, claims: claims.of('system:node:node-1') };
-    const { reason, hostile: found } = decide({ request: { sans } }, { csr, siblings, evidence });
-    expect([reason, found]).toEqual([isHostile ? 'SanNotOwned' : 'Orphaned', isHostile]);
-  });
+    ['the address of another node, while no source lists its own', ips('10.0.0.2'), false, {}],
+  ])(
+    'of a CSR too old to approve is hostile if it claims %s',
+    (_, sans, isHostile, own = { InternalIP: ['10.0.0.1'] }) => {
+      const other = { InternalIP: ['10.0.0.2'], ExternalDNS: ['ec2-203-0-113-25.example'] };
+      const evidence = evidenceFor(BERLIN, {
+        machines: [machine('node-1', own), machine('node-2', other)],
+      });
+      const csr = { createdAt: NOW - 21 * 60_000 };
+      const claims = collectClaims(NOW);
+      claims.add({ ...read({ request: { sans } }), ...csr });
+      const siblings = { pending: 1, claims: claims.of('system:node:node-1') };
+      const { reason, hostile: found } = decide({ request: { sans } }, { csr, siblings, evidence });
+      expect([reason, found]).toEqual([isHostile ? 'SanNotOwned' : 'Orphaned', isHostile]);
+    },
+  );
 
   it('has the reason of the first rule that failed, and evaluates the others', () => {
     const fields = { request: { sans: dns('auth.evil.io') }, expirationSeconds: 400 * 86_400, groups: [] };

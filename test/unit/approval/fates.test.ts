@@ -164,6 +164,12 @@ describe('the wait of a request that is approved', () => {
   });
 });
 
+it('are in the order of their minutes, however they are listed', async () => {
+  const ages = [40, 20, 30].map((minutes) => csr(1, NOW - minutes * MINUTE, { issued: true }));
+  const minutes = (await told(ages)).map(([minute]) => minute);
+  expect(minutes).toEqual([40, 30, 20].map((age) => NOW / MINUTE - age));
+});
+
 describe('the fate of a request that is undecided', () => {
   const observing: ApprovalPolicy = { ...DEFAULT_POLICY, name: 'shadow', mode: everywhere('observe') };
   const elsewhere: ApprovalPolicy = { ...DEFAULT_POLICY, clusters: ['paris'] };

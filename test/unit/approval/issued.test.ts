@@ -12,11 +12,12 @@ import {
   judgeShown,
   type KnownMachines,
 } from '../../../lambdas/approval/issued.ts';
+import { issuedNames } from '../../../lambdas/approval/issued-names.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import type { CertificateRequest } from '../../../lambdas/x509/certificate-request.ts';
-import { BERLIN, evidenceFor, machine, type Sources } from './fixtures.ts';
+import { BERLIN, dns, evidenceFor, ips, machine, type Sources } from './fixtures.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;
@@ -106,18 +107,8 @@ describe('judgeIssued', () => {
     ['an authority', { isAuthority: true }, 'names-another', /it is a CA/],
     ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
     ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
-    [
-      'an e-mail address and the name of another node',
-      { otherNames: true, dnsNames: ['node-2'] },
-      'names-another',
-      /node-2/,
-    ],
-    [
-      'a weak key and the address of another node',
-      { weakKey: 'x', addresses: ['10.0.0.2'] },
-      'names-another',
-      /node-2/,
-    ],
+    ["an e-mail address and another's name", { otherNames: true, dnsNames: ['node-2'] }, 'names-another', /node-2/],
+    ["a weak key and another's address", { weakKey: 'x', addresses: ['10.0.0.2'] }, 'names-another', /node-2/],
     ['localhost and the name of another node', { dnsNames: ['localhost', 'node-2'] }, 'names-another', /node-2/],
     ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, 'names-another', /node-2/],
     ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
@@ -134,9 +125,13 @@ describe('judgeIssued', () => {
 
   const BEFORE = ['proven', 'no-longer-proven', 'not-proven', 'unknown', 'names-another'] as const;
   type Column = readonly [minutes: number, before?: IssuedVerdict, isUnread?: true];
-  const COLUMNS = [19, 20, 25].map((minutes): Column => [minutes]);
-  COLUMNS.push(...BEFORE.map((before): Column => [25, before]), [25, undefined, true]);
-  COLUMNS.push([25, 'proven', true], [25, 'names-another', true]);
+  const COLUMNS: readonly Column[] = [
+    ...[19, 20, 25].map((minutes): Column => [minutes]),
+    ...BEFORE.map((before): Column => [25, before]),
+    [25, undefined, true],
+    [25, 'proven', true],
+    [25, 'names-another', true],
+  ];
   const BOTH = { machines: [machine('node-1', { InternalIP: ['10.0.0.1', '10.0.0.2'] }), FLEET.machines![1]!] };
   const OTHERS = { machines: [FLEET.machines![1]!] };
 
@@ -189,12 +184,7 @@ describe('judgeIssued', () => {
     it.each<[string, Partial<IssuedGrounds>, EarlierVerdict | undefined, IssuedVerdict]>([
       ['its owner is as old as ever', {}, undefined, 'names-another'],
       ['its owner was made since', { machines: { ...OLD, bornAt: () => NOW - HOUR / 2 } }, undefined, 'not-proven'],
-      [
-        'nothing tells how old its owner is',
-        { machines: { ...OLD, bornAt: () => undefined } },
-        undefined,
-        'not-proven',
-      ],
+      ['its owner has no known age', { machines: { ...OLD, bornAt: () => undefined } }, undefined, 'not-proven'],
       ['its owner had it before', { machines: { ...OLD, hadAddress: () => true } }, undefined, 'names-another'],
       ['its owner had it not', { machines: { ...OLD, hadAddress: () => false } }, undefined, 'not-proven'],
       ['it may have moved before', {}, said('not-proven', { mayHaveMoved: true }), 'not-proven'],
@@ -254,6 +244,25 @@ describe('judgeIssued', () => {
 
   it('without a policy for the cluster the built-in one counts', () => {
     expect(judge({}, grounds(FLEET, { policies: [] })).verdict).toBe('proven');
+    const elsewhere = { ...DEFAULT_POLICY, clusters: ['oslo'], evidence: ['node' as const] };
+    expect(judge({}, grounds(FLEET, { policies: [elsewhere] })).verdict).toBe('proven');
+  });
+
+  it('says what is not proven, whose it is, and what evidence may still change', () => {
+    const names = { dnsNames: ['node-2', 'localhost'], addresses: ['10.0.0.77'] };
+    expect(judge(names)).toMatchObject({
+      unproven: ['node-2', '10.0.0.77', 'localhost'],
+      why: expect.stringMatching(/^DNS name node-2 belongs/) as string,
+    });
+    expect(judge({ addresses: ['10.0.0.2'] }, grounds(OTHERS)).why).toMatch(
+      /^IP 10\.0\.0\.2 belongs to node-2 \(Machine/,
+    );
+    const again = judge({}, unread(), said('unknown'));
+    expect([again.evidenceUnread, again.mayHaveMoved, judge({}, unread(), said('proven')).evidenceUnread]).toEqual([
+      true,
+      true,
+      undefined,
+    ]);
   });
 
   it('never names another for want of evidence, and no verdict gets worse by an unread source', () => {
@@ -277,6 +286,18 @@ describe('judgeIssued', () => {
   });
 });
 
+it('issuedNames proves no reserved name, whatever lists it', () => {
+  const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
+  const claim = { node: 'node-1', dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
+  const proven = issuedNames(claim, grounds({ machines: [listed] })).map(({ name, proven: is }) => [name, is]);
+  expect(proven).toEqual([
+    ['node-1', true],
+    ['localhost', false],
+    ['10.0.0.1', true],
+    ['10.96.0.9', false],
+  ]);
+});
+
 describe('claimOfRequest', () => {
   it('only the node itself may have asked', () => {
     const ok = judgeIssued(claimOfRequest(certificate(), 'system:node:node-1', true), grounds());
@@ -285,9 +306,11 @@ describe('claimOfRequest', () => {
       expect(judgeIssued(claimOfRequest(certificate(), requester, true), grounds()).verdict).toBe('names-another');
     const noNode = claimOfRequest(certificate(), 'system:node:node-1', false);
     expect(judgeIssued(noNode, grounds()).verdict).toBe('names-another');
-    const requested = { subjectAltNames: [] } as unknown as CertificateRequest;
+    const subjectAltNames = [...dns('node-1'), ...ips('10.0.0.1')];
+    const requested = { subjectAltNames } as unknown as CertificateRequest;
     const asked = { requester: 'system:node:node-1', ofNodes: true, createdAt: NOW };
-    expect(claimOfApproved(requested, asked)).toMatchObject({ node: 'node-1', ofRequest: true });
+    const names = { dnsNames: ['node-1'], addresses: ['10.0.0.1'] };
+    expect(claimOfApproved(requested, asked)).toMatchObject({ node: 'node-1', ofRequest: true, ...names });
   });
 });
 

@@ -691,6 +691,25 @@ describe('EC2 evidence', () => {
     expect(evidence.readings.map(({ source }) => source)).toEqual(['machine']);
   });
 
+  it('of a request that cannot be decoded needs no more', async () => {
+    const broken = csrOf(0, Buffer.from('no request'), '2026-01-01T00:00:00Z');
+    const target = {
+      ...benchTarget({ ...withRequests(1), request: async () => ({ items: [broken], metadata: {} }) }),
+      cluster: { name: 'dublin', provider: 'eks' as const },
+    };
+    const asked: InstanceQuery[] = [];
+    const listInstances: ListInstances = async function* (query) {
+      asked.push(query);
+      yield [];
+    };
+    const { open } = await observe(
+      { ...target, management: undefined, vpcId: 'vpc-1', listInstances },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    expect([open.length, asked.length]).toEqual([1, 1]);
+  });
+
   it('is not asked for when there is no open request', async () => {
     const { evidence } = await observeEks(0, () => expect.unreachable());
     expect(evidence.readings).toEqual([]);

@@ -46,7 +46,9 @@ describe('report', () => {
     ['leave', 'none', { left: 1 }],
     ['ignore', 'none', { ignored: 1 }],
   ])('counts %s that is %s', (verdict, outcome, counted) => {
-    expect(of([acted(verdict, outcome)]).counts).toEqual({ ...NONE, ...counted });
+    const { counts, rows } = of([acted(verdict, outcome)]);
+    expect(counts).toEqual({ ...NONE, ...counted });
+    expect(rows.map(({ ageSeconds }) => ageSeconds)).toEqual(verdict === 'ignore' ? [] : [12]);
   });
 
   it('tells of a request for which the judge has a bug, and of no other one', () => {
@@ -57,6 +59,17 @@ describe('report', () => {
     expect(problems).toMatchObject([
       { kind: 'bug', object: 'CertificateSigningRequest csr-1', message: 'TypeError: a bug' },
     ]);
+  });
+
+  it('shows how much of each source was looked at, or why it was not', () => {
+    const unread = { source: 'ec2', ok: false, problem: 'denied', remedy: 'Grant it.' } as const;
+    const evidence = indexEvidence([{ source: 'machine', ok: true, lookedAt: 3, owners: [] }, unread]);
+    const { evidence: shown, problems } = of([], { evidence });
+    expect(shown).toMatchObject([
+      { source: 'machine', lookedAt: 3 },
+      { source: 'ec2', lookedAt: 0, problem: 'denied' },
+    ]);
+    expect(problems).toMatchObject([{ kind: 'evidence', remedy: 'Grant it.' }]);
   });
 
   it('tells how many unreadable requests are not shown', () => {

@@ -34,6 +34,11 @@ describe('createWriteLimiter', () => {
     expect({ limit: limiter.limit, running: work.running }).toEqual({ limit: 33, running: 33 });
     while (work.running > 0) await work.endOne();
     await Promise.all(all);
+    const again = Array.from({ length: limiter.limit }, () => running(limiter, work.task));
+    await nextTurn();
+    expect(work.running).toBe(limiter.limit);
+    while (work.running > 0) await work.endOne();
+    await Promise.all(again);
   });
 
   it('never has more than 64 in flight', async () => {
@@ -63,6 +68,10 @@ describe('createWriteLimiter', () => {
       limits.push(limiter.limit);
     }
     expect(limits).toEqual([16, 8, 4, 2, 1, 1]);
+    for (let ended = 0; ended < 9; ended += 1) await work.endOne();
+    expect(limiter.limit).toBe(1);
+    await work.endOne();
+    expect(limiter.limit).toBe(2);
     while (work.running > 0) await work.endOne();
     await Promise.all(all);
   });

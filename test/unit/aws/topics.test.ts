@@ -42,12 +42,7 @@ describe('publish', () => {
     ['a subject with a line break', undefined, { ...MESSAGE, subject: 'a\nBcc: b' }, 'invalid'],
     ['a subject of 100 characters', undefined, { ...MESSAGE, subject: 'x'.repeat(100) }, 'invalid'],
     ['no default', undefined, { ...MESSAGE, message: '{"sqs":"x"}' }, 'invalid'],
-    [
-      'what is too large',
-      undefined,
-      { ...MESSAGE, message: JSON.stringify({ default: 'x'.repeat(262_140) }) },
-      'invalid',
-    ],
+    ['too large', undefined, { ...MESSAGE, message: JSON.stringify({ default: 'x'.repeat(262_140) }) }, 'invalid'],
   ])('fails for %s', async (_, arn, message, kind) => {
     expect(await awsFailure(createPublisher({ topic: arn ?? topic }, sns)('topic', message, never))).toMatchObject({
       kind,

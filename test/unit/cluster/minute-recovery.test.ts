@@ -95,12 +95,7 @@ describe('client certificates in the minute of a cluster', () => {
 
   it.each<[string, Handler, Partial<SweepOrder>, RegExp]>([
     ['writes are held', works, { holdWrites: 'same server' }, /nothing was approved now: same server$/],
-    [
-      'the kubeconfig leads elsewhere now',
-      works,
-      { server: 'elsewhere:443' },
-      /nothing was approved now: its kubeconfig/,
-    ],
+    ['the kubeconfig leads elsewhere', works, { server: 'elsewhere:443' }, /nothing was approved now: its kubeconfig/],
     ['the cluster cannot be read', fails, {}, /nothing was approved now: the sweep could not read the cluster$/],
   ])('are not judged where %s, and a problem says so', async (_, handler, more, why) => {
     const { recovered, sweepOne } = await sweeper(handler);

@@ -202,11 +202,7 @@ describe('createMinute', () => {
   });
 
   it.each([
-    [
-      'Secrets Manager cannot be asked',
-      new KubeconfigSecretError('unavailable', arnOf('berlin'), 'no answer'),
-      'secret',
-    ],
+    ['Secrets Manager is silent', new KubeconfigSecretError('unavailable', arnOf('berlin'), 'no answer'), 'secret'],
     ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
   ])('has failed, and tried nothing, when %s', async (_, error, kind) => {
     const swept = await minuteOf({ readSecret: async () => Promise.reject(error) })(ORDER, never);

@@ -573,11 +573,7 @@ describe('what is in place of the ARN of a secret', () => {
       `${S}./berlin.yaml`,
       'this is a file, which the functions do not have; store it with certmarshal credentials',
     ],
-    [
-      'an EKS cluster',
-      `${S}arn:aws:eks:eu-central-1:111122223333:cluster/x`,
-      'which needs no secret; list its account',
-    ],
+    ['EKS cluster', `${S}arn:aws:eks:eu-central-1:111122223333:cluster/x`, 'which needs no secret; list its account'],
     ['a name', `${S}certmarshal/berlin`, SECRET_REMEDY],
   ])('%s', (_, text, expected) => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(expected)]);

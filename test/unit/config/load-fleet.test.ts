@@ -565,11 +565,7 @@ describe('parseFleet', () => {
       `${P}keys: { rsaMinBits: .nan }`,
       '3:25: policies[0].keys.rsaMinBits: write a whole number, not NaN',
     ],
-    [
-      'a YAML 1.1 boolean',
-      `${P}keys: { ed25519: yes }`,
-      '3:22: policies[0].keys.ed25519: write true or false, not text',
-    ],
+    ['YAML 1.1 boolean', `${P}keys: { ed25519: yes }`, '3:22: policies[0].keys.ed25519: write true or false, not text'],
     [
       'a curve without a dash',
       `${P}keys: { ecdsaCurves: [P256] }`,

@@ -229,12 +229,7 @@ const ROWS: readonly FailingRow[] = [
   ['expiration', 'ten years', 'ExpirationTooLong', { csr: { expirationSeconds: 3650 * 86_400 } }],
   ['expiration', 'five minutes', 'ObjectMalformed', { csr: { expirationSeconds: 300 } }],
   ['expiration', 'less than the hour of a count', 'ExpirationTooShort', { csr: { expirationSeconds: 3_599 } }],
-  [
-    'signature',
-    'another key than it is signed with',
-    'SignatureInvalid',
-    { csr: { request: { tamper: 'signature' } } },
-  ],
+  ['signature', 'another key than signed it', 'SignatureInvalid', { csr: { request: { tamper: 'signature' } } }],
   ['key', 'a small key', 'KeyNotAllowed', { csr: { request: { key: 'rsa1024' } } }],
   [
     'organization',

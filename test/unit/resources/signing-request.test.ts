@@ -90,12 +90,7 @@ describe('readSigningRequest', () => {
     ['without a signer', withSpec({ signerName: undefined }), 'csr-1', 'spec.signerName is missing or too long'],
     ['with groups as text', withSpec({ groups: 'system:nodes' }), 'csr-1', 'spec.groups is not a list of strings'],
     ['with a group that is null', withSpec({ groups: [null] }), 'csr-1', 'spec.groups is not a list of strings'],
-    [
-      'with too many groups',
-      withSpec({ groups: Array(257).fill('a') }),
-      'csr-1',
-      'spec.groups is not a list of strings',
-    ],
+    ['with 257 groups', withSpec({ groups: Array(257).fill('a') }), 'csr-1', 'spec.groups is not a list of strings'],
     ['with usages as an object', withSpec({ usages: {} }), 'csr-1', 'spec.usages is not a list of strings'],
     ['with a nested usage', withSpec({ usages: [['server auth']] }), 'csr-1', 'spec.usages is not a list of strings'],
     [

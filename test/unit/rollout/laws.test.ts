@@ -473,10 +473,7 @@ function breaches(one: Case): readonly string[] {
         holder === '' || holder.startsWith(mine) || stale || taken > ahead || taken + 3 * DAY < now,
       ],
       ['only stacked etcd rolls with its control plane', write.kind !== 'roll-control-plane' || cp.etcd === 'stacked'],
-      [
-        'etcd is rolled where the fleet agreed',
-        write.kind === 'roll-control-plane' || own?.etcd === 'auto-experimental',
-      ],
+      ['etcd is rolled if the fleet agreed', write.kind === 'roll-control-plane' || own?.etcd === 'auto-experimental'],
       [
         'etcd rolls while we paused the control plane',
         write.kind !== 'roll-etcd' || (typeof cp.mark === 'object' && cp.paused === pauseOf(cp.mark)),
@@ -523,10 +520,7 @@ function silences(one: Case, step: RolloutStep): [string, boolean][] {
   const watches = step.kind === 'nothing' && (step.state === 'rolling' || step.state === 'verifying');
   return [
     ['nothing is due where everything was seen', step.state !== 'idle' || seenAll],
-    [
-      'a rollout is done where each machine shows its own',
-      step.state !== 'done' || allShown(seen.machines, cp.replicas),
-    ],
+    ['a rollout is done if each machine shows its own', step.state !== 'done' || allShown(seen.machines, cp.replicas)],
     [
       'too late is told, whatever else goes on',
       !isLate || !['idle', 'waiting', 'aborted', 'foreign', 'ready'].includes(step.state),

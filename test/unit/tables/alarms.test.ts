@@ -11,11 +11,7 @@ describe('the alarms on signals that are told by class', () => {
 
   it.each<[string, AlarmSettings, readonly string[]]>([
     ['nothing is set', {}, [...CLASS_SIGNALS]],
-    [
-      'another threshold is set',
-      { CertificateWarning: { threshold: 5, severity: 'warning' } },
-      ['CertificatesCritical'],
-    ],
+    ['a threshold is set', { CertificateWarning: { threshold: 5, severity: 'warning' } }, ['CertificatesCritical']],
     ['that alarm is off', { CertificateWarning: { threshold: 5, severity: 'off' } }, [...CLASS_SIGNALS]],
     ['one of another signal is set', { KubeletOverdue: { threshold: 3, severity: 'critical' } }, [...CLASS_SIGNALS]],
   ])('ask by class only where %s', (_, settings, expected) => {

@@ -284,11 +284,7 @@ describe('the whole', () => {
       { key: 'rsa2048', signatureAlgorithm: sequence(oid('1.2.840.113549.1.1.11'), sequence()) },
       'UnexpectedStructure: signatureAlgorithm: tag 0x05 expected, 0x30 found',
     ],
-    [
-      'an algorithm without OID',
-      { signatureAlgorithm: sequence() },
-      'UnexpectedStructure: signatureAlgorithm: missing',
-    ],
+    ['algorithm without OID', { signatureAlgorithm: sequence() }, 'UnexpectedStructure: signatureAlgorithm: missing'],
     [
       'an unknown algorithm with two parameters',
       { signatureAlgorithm: sequence(oid('1.2.3'), nullValue(), nullValue()) },

@@ -68,11 +68,7 @@ describe('refuses', () => {
       'line 3 has 0 characters, the first line of base64 has 10',
     ],
     ['an empty line inside', text.replace(`\n${lines[2]}`, `\n\n${lines[2]}`), 'line 3 has 0 characters'],
-    [
-      'an empty line at the end',
-      text.replace(`\n${end}`, `\n\n${end}`),
-      ' characters, the first line of base64 has 64',
-    ],
+    ['an empty last line', text.replace(`\n${end}`, `\n\n${end}`), ' characters, the first line of base64 has 64'],
     ['an empty line after a full one', `${begin}\n${'A'.repeat(64)}\n\n${end}\n`, 'line 3 has 0 characters'],
     ['a last line that is longer than the first', `${begin}\nMAAA\nMAAAMAAA\n${end}\n`, 'line 3 has 8 characters'],
     ['a short line inside', text.replace(lines[2]!, lines[2]!.slice(4)), 'line 3 has 60 characters'],

@@ -111,11 +111,7 @@ describe('public keys', () => {
       ed25519([nullValue()], 32),
       'TrailingData: public key algorithm: 2 bytes follow its last element',
     ],
-    [
-      'Ed25519 of 31 bytes',
-      ed25519([], 31),
-      'UnexpectedStructure: public key: 31 bytes found, 32 expected for Ed25519',
-    ],
+    ['Ed25519, 31 bytes', ed25519([], 31), 'UnexpectedStructure: public key: 31 bytes found, 32 expected for Ed25519'],
     [
       'ML-DSA-65 of the length of ML-DSA-44',
       sequence(sequence(oid('2.16.840.1.101.3.4.3.18')), bitString(Buffer.alloc(1312))),

@@ -145,10 +145,7 @@ describe('what OpenSSL does not take is a problem, not an exception', () => {
     ['nothing', Buffer.alloc(0)],
     ['garbage', Buffer.alloc(64, 0x5a)],
     ['r and s zero', sequence(tlv(TAG.integer, Buffer.alloc(1)), tlv(TAG.integer, Buffer.alloc(1)))],
-    [
-      'a signature of 32 KiB',
-      sequence(tlv(TAG.integer, Buffer.alloc(32_768, 1)), tlv(TAG.integer, Buffer.alloc(1, 1))),
-    ],
+    ['one of 32 KiB', sequence(tlv(TAG.integer, Buffer.alloc(32_768, 1)), tlv(TAG.integer, Buffer.alloc(1, 1)))],
   ];
   it.each(signatures)('%s instead of a signature', (_, signature) => {
     for (const key of ['p256', 'rsa2048', 'ed25519', 'mldsa44'] as const) {

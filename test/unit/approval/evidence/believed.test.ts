@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../../lambdas/approval/decide-approval.ts';
-import { believe } from '../../../../lambdas/approval/evidence/believed.ts';
+import { believe, withLearned } from '../../../../lambdas/approval/evidence/believed.ts';
 import { indexEvidence, type SourceReading } from '../../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import { readCluster } from '../../../../lambdas/resources/cluster.ts';
+import { type Cluster, readCluster } from '../../../../lambdas/resources/cluster.ts';
 import { readSigningRequest } from '../../../../lambdas/resources/signing-request.ts';
 import { createServingRequest } from '../../../fleet/serving-request.ts';
 
@@ -150,6 +150,18 @@ describe('the addresses behind the name of an API endpoint', () => {
       { seed: 42 },
     );
   });
+});
+
+it('adds what the Cluster and its ServiceCIDRs say to fleet.yaml, but no domain that is none', () => {
+  const target = {
+    cluster: { name: 'berlin', provider: 'eks-anywhere', serviceCidrs: ['10.1.0.0/16'] },
+    workload: {},
+  } as const;
+  const object = { endpoint: 'api.example.com', serviceCidrs: ['10.2.0.0/16'], serviceDomain: 'k8s..local' } as const;
+  const learned = withLearned(target, object as unknown as Cluster, ['10.3.0.0/16']);
+  expect(learned.serviceCidrs).toEqual(['10.1.0.0/16', '10.2.0.0/16', '10.3.0.0/16']);
+  expect(learned.endpoints).toEqual(['api.example.com']);
+  expect(learned).not.toHaveProperty('serviceDomain');
 });
 
 describe('a Machine whose guest tells its addresses', () => {

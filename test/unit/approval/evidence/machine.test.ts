@@ -98,11 +98,7 @@ describe('a Machine that is not live', () => {
     ['a nodeRef that is text', { ...running, status: { ...status, nodeRef: 'node-1' } }, booting],
     ['a nodeRef name that is no text', { ...running, status: { ...status, nodeRef: { name: ['node-1'] } } }, booting],
     ['no status', { ...running, status: undefined }, { nodes: [], addresses: [], notLive: 'has no node yet' }],
-    [
-      'a deletionTimestamp',
-      { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } },
-      going,
-    ],
+    ['a deletion time', { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } }, going],
     ['a deletionTimestamp of the wrong type', { ...running, metadata: { ...metadata, deletionTimestamp: 0 } }, going],
     ['the phase Deleting', { ...running, status: { ...status, phase: 'Deleting' } }, going],
     ['the phase Deleted', { ...running, status: { ...status, phase: 'Deleted' } }, going],

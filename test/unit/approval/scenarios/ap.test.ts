@@ -120,12 +120,7 @@ testScenarios('AP', 32, { machines: [owner] }, [
     { node, usages: RSA_USAGES, request: { key: 'rsa2048', publicKeyInfo: hugeKey } },
     'deny SignatureInvalid',
   ],
-  [
-    'AP23: wrong algorithm',
-    { node },
-    'leave KeyNotAllowed',
-    under({ keys: { ...DEFAULT_POLICY.keys, ecdsaCurves: [] } }),
-  ],
+  ['AP23: algorithm', { node }, 'leave KeyNotAllowed', under({ keys: { ...DEFAULT_POLICY.keys, ecdsaCurves: [] } })],
   [
     'AP24: Ed25519 has no size',
     made({ key: 'ed25519' }),

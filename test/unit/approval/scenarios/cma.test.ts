@@ -107,12 +107,7 @@ testScenarios('CM', 75, owning({}), [
     'ignore NotKubeletServing',
     pandas,
   ],
-  [
-    'CM29: client certificate with server usages',
-    { ...client, usages: RSA_USAGES },
-    'ignore NotKubeletServing',
-    pandas,
-  ],
+  ['CM29: client certificate, server usages', { ...client, usages: RSA_USAGES }, 'ignore NotKubeletServing', pandas],
   [
     'CM30: client certificate without digital signature',
     { ...client, usages: ['key encipherment', 'client auth'] },
@@ -172,24 +167,11 @@ testScenarios('CM', 75, owning({}), [
   // D: approved there by the certificate that the kubelet serves.
   ['CM43: renewal without a Machine', good, 'leave EvidenceMissing', { machines: [] }],
   ['CM44: no Node, but a Machine', good, 'approve Proven', { ...owning({}), nodes: [] }],
-  [
-    'CM47: one more address, allowed by itself and shown by the Node',
-    extra,
-    'approve Proven',
-    withEgress('99.0.1.1/32'),
-  ],
+  ['CM47: one more address, allowed and shown by the Node', extra, 'approve Proven', withEgress('99.0.1.1/32')],
   ['CM48: one more address, in a CIDR and shown by the Node', extra, 'approve Proven', withEgress('99.0.1.0/24')],
-  [
-    'CM72: client auth as third usage',
-    usages('digital signature', 'server auth', 'client auth'),
-    'deny UsagesNotAllowed',
-  ],
+  ['CM72: client auth as third', usages('digital signature', 'server auth', 'client auth'), 'deny UsagesNotAllowed'],
   ['CM73: no name', asking({ sans: [] }), 'deny SanMissing'],
-  [
-    'CM74: system:masters too',
-    asking({ organizations: ['system:nodes', 'system:masters'] }),
-    'deny OrganizationMismatch',
-  ],
+  ['CM74: masters too', asking({ organizations: ['system:nodes', 'system:masters'] }), 'deny OrganizationMismatch'],
   [
     'CM75: URI too',
     asking({ sans: [...sans, { kind: 'uniformResourceIdentifier', value: 'spiffe://cluster.local/ns/x' }] }),

@@ -197,11 +197,7 @@ describe('judgeCertificate', () => {
       { what: 'endpoint', notBefore: days(-3285), notAfter: days(365) },
       ['info VeryLongLived'],
     ],
-    [
-      'authority of ten years',
-      { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true },
-      [],
-    ],
+    ['CA of ten years', { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true }, []],
     [
       'weak',
       { ...year(200), weakKey: 'RSA-1024', weakSignature: 'SHA-1' },
