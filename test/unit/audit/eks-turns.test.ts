@@ -50,7 +50,7 @@ function eksOf(index: number, pace: ReturnType<typeof createPace>, counts: { cal
   return {
     async certificateAuthority(signal, begin) {
       await calls(0, signal, begin);
-      return 'no PEM: a lasting warning';
+      return 'no PEM: a finding that lasts';
     },
     async authorities(signal, begin) {
       await calls(authorities.length, signal, begin);
@@ -120,8 +120,7 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
   expect(unread).toEqual([]);
   expect(slowest).toBeLessThan(10_000);
   expect(snapshots.size).toBe(1_000);
-  expect([...snapshots.values()].every(({ findings }) => findings.some(({ severity }) => severity === 'warning'))).toBe(
-    true,
-  );
+  const lasting = [...snapshots.values()].filter(({ findings }) => findings[0]?.severity === 'critical');
+  expect(lasting.length).toBe(1_000);
   expect(counts.calls).toBeGreaterThan(ROUNDS * 2_000);
 }, 120_000);

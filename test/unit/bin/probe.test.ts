@@ -18,7 +18,7 @@ import type { CertificateAuthority } from '../../peculiar.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
 import { certificate, cn, name, pem, utcTime } from '../x509/certificate-writer.ts';
-import { boolean, sequence } from '../x509/der-writer.ts';
+import { boolean, sequence, tlv } from '../x509/der-writer.ts';
 import { extension } from '../x509/request-factory.ts';
 import { outcomeOf, recordedIo } from './io.ts';
 
@@ -203,6 +203,7 @@ describe('JSON', () => {
         issuer: name(cn('Issuing')),
         notBefore: utcTime('261001000000Z'),
         notAfter: utcTime('271001000000Z'),
+        extensions: [extension('2.5.29.17', sequence(tlv(0x87, [10, 0, 0, 1])))],
       }),
     );
     const crossSigned = caOf('New Root', 'Old Root', '260928000000Z');

@@ -412,7 +412,7 @@ describe('the hub stack', () => {
       'Audit, everyMinutes': 15,
       'Monitoring, objective': '0.999',
       'Monitoring, alarms': {},
-      'Policy default, mode': 'enforce',
+      'Policy default, mode': 'observe on eks, enforce on eks-anywhere',
       'Rollouts 1, clusters': ['berlin-*'],
     });
   });
