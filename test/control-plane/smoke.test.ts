@@ -182,6 +182,7 @@ describe.skipIf(judge.missing)('the oracle', () => {
         signatureValid: true,
         validObject: true,
         validationErrors: [],
+        blocks: [],
       });
       expect(refused).toMatchObject({
         id: 'nameless',
