@@ -30,7 +30,6 @@ export const DEFAULT_REQUESTS_PAGE = 'requests.html';
 /** Enough for the small version request. Milliseconds. */
 const ANSWERS_WITHIN_MS = 5_000;
 
-/** Options used with --all-contexts. */
 export interface AllContextsOptions extends TargetOptions {
   readonly allContexts?: boolean;
   /** File of the page. */

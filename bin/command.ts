@@ -31,7 +31,6 @@ export function repeatableList(value: string, before: string | undefined): strin
   return before === undefined ? value : `${before},${value}`;
 }
 
-/** The option that chooses between a table and JSON. */
 export function withOutput(command: Command, description = 'table for people, json for programs'): Command {
   return command.addOption(
     new Option('-o, --output <format>', description).choices(['table', 'json']).default('table'),
@@ -48,7 +47,6 @@ export const ALLOW_EXEC_OPTION = [
   'run the credential command that the kubeconfig names; not needed for what aws eks update-kubeconfig writes',
 ] as const;
 
-/** The management cluster. */
 export function withManagement(command: Command): Command {
   return command
     .option(

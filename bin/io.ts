@@ -22,7 +22,6 @@ export const PROCESS: Io = {
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
 };
 
-/** Prints lines for a person. */
 export function print({ stdout, env }: Io, lines: Lines): void {
   stdout.write(`${draw(lines, screenOf(stdout, env))}\n`);
 }

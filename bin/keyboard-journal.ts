@@ -4,7 +4,6 @@ import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 import { systemErrorWords } from './system-error.ts';
 
-/** A journal in one local file. */
 export interface KeyboardJournal {
   /** As given on the command line. */
   readonly file: string;

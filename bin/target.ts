@@ -351,7 +351,6 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
   ]);
 }
 
-/** How commands name a cluster. */
 export type ClusterNames = Pick<
   TargetOptions,
   'kubeconfig' | 'context' | 'managementKubeconfig' | 'managementContext' | 'cluster' | 'namespace'

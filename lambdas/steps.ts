@@ -14,7 +14,6 @@ export function finished<T>(steps: Steps<T>): T {
   }
 }
 
-/** Works on each item. */
 export function* eachInSteps<T>(items: Iterable<T>, work: (item: T) => void): Steps<void> {
   let count = 0;
   for (const item of items) {

@@ -155,7 +155,6 @@ function nodeHint({ name, places: { program }, repeat }: Query): string {
   return `If ${name} is a Node: ${program} explain --node ${quote(name)}${repeat}\n`;
 }
 
-/** The message for a missing request. */
 export function noSuchRequest(cluster: string, name: string): string {
   return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. It may be in another cluster, or gone: Kubernetes removes a request an hour after the decision, and a kubelet asks with a new one every 15 minutes. sweep lists those that wait.\n`;
 }

@@ -19,7 +19,6 @@ import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
 import { readSubscriptions, type Subscriptions } from './subscriptions-check.ts';
 
-/** The identity that calls AWS, and its Region. */
 export interface AwsCaller extends HubIdentity {
   /** `arn:aws:sts::111122223333:assumed-role/certmarshal-sweep/session` */
   readonly arn: string;
@@ -61,7 +60,6 @@ export interface AwsCalls {
 }
 
 export interface AccessEntry {
-  /** Kubernetes groups. */
   readonly groups: readonly string[];
   /** EKS keeps the unique id that the principal had at this time. */
   readonly madeAt: Date | undefined;

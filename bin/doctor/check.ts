@@ -2,7 +2,6 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 
-/** The remedy of a failure. */
 export interface Fix {
   /** One or two sentences. */
   readonly text: string;
@@ -10,7 +9,6 @@ export interface Fix {
   readonly command?: string;
 }
 
-/** The outcome of a check. */
 export type Answer =
   | { readonly status: 'passed'; readonly found: string }
   | {

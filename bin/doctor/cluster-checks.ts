@@ -57,7 +57,6 @@ const SIGNER_PATIENCE_MS = 5 * 60_000;
 /** Ten thousand requests are a sufficient sample. */
 const MAX_PAGES = 20;
 
-/** Checks that approved requests are signed. */
 export function signerCheck(server: Server, now: () => number): Check {
   return {
     id: 'signer',

@@ -17,7 +17,6 @@ export type Probe =
       readonly status: number;
       /** From the `Date` header. */
       readonly clock?: ServerClock;
-      /** Its serving certificate. */
       readonly certificate?: X509Certificate;
       /** Set if the certificate has expired and is tolerated. */
       readonly recovering?: Recovering | undefined;

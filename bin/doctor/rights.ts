@@ -13,7 +13,6 @@ export type Role = 'workload' | 'management';
 export interface RightsOptions {
   readonly roles: readonly Role[];
   readonly policies: readonly ApprovalPolicy[];
-  /** The file with the policies. */
   readonly policyFile?: string;
   /** The command that starts this program. */
   readonly program: string;

@@ -40,7 +40,6 @@ export interface ServerCheckOptions {
   readonly after: string;
   /** Host and port for the table; the connection may still be unknown. */
   readonly object: string;
-  /** How to renew the kubeconfig. */
   readonly renew: Fix;
   /** The meaning of a 401. @default the kubeconfig must be renewed */
   readonly refused?: (problem: string, remedy: string) => Answer;

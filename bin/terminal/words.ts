@@ -52,7 +52,6 @@ export function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Joins the parts that are strings. */
 export function joined(parts: readonly (string | false | undefined)[], separator = ', '): string {
   return parts.filter((part) => typeof part === 'string').join(separator);
 }

@@ -274,7 +274,6 @@ export function conditionByPerson({ decision, by, because }: DecidedByPerson): A
   };
 }
 
-/** Codes of errors without a connection. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 /** Without a status, these errors occur before the write is sent. */
 const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'certificate', 'unauthorized']);

@@ -9,7 +9,6 @@ import { type ApprovalRequest, type ClusterContext, isNewer } from './request.ts
 import { type OwnApproval, unissuedApprovals } from './unissued.ts';
 import type { Verdict } from './verdict.ts';
 
-/** One open request and its verdict. */
 export interface Decision {
   readonly csr: SigningRequest;
   readonly subject: ApprovalSubject | undefined;

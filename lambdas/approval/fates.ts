@@ -12,7 +12,7 @@ import type { OpenRequest } from './open-requests.ts';
 import { ANY_AGE, type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
-import { isFor } from './selection.ts';
+import { enforcing } from './selection.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Four times the nodes that Kubernetes supports in a cluster; their counters take 6 MiB. */
@@ -116,7 +116,7 @@ interface Look {
  * later sweep adds them.
  */
 export async function tellFates(asked: AskedRequests, look: Look): Promise<readonly ToldRow[]> {
-  const promised = promisedBy(look.policies, look.cluster);
+  const promised = enforcing(look.policies, look.cluster);
   const rows = new Map<number, Counts>(
     [...asked.decided].map(([minute, counts]) => [minute, promised.length === 0 ? none() : [...counts]]),
   );
@@ -148,16 +148,6 @@ async function addUndecided(
       }
     }
   });
-}
-
-/** The policies that promise approval to the nodes of a cluster. */
-function promisedBy(policies: readonly ApprovalPolicy[], cluster: ClusterContext): readonly ApprovalPolicy[] {
-  return policies.filter(
-    (policy) =>
-      policy.mode[cluster.provider] === 'enforce' &&
-      policy.signers.includes(KUBELET_SERVING_SIGNER) &&
-      isFor(policy, cluster),
-  );
 }
 
 function judgeNewest(

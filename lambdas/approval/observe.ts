@@ -82,7 +82,6 @@ export interface Observed extends ListedRequests {
   readonly endpointAddresses?: Believed['endpointAddresses'];
   /** Requests that nodes made 15 to 60 minutes ago. */
   readonly asked: AskedRequests;
-  /** The requests that certmarshal approved. */
   readonly approvals: readonly OwnApproval[];
 }
 

@@ -7,7 +7,6 @@ import type { Check, Verdict } from './verdict.ts';
 /** `observe` makes every decision and writes nothing to the cluster. */
 export type Mode = 'enforce' | 'observe';
 
-/** The signer of kubelet serving certificates. */
 export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 
 /** The signer of client certificates of kubelets, which are credentials of nodes. */

@@ -4,7 +4,6 @@ import type { SigningRequest } from '../resources/signing-request.ts';
 import type { CertificateRequest } from '../x509/certificate-request.ts';
 import type { Claims } from './claims.ts';
 
-/** The cluster of a request. */
 export interface ClusterContext {
   readonly name: string;
   readonly provider: Provider;

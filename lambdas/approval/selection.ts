@@ -9,12 +9,12 @@ export function isFor(
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
 }
 
-/** Whether a policy in mode `enforce` selects the kubelet serving certificates of a cluster. */
-export function enforces(
+/** The policies that promise approval to the nodes of a cluster. */
+export function enforcing(
   policies: readonly ApprovalPolicy[],
   cluster: Pick<ClusterContext, 'name' | 'provider'>,
-): boolean {
-  return policies.some(
+): readonly ApprovalPolicy[] {
+  return policies.filter(
     (policy) =>
       policy.mode[cluster.provider] === 'enforce' &&
       policy.signers.includes(KUBELET_SERVING_SIGNER) &&

@@ -4,7 +4,6 @@ import type { Mode } from './policy.ts';
 
 /** The result of one rule. All rules are evaluated, even after a failure, so that an engineer sees every reason. */
 export interface Check {
-  /** Id of the rule. */
   readonly rule: string;
   readonly passed: boolean;
   readonly expected: string;

@@ -5,7 +5,6 @@ import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
 import type { IssuedJudge } from './issued-judge.ts';
 
-/** The input of a source. */
 export interface AuditContext {
   readonly target: AuditTarget;
   /** Milliseconds since the epoch. */

@@ -14,7 +14,6 @@ export interface AuditReach {
   readonly kubeletMetrics: boolean;
 }
 
-/** Ports of the servers on a machine. */
 export interface ServerPorts {
   readonly kubeApiserver: number;
   readonly kubelet: number;

@@ -1,6 +1,6 @@
 import type { Observation } from '../contracts/observation.ts';
 import { MAX_OBSERVATIONS } from '../contracts/snapshot.ts';
-import { eachInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
+import { eachInSteps, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
 import { compare, counted, firstOf, timeOf } from '../words.ts';
@@ -22,11 +22,6 @@ export interface BoundObservations {
  *
  * @param now milliseconds since the epoch
  */
-export function boundObservations(all: readonly Observation[], now: number): BoundObservations {
-  return finished(boundInSteps(all, now));
-}
-
-/** {@link boundObservations} in steps, so that the caller can yield to other work. */
 export function* boundInSteps(all: readonly Observation[], now: number): Steps<BoundObservations> {
   const sizes = new Map(yield* mapInSteps(all, (observation) => [observation, bytesOf(observation)]));
   const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);

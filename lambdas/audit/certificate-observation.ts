@@ -6,12 +6,7 @@ import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by which source, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
-  Partial<
-    Pick<
-      CertificateObservation,
-      'position' | 'member' | 'issuedByCluster' | 'keyProven' | 'issued' | 'usedBy' | 'lacksAddress'
-    >
-  >;
+  Partial<CertificateObservation>;
 
 /**
  * The observation of a certificate that was read itself. A time zone can move its times out of the years of RFC 3339.

@@ -4,7 +4,6 @@ import { type Certificate, readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import { certificateObservation, type Sighting } from './certificate-observation.ts';
 
-/** The certificates at one place. */
 export interface CertificatesAtPlace {
   readonly observations: readonly Observation[];
   /** The readable ones. */

@@ -20,7 +20,6 @@ export interface KnownCertificate {
   readonly what: CertificateClass;
   /** `kube-apiserver berlin-cp-1`: stable across audits. */
   readonly object: string;
-  /** The observation that counts. */
   readonly best: CertificateObservation;
   readonly member?: string;
   /** Where it was seen, the best place first. */
@@ -31,7 +30,6 @@ export interface KnownCertificate {
   readonly lives: readonly Life[];
   /** The earliest end of these. Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** All observations of it. */
   readonly said: readonly CertificateObservation[];
   /** What a server shows for it without proof: it counts if it expires earlier. */
   readonly unproven?: CertificateObservation;

@@ -34,7 +34,6 @@ export interface CommandContext extends CommandWords {
   /** Namespace of its Cluster in Cluster API, if not the default. */
   readonly namespace?: string | undefined;
   readonly provider: Provider;
-  /** Class of the certificate. */
   readonly what?: CertificateClass | undefined;
   /** What the finding says. */
   readonly message?: string | undefined;

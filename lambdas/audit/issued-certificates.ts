@@ -37,7 +37,6 @@ const MOST_CUT = 200;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 120_000;
 
-/** A request with its certificate. */
 export type IssuedRequest = Pick<
   CountedRequest,
   'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
@@ -191,7 +190,6 @@ function byAge(a: Pick<IssuedRequest, 'createdAt'>, b: Pick<IssuedRequest, 'crea
   return b.createdAt - a.createdAt;
 }
 
-/** The certificate of one request. */
 interface ObservedRequest {
   readonly place: string;
   /** Whether its place can have several certificates. */
@@ -320,7 +318,6 @@ function rankOfUnread({ issued }: UnreadObservation): number {
   return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
 }
 
-/** The worst observation of each place. */
 function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
   return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
     same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),

@@ -41,7 +41,6 @@ import type { AuditTarget } from './audit-target.ts';
 
 /** Judges the kubelet serving certificates of one audit. Writes nothing: its verdicts neither approve nor deny. */
 export interface IssuedJudge {
-  /** Judges the certificate of a request. */
   ofRequest(
     certificate: Certificate,
     request: Pick<CountedRequest, 'requester' | 'ofNodes' | 'approvedBy'>,

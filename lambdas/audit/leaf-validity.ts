@@ -2,11 +2,8 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import type { MachineSelection } from '../kubernetes/machines.ts';
-import { certificateValidityDays } from '../resources/kubeadm-control-plane.ts';
+import { certificateValidityDays, DEFAULT_VALIDITY_DAYS } from '../resources/kubeadm-control-plane.ts';
 import { readList } from './read-list.ts';
-
-/** The default of kubeadm and etcdadm. */
-export const DEFAULT_VALIDITY_DAYS = 365;
 
 export interface LeafValidity {
   readonly days: number;

@@ -18,7 +18,6 @@ import { tlsSecrets } from './sources/tls-secrets.ts';
 import { trustConfigMaps } from './sources/trust-configmaps.ts';
 import { webhooks } from './sources/webhooks.ts';
 
-/** All sources of an audit. */
 export const AUDIT_SOURCES: readonly AuditSource[] = [
   // Members and CAs, which the others use.
   nodes,

@@ -9,7 +9,6 @@ export interface Told {
   readonly basis: 'status' | 'annotation' | 'inference';
   readonly notBefore?: number | undefined;
   readonly notAfter: number;
-  /** Milliseconds. */
   readonly precisionMs?: number;
 }
 

@@ -1,16 +1,9 @@
 import type { UnreadObservation } from '../contracts/observation.ts';
+import type { Failure } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
 
 /** What is known of a place, or of a whole source, before it is read. */
 export type Place = Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what' | 'member'>;
-
-/** A KubernetesError or AwsError. */
-interface Failure {
-  readonly kind: string;
-  readonly object: string;
-  readonly problem: string;
-  readonly remedy: string;
-}
 
 /** The observation of a place that could not be read; without `where`, of the whole source or the rest of it. */
 export function unreadBecause(place: Place, { kind, object, problem, remedy }: Failure): UnreadObservation {

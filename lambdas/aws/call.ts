@@ -5,7 +5,6 @@ import type { AwsError, AwsErrorKind } from './errors.ts';
 /** One call with its connection and, where the SDK retries, all tries. Milliseconds. */
 const CALL_DEADLINE_MS = 10_000;
 
-/** The call, for errors. */
 export interface Call {
   /** `eks:ListClusters in 111122223333/eu-central-1`. */
   readonly object: string;

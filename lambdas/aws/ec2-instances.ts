@@ -6,7 +6,6 @@ import { invalid } from './classify.ts';
 import { createScopedClients } from './scoped-clients.ts';
 import type { CredentialsOf } from './spoke-credentials.ts';
 
-/** Which instances to read. */
 export interface InstanceQuery {
   /** At most 2,000 names of Nodes. Names that cannot be instances, such as Fargate and hybrid nodes, are skipped. */
   readonly nodes: readonly string[];

@@ -19,7 +19,6 @@ export interface EksAuthority {
   readonly notAfter?: number;
   readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
   readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
-  /** When EKS activates it automatically. */
   readonly firstAutoActivation?: number;
   /** When EKS activates it finally, after a person reverted an activation. */
   readonly finalAutoActivation?: number;

@@ -22,7 +22,6 @@ export interface EksCluster {
   readonly vpcId?: string;
   readonly endpointAccess: EndpointAccess;
   readonly serviceCidrs: readonly string[];
-  /** CIDRs of its hybrid nodes. */
   readonly remoteNodeNetworks: readonly string[];
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`. */
   readonly authenticationMode?: string;

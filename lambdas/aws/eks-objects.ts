@@ -7,7 +7,6 @@ import { createEksCalls, type EksPage, type EksReaderOptions, eksPages, type Sen
 import { isMatch } from './eks-values.ts';
 import { AwsError } from './errors.ts';
 
-/** A problem of an answer. */
 export type Wrong = (problem: string, remedy?: string) => AwsError;
 
 /** Objects of a cluster that EKS lists by id and describes singly. */

@@ -1,3 +1,5 @@
+import type { Failure } from '../contracts/problem.ts';
+
 /**
  * Why a call to AWS failed:
  *
@@ -22,14 +24,8 @@ export type AwsErrorKind =
   | 'aborted'
   | 'unavailable';
 
-export interface AwsErrorDetails {
+export interface AwsErrorDetails extends Failure {
   readonly kind: AwsErrorKind;
-  /** The call: `eks:ListClusters in 111122223333/eu-central-1`. */
-  readonly object: string;
-  /** What happened, without a full stop. */
-  readonly problem: string;
-  /** One sentence: what to do about it. */
-  readonly remedy: string;
 }
 
 /** Every failure of a call to AWS. No message contains a credential. */

@@ -7,7 +7,6 @@ import { AwsError } from './errors.ts';
 import { Sha256 } from './sha256.ts';
 
 const CONTENT_HASH = 'x-amz-content-sha256';
-/** Seconds. */
 const MAX_LIFE_S = 12 * 3600;
 
 export interface SignOptions {

@@ -25,11 +25,9 @@ export interface OrderMessage {
   /** MessageDeduplicationId, at most 128 characters: repetitions within five minutes are dropped. */
   readonly deduplicationId: string;
   readonly body: string;
-  /** Number of clusters in it. */
   readonly clusters: number;
 }
 
-/** One unsent message, and why. */
 export interface UnsentOrder {
   readonly group: string;
   readonly clusters: number;
@@ -102,7 +100,6 @@ export async function sendMessage(
 /** A message hidden from other receivers until it is deleted, or its visibility timeout ends. */
 export interface ReceivedMessage {
   readonly id: string;
-  /** The receipt handle, for deleting it. */
   readonly handle: string;
   readonly body: string;
 }

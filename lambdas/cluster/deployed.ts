@@ -17,7 +17,6 @@ export interface DeployedOptions {
   readonly thresholds: Thresholds;
   readonly rollouts: FleetRollouts;
   readonly recovery: readonly RecoveryEntry[];
-  /** Names of the buckets. */
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
 }
 

@@ -37,7 +37,6 @@ export interface RolloutLedgerOptions {
   readonly clock: () => number;
 }
 
-/** The content of the object. */
 interface Ledger {
   readonly rollouts: readonly PastRollout[];
   readonly undone: readonly UndoneClaim[];

@@ -11,7 +11,6 @@ export interface Minute {
   readonly connection: Connection;
   /** By `performance.now()`. */
   readonly endsAt: number;
-  /** Processor time of all stages. */
   readonly budget: ProcessorBudget;
   /** Ends everything; later than the signal of a stage, so that results can be recorded. */
   readonly last: AbortSignal;
@@ -27,9 +26,7 @@ export interface Known {
   readonly trouble?: Problem | undefined;
 }
 
-/** Input of a stage. */
 export interface StageContext<Due> extends Known, Pick<Minute, 'order' | 'connection' | 'last'> {
-  /** The part of the order. */
   readonly due: Due;
   /** Absent also if too little time is left to call the cluster. */
   readonly open: OpenTarget | undefined;
@@ -37,13 +34,11 @@ export interface StageContext<Due> extends Known, Pick<Minute, 'order' | 'connec
   readonly signal: AbortSignal;
 }
 
-/** Result of a stage. */
 export interface Done<Result> {
   readonly result?: Result;
   /** Reported first, even before a bug. */
   readonly notices?: readonly Problem[];
   readonly problems: readonly Problem[];
-  /** For the journal. */
   readonly decisions?: readonly JournalEntry[] | undefined;
   /** A bug of certmarshal after something was done. */
   readonly bug?: { readonly error: unknown } | undefined;

@@ -33,19 +33,16 @@ export function tagKeyProblem(key: string): string | undefined {
   return `cannot be the key of a tag; use 1 to 128 ${TAG_FORM}`;
 }
 
-/** The problem of a tag's value, or undefined. */
 export function tagValueProblem(value: string): string | undefined {
   if (value.length <= 256 && TAG_CHARACTERS.test(value)) return undefined;
   return `cannot be the value of a tag; use at most 256 ${TAG_FORM}`;
 }
 
-/** The problem of a session tag's key, or undefined. */
 export function sessionTagKeyProblem(key: string): string | undefined {
   if (/^aws:/i.test(key)) return 'begins with aws:, which AWS reserves; write another key';
   return tagKeyProblem(key);
 }
 
-/** The problem of a lane's name, or undefined. */
 export function laneNameProblem(lane: string): string | undefined {
   if (lane === DEFAULT_LANE) return 'is the built-in lane outside of every VPC; give this one another name';
   if (!LANE_NAME.test(lane))

@@ -74,7 +74,6 @@ function kindWanted(expected: string): string {
   }
 }
 
-/** What a value is, for people. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';

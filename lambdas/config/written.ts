@@ -65,19 +65,16 @@ export class Written<S> {
     return this.#value === undefined;
   }
 
-  /** Undefined if it is not text. */
   get text(): string | undefined {
     return typeof this.#value === 'string' ? this.#value : undefined;
   }
 
-  /** Undefined if invalid. */
   get valid(): z.output<S> | undefined {
     const read = this.#schema instanceof z.ZodType ? this.#schema.safeParse(this.#value) : undefined;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `at` and `list` give each value its schema
     return read?.data as z.output<S> | undefined;
   }
 
-  /** Undefined if it is not a list. */
   get list(): readonly Written<Entry<S>>[] | undefined {
     const schema = bare(this.#schema);
     if (!Array.isArray(this.#value) || !(schema instanceof z.ZodArray)) return undefined;

@@ -42,7 +42,6 @@ export const KeptFinding = z.pipe(
     due: z.optional(CertificateTime),
     /** Time of the last successful read, if it could not be read now. */
     lastSeen: z.optional(CertificateTime),
-    /** What or who renews the certificate. */
     renewedBy: z.optional(printed(SUMMARY_LIMITS.message)),
   }),
   // Never a path from the stored object: people open it.

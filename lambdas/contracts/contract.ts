@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 
 // An object that leaves a process is declared once, by a schema, which is its type, its reader and its bounds.
 
-/** The type of a schema, read-only. */
 export type Contract<S extends z.core.$ZodType> = ReadOnly<z.core.output<S>>;
 
 export type ReadOnly<T> = T extends object ? { readonly [Key in keyof T]: ReadOnly<T[Key]> } : T;

@@ -27,9 +27,7 @@ export const ExpiryFinding = z.object({
   due: z.optional(AnyTime),
   /** Time of the last successful read, if it could not be read now. RFC 3339. */
   lastSeen: z.optional(AnyTime),
-  /** What or who renews the certificate. */
   renewedBy: z.optional(Name),
-  /** The exact next command. */
   command: harmless(1_000),
   /** Path in the repository: `docs/runbooks/….md`. */
   runbook: harmless(200),

@@ -65,7 +65,6 @@ const IndexedCluster = z.extend(
     verdicts: lossy(VerdictLines),
     /** The newest audit; merged with earlier ones if it lacked their history. */
     audit: lossy(AuditSummary),
-    /** The latest state of its rollout. */
     rollout: lossy(IndexedRollout),
     /**
      * Details were dropped because the cluster exceeds its share of the index. The snapshot and the journal have them.

@@ -34,10 +34,8 @@ const AlarmBusEvent = z.object({
 });
 const DigestBusEvent = z.object({ detailType: z.literal('certmarshal digest'), detail: DigestEvent });
 
-/** One event of EventBridge. */
 export type BusEvent = Contract<typeof AlarmBusEvent> | Contract<typeof DigestBusEvent>;
 
-/** Receivers of single events. */
 const RECEIVERS = ['bus', 'pager', 'chat'] as const;
 export type Receiver = (typeof RECEIVERS)[number];
 

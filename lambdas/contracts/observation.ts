@@ -155,7 +155,6 @@ const MemberObservation = z.object({
   role: Role,
   /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`, `node group blue`. */
   name: Name,
-  /** Name of its Node, if any. */
   node: z.optional(Name),
   createdAt: AnyTime,
   /** IP addresses in order of preference. Empty if unknown. */

@@ -61,7 +61,6 @@ const SweepCounts = z.object({
 export const SweepOutcome = z.object({
   version: z.literal(1),
   kind: z.literal('sweep'),
-  /** Id of the cluster. */
   id: ClusterId,
   /** Absent if the message could not be read. */
   name: z.optional(ClusterName),

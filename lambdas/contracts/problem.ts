@@ -16,7 +16,6 @@ export const Problem = z.object({
 });
 export type Problem = Contract<typeof Problem>;
 
-/** A problem with bounded, printable texts. */
 export function boundedProblem({ kind, object, message, remedy }: Problem): Problem {
   return {
     kind: printable(kind, LIMITS.kind),
@@ -29,17 +28,18 @@ export function boundedProblem({ kind, object, message, remedy }: Problem): Prob
 /** Common to every typed error: `KubernetesError`, `AwsError`. */
 export interface Failure {
   readonly kind: string;
+  /** The call: `eks:ListClusters in 111122223333/eu-central-1`, `list nodes on https://…`. */
   readonly object: string;
+  /** What happened, without a full stop. */
   readonly problem: string;
+  /** One sentence: what to do about it. */
   readonly remedy: string;
 }
 
-/** A typed error as a problem. */
 export function problemOf({ kind, object, problem, remedy }: Failure): Problem {
   return boundedProblem({ kind, object, message: problem, remedy });
 }
 
-/** An unexpected error. */
 export function bugOf(object: string, error: unknown): Problem {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return boundedProblem({ kind: 'bug', object, message, remedy: 'Report this as a bug of certmarshal.' });

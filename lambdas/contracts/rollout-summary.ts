@@ -17,14 +17,12 @@ const sentence = printed(ROLLOUT_LIMITS.text);
 /** A section of `docs/runbooks/rollouts.md`. */
 const PageId = matching(/^[a-z][a-z0-9-]{0,59}$/, 'the id of a page');
 
-/** A check that did not pass. */
 const FailedCheck = z.object({
   id: PageId,
   /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent if it is about the whole cluster. */
   object: z.optional(object),
   /** What was found, without a full stop: `2 of 3 machines healthy`. */
   found: sentence,
-  /** What to do about it. */
   remedy: z.optional(sentence),
   /** It passes with time, without anyone. */
   passing: Flag,
@@ -59,7 +57,6 @@ const Progress = z.object({
   movedAt: z.optional(Time),
 });
 
-/** The rollout of one cluster, for people. */
 export const RolloutSummary = z.object({
   state: z.enum(ROLLOUT_STATES),
   /** The whole story in one sentence, without a full stop. */

@@ -10,7 +10,6 @@ export const MAX_SESSION_TAGS = 50;
 /** Characters. Two certificates, while the CA is rotated, are about 4,000. */
 const CERTIFICATE_AUTHORITY = /^[A-Za-z0-9+/]{1,40000}={0,2}$/;
 
-/** The role that reads an account. */
 export const SpokeRole = z.object({
   arn: matching(ROLE_ARN, 'the ARN of a role'),
   externalId: z.optional(matching(EXTERNAL_ID, 'an external id')),

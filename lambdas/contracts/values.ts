@@ -10,7 +10,6 @@ export const ClusterName = matching(CLUSTER_NAME, 'a cluster name');
 export const Namespace = matching(NAMESPACE, 'the name of a namespace');
 export const Server = matching(SERVER, 'the host, port and path of a server');
 
-/** A non-negative whole number. */
 export const Count = z.int('is not a whole number').check(z.gte(0, 'is not a whole number'));
 
 /** Milliseconds since the epoch. */
@@ -32,7 +31,6 @@ function timeOf(pattern: RegExp, example: string) {
   return z.string(problem).check(z.refine((at) => pattern.test(at) && !Number.isNaN(Date.parse(at)), problem));
 }
 
-/** Either true or absent. */
 export const Flag = z.optional(z.literal(true));
 
 export const HttpsUrl = z.string('is not an https URL').check(

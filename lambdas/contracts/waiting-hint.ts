@@ -7,7 +7,6 @@ const MAX_MESSAGE_SIZE = 2_000;
 
 /** A cluster to be swept at a time. Delayed in a queue until then. */
 const WaitingHint = z.object({
-  /** Id of the cluster. */
   id: ClusterId,
   /** Milliseconds since the epoch; the same for all hints of one interval. */
   due: z.int(),

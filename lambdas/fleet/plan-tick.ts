@@ -21,7 +21,6 @@ import { assignShards, type ShardMember } from './shards.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import { LISTED } from './sources.ts';
 
-/** Orders for the clusters of one shard. */
 export interface ShardOrders {
   readonly name: string;
   readonly lane: string;
@@ -34,7 +33,6 @@ export interface PlacedOrder {
   readonly order: SweepOrder;
 }
 
-/** The work of dispatch in one tick. */
 export interface TickPlan {
   readonly shards: readonly ShardOrders[];
   /** The new shard of each ordered cluster, by id. */

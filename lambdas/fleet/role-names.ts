@@ -14,7 +14,6 @@ export function roleName(
   return `${stackName}-${part}-${region}`;
 }
 
-/** ARN of a role of the hub. */
 export function hubRoleArn(
   { account, region }: { readonly account: string; readonly region: string },
   part: HubPart,

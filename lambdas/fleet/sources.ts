@@ -35,7 +35,6 @@ export function clusterApiSource(managementCluster: string): string {
   return `cluster-api ${managementCluster}`;
 }
 
-/** Every source of the fleet, by name. */
 export function sourcesOf(fleet: Pick<Fleet, 'discovery' | 'managementClusters'>, hub: HubIdentity): readonly string[] {
   return [
     LISTED,

@@ -5,10 +5,8 @@ export type StateObject = 'registry' | 'index' | 'page' | 'told' | 'rollouts';
 export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
   registry: 'registry.json.gz',
   index: 'fleet-index.json.gz',
-  /** The report page. */
   page: 'report.html',
   /** Incidents that notify sent. */
   told: 'told.json',
-  /** The ledger of rollouts of the fleet. */
   rollouts: 'rollouts.json',
 };

@@ -18,7 +18,6 @@ export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** The path for a cluster's hints. */
 export function hintPath(key: string, id: string): string {
   return `/hint/${id}/${tokenOf(key, id)}`;
 }

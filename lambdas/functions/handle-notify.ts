@@ -73,7 +73,6 @@ export interface NotifyOptions extends Telemetry {
   };
   /** Publishes to the topic of the severity, or to the topic of single incidents. @throws AwsError */
   readonly publish: Publish<AlarmSeverity | Exclude<Receiver, 'bus'>>;
-  /** Where the topics are. */
   readonly place: TopicPlace;
   readonly putEvents: (events: readonly BusEvent[], signal: AbortSignal) => Promise<UnsentEvents<BusEvent>>;
   /** To the report page. */

@@ -38,7 +38,6 @@ const sweepShard = createSweepShard({
   ...telemetry,
 });
 
-/** Sweeps the clusters of a shard. */
 export const handler = createHandler(
   telemetry,
   async (event: SQSEvent, signal, context) => {

@@ -5,7 +5,6 @@ import type { SignalId } from '../tables/signals.ts';
 import { HOUR_MS } from '../time.ts';
 import { signalOf } from './finding-signals.ts';
 
-/** The findings of an audit that count for one signal. */
 export interface FindingGroup {
   readonly id: SignalId;
   /** Never empty. */

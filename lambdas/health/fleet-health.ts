@@ -76,7 +76,6 @@ export interface ClusterHealth {
   /** What keeps it from being swept, and problems of its sweeps. */
   readonly findings: readonly Finding[];
   readonly audit?: AuditSummary;
-  /** The latest state of its rollout. */
   readonly rollout?: IndexedRollout;
   readonly verdicts: readonly VerdictLine[];
   readonly slo: SloState;

@@ -22,7 +22,6 @@ export interface KnownCluster {
 
 type Words = Pick<KnownCluster, 'registered' | 'indexed'>;
 
-/** The command for a finding of its audit. */
 export function commandForFinding(finding: KeptFinding, known: Words): string {
   return commandOf(finding, wordsFor(known));
 }

@@ -9,7 +9,6 @@ export interface MaintenanceWindow {
   readonly when: OnceWindow | WeeklyWindow;
 }
 
-/** A window that is open. */
 export interface OpenWindow extends Pick<MaintenanceWindow, 'clusters' | 'reason'> {
   /** Milliseconds since the epoch. */
   readonly until: number;

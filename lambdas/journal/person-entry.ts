@@ -5,7 +5,6 @@ import { printable } from '../printable.ts';
 import { decisionEntry, type SweepContext } from './decisions.ts';
 import type { PersonEntry } from './journal.ts';
 
-/** A decision of a person and its result. */
 export interface ActedByPerson extends Pick<Acted, 'csr' | 'outcome'>, DecidedByPerson {
   /** The verdict shown to the person. */
   readonly verdict: Verdict;

@@ -12,7 +12,6 @@ export interface SweepJournal {
   readonly program: string;
 }
 
-/** Decisions of a sweep. */
 export interface Journaled {
   readonly entries: readonly JournalEntry[];
   /** Why they may not be in the journal: the log has to keep them. */

@@ -28,7 +28,6 @@ const MAX_ADDRESSES = 16;
 /** A PATCH is a JSON merge patch (RFC 7386). */
 export type ApiMethod = 'GET' | 'PUT' | 'POST' | 'PATCH';
 
-/** One call. */
 export interface ApiCall {
   readonly method: ApiMethod;
   /** Absolute path of the API, every segment percent-encoded: `/apis/certificates.k8s.io/v1/…`. */

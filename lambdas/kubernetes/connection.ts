@@ -11,7 +11,6 @@ export interface Connection {
   readonly caPem?: string;
   /** The name that the serving certificate must contain, if it differs from the host of `server`. @default that host */
   readonly tlsServerName?: string;
-  /** Addresses it may connect to. */
   readonly addresses: AddressRule;
   /**
    * Tolerates an expired serving certificate, and no other fault; `never` where what this server says proves names in

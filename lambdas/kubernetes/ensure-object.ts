@@ -10,7 +10,6 @@ export interface Manifest extends JsonObject {
   readonly metadata: { readonly name: string; readonly namespace?: string } & JsonObject;
 }
 
-/** The result for an object. */
 export type Ensured = 'created' | 'changed' | 'unchanged';
 
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {

@@ -1,3 +1,5 @@
+import type { Failure } from '../contracts/problem.ts';
+
 /**
  * Kinds of failures, by what fixes them:
  *
@@ -34,14 +36,8 @@ export type KubernetesErrorKind =
   | 'not-kubernetes'
   | 'invalid';
 
-export interface KubernetesErrorDetails {
+export interface KubernetesErrorDetails extends Failure {
   readonly kind: KubernetesErrorKind;
-  /** The call: `list certificatesigningrequests on https://…`. */
-  readonly object: string;
-  /** What happened, without a full stop. */
-  readonly problem: string;
-  /** One sentence: what to do about it. */
-  readonly remedy: string;
   /** HTTP status, if there was an answer. */
   readonly status?: number;
   /** `reason` of the Kubernetes Status, for example `AlreadyExists`. */

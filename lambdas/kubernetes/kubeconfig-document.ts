@@ -47,7 +47,6 @@ export interface Entry {
   readonly directory: string;
 }
 
-/** One of the files that a kubeconfig consists of. */
 export interface KubeconfigFile {
   readonly text: string;
   /** Base of its relative paths: the directory of the file. */

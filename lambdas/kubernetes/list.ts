@@ -20,7 +20,6 @@ export type ListPurpose =
   | 'recovery'
   | 'recovery-leases';
 
-/** A kind that is listed. */
 export interface ListedKind {
   readonly for: readonly [ListPurpose, ...ListPurpose[]];
   /** Group and version as in the API path; `served`: the version of Cluster API that the server has. */

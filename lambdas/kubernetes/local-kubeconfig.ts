@@ -37,7 +37,6 @@ export interface LocalKubeconfigOptions {
 /** The result of reading an `exec`. */
 export interface ExecRead {
   readonly token: TokenSource;
-  /** Its AWS profile. */
   readonly awsProfile: string | undefined;
 }
 

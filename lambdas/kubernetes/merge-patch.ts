@@ -3,16 +3,13 @@ import type { KubernetesClient } from './client.ts';
 import type { ClusterApiVersion } from './cluster-api.ts';
 import { namespacePath } from './namespace-path.ts';
 
-/** One JSON merge patch of one object. */
 export interface MergePatch {
-  /** Of the object. */
   readonly path: string;
   /**
    * Contains `metadata.uid` and `metadata.resourceVersion` as read: the server answers with a conflict for another or a
    * newer object.
    */
   readonly body: JsonObject;
-  /** Field manager. */
   readonly fieldManager: string;
   /** Runs validation and admission, webhooks included, and stores nothing. */
   readonly dryRun: boolean;

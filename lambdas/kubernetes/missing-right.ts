@@ -51,7 +51,6 @@ const ROLLOUT_READ =
 /** A single named one is written. */
 const ROLLOUT_WRITE =
   /^\/apis\/(?:controlplane|etcdcluster)\.cluster\.x-k8s\.io\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?:kubeadmcontrolplanes\/(?<cluster>[-.a-z0-9]+)|etcdadmclusters\/(?<etcd>[-.a-z0-9]+)-etcd)$/;
-/** Of Cluster API and EKS Anywhere. */
 const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
 
 /** For a rollout or a recovery; undefined for an audit or a sweep. */

@@ -1,7 +1,6 @@
 import { ALARMS, type AlarmId } from '../tables/alarms.ts';
 import { kebab } from '../words.ts';
 
-/** Prefix of every alarm name. */
 export const ALARM_PREFIX = 'certmarshal';
 
 const PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,150}$/;

@@ -37,11 +37,9 @@ export interface LookInput {
   /** Undefined where the registry or the index cannot be read. */
   readonly health: FleetHealth | undefined;
   readonly settings: AlarmSettings;
-  /** To the report page. */
   readonly link?: string | undefined;
   /** Name of the state bucket, for texts. */
   readonly bucket?: string | undefined;
-  /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -83,7 +83,6 @@ export function chatSummary(event: readonly AlarmEvent[] | DigestEvent, { link }
 }
 
 export interface ChatContext {
-  /** To the report page. */
   readonly link: string | undefined;
   /** The URL at which the runbooks are published. */
   readonly runbooks: string | undefined;

@@ -53,11 +53,9 @@ export interface Scene {
   readonly fleet: { readonly clusters: number; readonly ringing: number } | undefined;
   /** To the report page. */
   readonly link: string | undefined;
-  /** Name of the state bucket. */
   readonly bucket?: string | undefined;
   /** First command, from the description of the alarm. */
   readonly first?: string | undefined;
-  /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;

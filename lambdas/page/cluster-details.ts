@@ -36,7 +36,6 @@ const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificate
 
 const CLASSES = keysOf(CERTIFICATE_CLASSES);
 
-/** The runbook of the alarm on a signal. */
 const RUNBOOKS: ReadonlyMap<SignalId, string> = new Map(
   ALARM_IDS.filter(isOnSignal).map((id) => [ALARMS[id].watches.signal, kebab(id)]),
 );
@@ -201,7 +200,6 @@ export function nextOf(finding: KeptFinding, cluster: ClusterHealth, basis: Basi
   return basis === 'audits' && isAudit(command) ? readRunbook(finding.code) : command;
 }
 
-/** The next command of a signal. */
 export function nextOfSignal({ id, command }: Signal, cluster: ClusterHealth, basis: Basis): string {
   if (basis !== 'audits' || !isAudit(command)) return command;
   const [worst] = findingGroups(cluster.audit).find((group) => group.id === id)?.shown ?? [];

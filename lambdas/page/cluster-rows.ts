@@ -16,7 +16,6 @@ const HIDDEN: Readonly<Record<Basis, readonly Column[]>> = {
   sweep: ['Expires first', 'Proven', 'In time'],
 };
 
-/** The head of the table. */
 export function clusterColumns({ basis }: Known): readonly Html[] {
   return COLUMNS.map(
     (title) =>

@@ -1,6 +1,5 @@
 import type { Depth } from './cluster-details.ts';
 
-/** The part of each cluster in the page. */
 export interface Fitted {
   /** One for each cluster, in order; `null` without room. */
   readonly pieces: readonly (string | null)[];

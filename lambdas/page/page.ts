@@ -18,7 +18,6 @@ import { counted, cut, number, timeTag } from './words.ts';
 export interface PageOptions {
   /** Size of the whole page in bytes; the least urgent details are dropped, and the page says so. @default 1,000,000 */
   readonly largest?: number;
-  /** Version of certmarshal. */
   readonly version: string;
   /** How the reader starts certmarshal. @default certmarshal */
   readonly program?: string;

@@ -100,7 +100,6 @@ function oldest(times: readonly (string | undefined)[]): string | undefined {
 
 const SHOWN_PROBLEMS = 10;
 
-/** Problems of the discovery, with their remedies. */
 export function discovery(problems: FleetHealth['problems'], { basis, unread }: Known): Html | undefined {
   if (problems.length === 0) return undefined;
   const more = problems.length - SHOWN_PROBLEMS;

@@ -3,6 +3,7 @@ import {
   ANY_AGE,
   DEFAULT_POLICY,
   type EnginePolicy,
+  everywhere,
   KUBELET_CLIENT_SIGNER,
   type SignerRules,
 } from '../approval/policy.ts';
@@ -45,7 +46,7 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
   const { until, by } = context.recovery;
   return {
     ...DEFAULT_POLICY,
-    mode: { eks: 'enforce', 'eks-anywhere': 'enforce' },
+    mode: everywhere('enforce'),
     name: 'recovery',
     signers: [KUBELET_CLIENT_SIGNER],
     age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE },

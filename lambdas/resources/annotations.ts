@@ -22,5 +22,4 @@ export const OPT_IN = 'auto';
  */
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 
-/** Field manager of certmarshal's writes. */
 export const FIELD_MANAGER = 'certmarshal-rollout';

@@ -20,6 +20,9 @@ const REMEDIATING = 'controlplane.cluster.x-k8s.io/remediation-in-progress';
 /** Of the Cluster API of EKS Anywhere; the group is spelled like this. Source: EKS Anywhere, `inPlaceUpgradeNeededAnnotation`. */
 const IN_PLACE_UPGRADE = 'controlplane.clusters.x-k8s.io/in-place-upgrade-needed';
 
+/** Of kubeadm and etcdadm. */
+export const DEFAULT_VALIDITY_DAYS = 365;
+
 export interface KubeadmControlPlane extends ObjectVersion {
   /** API version it was read in. */
   readonly apiVersion: 'v1beta2' | 'v1beta1';
@@ -75,7 +78,6 @@ export const CONTROL_PLANE_CONDITIONS = [
 ] as const;
 export type ControlPlaneCondition = (typeof CONTROL_PLANE_CONDITIONS)[number];
 
-/** The infrastructure template of a control plane's machines. */
 export interface TemplateReference {
   /** `infrastructure.cluster.x-k8s.io`; v1beta2 has no version. */
   readonly group: string;

@@ -10,7 +10,6 @@ export interface Lease {
   readonly holder?: string;
   readonly acquiredAt?: number;
   readonly renewedAt?: number;
-  /** Number of transitions. */
   readonly transitions?: number;
 }
 

@@ -4,7 +4,6 @@ import { countAt, nameAt } from './values.ts';
 
 const MAX_TERMS = 64;
 
-/** A MachineHealthCheck of machines of a control plane. */
 export interface MachineHealthCheck {
   readonly namespace: string;
   readonly name: string;

@@ -25,7 +25,6 @@ export interface Machine {
   readonly uid?: string;
   /** Milliseconds since the epoch. */
   readonly createdAt?: number;
-  /** It is being deleted. */
   readonly deleting: boolean;
   readonly phase?: string;
   readonly role: 'control-plane' | 'etcd' | 'worker';
@@ -93,7 +92,6 @@ export function isMachineOf(object: unknown, cluster: string): boolean {
   return claimsOf(object).includes(cluster) && !isMachineOfAnother(object, cluster);
 }
 
-/** Whether a Machine names another cluster. */
 export function isMachineOfAnother(object: unknown, cluster: string): boolean {
   return claimsOf(object).some((claim) => claim !== undefined && claim !== cluster);
 }

@@ -54,7 +54,6 @@ export function readNodeLabels(object: unknown, name: string): NodeLabels {
   };
 }
 
-/** The condition Ready is True. */
 export function isReady(object: unknown): boolean {
   return list(raw<V1Node>(object), 'status', 'conditions').some(
     (condition) => text(condition, 'type') === 'Ready' && text(condition, 'status') === 'True',

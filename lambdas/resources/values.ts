@@ -11,7 +11,6 @@ const MAX_TIME = 40;
 const MAX_WORD = 100;
 const MAX_MESSAGE = 300;
 
-/** A condition of an object. */
 export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown' | 'Missing';
   readonly reason?: string;

@@ -45,7 +45,6 @@ export interface ActOptions extends LeaseOptions {
   readonly claim?: () => Promise<RolloutWritten | undefined>;
 }
 
-/** A write that begins a rollout. */
 export type BeginWrite = Extract<RolloutWrite, { readonly kind: 'roll-control-plane' | 'pause-control-plane' }>;
 
 export function isBegin(write: RolloutWrite): write is BeginWrite {

@@ -10,7 +10,6 @@ import type { ObservedEksAnywhere } from './observed.ts';
  */
 export const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
 
-/** The owner's Cluster of EKS Anywhere. */
 export type OwnersCluster<T> =
   | { readonly kind: 'one'; readonly cluster: T }
   | { readonly kind: 'none'; readonly problem?: Problem }

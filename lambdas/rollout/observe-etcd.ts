@@ -91,18 +91,18 @@ export async function observeEtcd(
     return undefined;
   }
 
-  /**
-   * The CA of etcd, which etcdadm-controller stores without its key. Undefined if unreadable or missing: then its
-   * machines must agree.
-   *
-   * Source: etcdadm-controller, controllers/certs.go.
-   */
   /** Includes those that it no longer owns. */
   async function* etcdMachines(): AsyncGenerator<readonly unknown[]> {
     const labels = etcdSelector(etcdCluster, `list machines on ${management.server}`);
     yield* listKind(management, 'machines', { labels, namespace, signal });
   }
 
+  /**
+   * The CA of etcd, which etcdadm-controller stores without its key. Undefined if unreadable or missing: then its
+   * machines must agree.
+   *
+   * Source: etcdadm-controller, controllers/certs.go.
+   */
   async function authoritiesOf(): Promise<readonly Certificate[] | undefined> {
     const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
     const pem = await reader.one(async () => readClusterApiCertificates(management, secret), 'forbidden', 'not-found');

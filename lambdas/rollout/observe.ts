@@ -144,12 +144,10 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   return {
     ...base,
     capiCluster: cluster,
-    ...(eksAnywhere === undefined
-      ? {}
-      : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
-    ...(controlPlane === undefined ? {} : { controlPlane: { ...controlPlane, templateFound: templateFound === true } }),
+    eksAnywhere: eksAnywhere && { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) },
+    controlPlane: controlPlane && { ...controlPlane, templateFound: templateFound === true },
     machines: served.machines,
-    ...(etcd === undefined ? {} : { etcd }),
+    etcd,
     waitingRequests,
     dependencies: needed?.map(({ where, bundle: { certificates, problem } }) => ({
       where,

@@ -134,7 +134,6 @@ export interface ObservedEtcd extends EtcdadmCluster {
 /** Another control plane of the same management cluster. */
 export interface Sibling {
   readonly namespace: string;
-  /** Name of the Cluster. */
   readonly cluster: string;
   /**
    * It has not reached its desired state: machines older than `rollout.after`, too many, in deletion, or without a

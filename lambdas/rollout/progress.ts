@@ -4,7 +4,6 @@ import { CLOCK_TOLERANCE_MS, type MadeSince, madeSince } from './verification.ts
 
 /** Progress of a rollout by its machines alone, independent of API versions. */
 export interface RolloutProgress {
-  /** Desired machines. */
   readonly wanted: number;
   /** Created since it began, with a Node (for etcd: ready), and not in deletion. */
   readonly replaced: number;

@@ -9,7 +9,6 @@ import type { RolloutProgress } from './progress.ts';
 export type RolloutStep = RolloutNothing | RolloutHold | RolloutAsk | RolloutAct;
 
 interface Planned {
-  /** State of the cluster. */
   readonly state: RolloutState;
   /** The whole story in one sentence, without a full stop. */
   readonly message: string;
@@ -81,7 +80,6 @@ export interface ControlPlaneVersion extends ObjectVersion {
   readonly apiVersion: 'v1beta2' | 'v1beta1';
 }
 
-/** One precondition of a write. */
 export interface RolloutCheck {
   readonly id: CheckId;
   readonly passed: boolean;

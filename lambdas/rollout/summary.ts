@@ -85,7 +85,6 @@ function failedChecks(checks: readonly RolloutCheck[]): Pick<RolloutSummary, 'fa
   return { failed: fitting(failing.map(failedCheck), MAX_FAILED, CHECKS_SIZE), failedCount: failing.length };
 }
 
-/** The first ones. */
 function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
   return fitting(reasons.map(boundedReason), MAX_REASONS, REASONS_SIZE);
 }

@@ -1,10 +1,8 @@
+import { DEFAULT_VALIDITY_DAYS } from '../resources/kubeadm-control-plane.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** Largest clock skew between a machine and its management cluster. */
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS;
-
-/** Default validity of kubeadm and etcdadm. */
-const DEFAULT_VALIDITY_DAYS = 365;
 
 export interface MadeSince {
   /** When the rollout began. Milliseconds since the epoch, as all times here. */

@@ -12,7 +12,6 @@ export type Layer = 'control plane' | 'etcd' | 'node' | 'authority' | 'client' |
 export interface Threshold {
   /** Of the validity period, from 0 to 1. */
   readonly share: number;
-  /** Milliseconds. */
   readonly floorMs: number;
   /** Milliseconds. @default no ceiling */
   readonly ceilingMs?: number;

@@ -74,7 +74,6 @@ export function runbookOf(code: FindingCode): string {
 /** Findings about what could not be read at all. */
 export const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
 
-/** The finding for an unread place. */
 export function codeOfUnread(problem: string): 'CertificateUnreadable' | 'SourcePartial' | 'Unreachable' {
   if (problem === 'malformed') return 'CertificateUnreadable';
   return problem === 'missing' ? 'SourcePartial' : 'Unreachable';

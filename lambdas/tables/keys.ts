@@ -1,4 +1,3 @@
-/** The keys of a table. */
 export function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): readonly K[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
   return Object.keys(table) as K[];

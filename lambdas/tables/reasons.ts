@@ -3,7 +3,6 @@ export type VerdictKind = 'approve' | 'deny' | 'leave' | 'ignore';
 
 interface ReasonEntry {
   readonly verdict: VerdictKind;
-  /** Its meaning for the request. */
   readonly meaning: string;
   /** The remedy; empty if there is nothing to do. */
   readonly next: string;

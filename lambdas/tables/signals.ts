@@ -163,6 +163,5 @@ export interface Signal {
   readonly since?: string;
   /** When it is due. RFC 3339. */
   readonly due?: string;
-  /** The exact next command. */
   readonly command: string;
 }

@@ -7,7 +7,6 @@ import { aborted, failureOf, forbidden, noCertificate, tooLarge } from './handsh
 import { certificatesSent } from './handshake-messages.ts';
 import { recordingStream } from './recording-stream.ts';
 
-/** One server to connect to. */
 export interface HandshakeTarget {
   /** Name or address; an IPv6 address without brackets. */
   readonly host: string;
@@ -54,7 +53,6 @@ export interface HandshakeOptions {
   /** For the whole handshake, including the DNS lookup. Milliseconds. @default 5000 */
   readonly timeoutMs?: number;
   readonly signal: AbortSignal;
-  /** Addresses that may be dialled. */
   readonly addresses: AddressRule;
 }
 
@@ -104,7 +102,6 @@ export type End =
   | { readonly kind: 'error'; readonly error: Error };
 
 interface Shaken {
-  /** All bytes that the server sent. */
   readonly transcript: Buffer;
   /** The server's handshake traffic secret; only with TLS 1.3. */
   readonly secret: Buffer | undefined;

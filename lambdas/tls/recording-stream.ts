@@ -4,7 +4,6 @@ import { Duplex } from 'node:stream';
 export interface Recording {
   /** Forwards everything, both ways. */
   readonly stream: Duplex;
-  /** All incoming bytes. */
   received(): Buffer;
 }
 

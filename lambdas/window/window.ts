@@ -1,7 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { localTime, momentsOf } from './local-time.ts';
 
-/** One span of time. */
 export interface OnceWindow {
   /** RFC 3339. */
   readonly from: string;

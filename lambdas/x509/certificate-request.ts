@@ -29,7 +29,6 @@ export type GeneralName =
   | { readonly kind: 'uniformResourceIdentifier'; readonly value: string }
   | { readonly kind: 'otherName' | 'x400Address' | 'directoryName' | 'ediPartyName' | 'registeredID' };
 
-/** A requested extension. */
 export interface RequestedExtension {
   readonly oid: string;
   readonly critical: boolean;
@@ -46,7 +45,6 @@ export type PublicKey =
 /** A PKCS#10 request (RFC 2986) of which every byte was understood. */
 export interface CertificateRequest {
   readonly subject: Subject;
-  /** Every requested extension, in order. */
   readonly extensions: readonly RequestedExtension[];
   /** Every name of the one subjectAltName extension; empty without one. */
   readonly subjectAltNames: readonly GeneralName[];

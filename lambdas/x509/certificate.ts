@@ -41,7 +41,6 @@ export type DecodedCertificate =
   | { readonly ok: true; readonly certificate: Certificate }
   | { readonly ok: false; readonly problem: string };
 
-/** The readable ones. */
 export function readable(decoded: readonly DecodedCertificate[]): readonly Certificate[] {
   return decoded.flatMap((one) => (one.ok ? [one.certificate] : []));
 }

@@ -35,9 +35,7 @@ export interface SweepLaneProps {
   readonly outcomes: IQueue;
   /** Bucket with the ledger of rollouts. */
   readonly state: FleetState;
-  /** Bucket with the snapshots of audits. */
   readonly history: AuditHistory;
-  /** Bucket with the journal. */
   readonly journal: JournalBucket;
   readonly key?: IKey | undefined;
   /** Environment of the sweep function. @default none */

@@ -18,7 +18,6 @@ import type { WatchedHub } from './watched.ts';
 export interface FleetAlarmsProps {
   readonly settings: AlarmSettings;
   readonly hub: WatchedHub;
-  /** Topic of notify. */
   readonly notified: ITopic;
   /** Topic of people, for failures of notify itself. */
   readonly people: ITopic;

@@ -15,7 +15,6 @@ const MEANINGS: Readonly<Record<AlarmSeverity, string>> = {
   warning: 'A person must check the fleet in the morning.',
 };
 
-/** A composite alarm of one level. */
 export interface PagingAlarm {
   readonly level: AlarmSeverity;
   readonly name: string;

@@ -6,7 +6,6 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
 
-/** An audit to show. */
 export interface AuditView {
   readonly report: AuditReport;
   /** Its certificates by class, the most severe and first to expire first. */

@@ -19,7 +19,6 @@ export interface AuditRepeat {
   readonly repeatAudit: string;
   /** For the EKS commands of aws: its Region and profile. */
   readonly aws: string;
-  /** For kubectl. */
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
 

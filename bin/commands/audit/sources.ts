@@ -6,7 +6,6 @@ import type {
 } from '../../../lambdas/contracts/observation.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 
-/** The result of each source of an audit. */
 export interface AuditedSources {
   readonly read: readonly ReadObservation[];
   /** Sources that failed as a whole; a single unread place is a finding. */

@@ -11,7 +11,6 @@ export interface FleetLines {
 }
 
 export interface NewCredentials {
-  /** Name of the cluster. */
   readonly name: string;
   /** ARN. */
   readonly kubeconfigSecret: string;

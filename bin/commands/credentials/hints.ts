@@ -12,7 +12,6 @@ import type { HubWebhook } from '../../hub-webhook.ts';
 import { type Io, printJson } from '../../io.ts';
 
 export interface HintsOptions {
-  /** Id of the cluster. */
   readonly cluster?: string;
   readonly output: 'table' | 'json';
 }

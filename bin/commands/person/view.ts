@@ -64,7 +64,6 @@ export interface Written {
   readonly overtaken?: string | undefined;
 }
 
-/** The result of the write. */
 export function writtenLines(
   { kind, problem, overtaken }: Written,
   { decision, csr }: Asked,

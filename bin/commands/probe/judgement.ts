@@ -20,7 +20,6 @@ import {
 } from '../../../lambdas/x509/issued-by.ts';
 import { dayOf } from '../../terminal/words.ts';
 
-/** A problem of an endpoint. */
 export interface ProbeFinding {
   readonly code: FindingCode;
   readonly severity: Severity;
@@ -32,7 +31,6 @@ export interface ProbeFinding {
   readonly remedy: string;
 }
 
-/** The certificates and findings of an endpoint. */
 export interface ProbedEndpoint {
   /** As given on the command line. */
   readonly endpoint: string;

@@ -30,7 +30,6 @@ export interface ReportSource {
 export interface PageOptions extends Pick<Page, 'program' | 'typed' | 'again' | 'other'> {
   /** A file, `-` for the page on standard output, or `json` for its data. */
   readonly output: string;
-  /** Version of certmarshal. */
   readonly version: string;
   /** What the page is made of. @default hub */
   readonly basis?: Basis;

@@ -15,7 +15,6 @@ export function documentOf(kind: string, at: number, { cluster }: Pick<ObservedR
   return { version: 1, kind, at: new Date(at).toISOString(), cluster };
 }
 
-/** The first line, a summary. */
 export function headline(name: string, { state, message }: Pick<RolloutStep, 'state' | 'message'>): Lines {
   const [symbol, paint] = STATES[state];
   return hang(`${paint(symbol)} `, `${strong(safe(name))}: ${paint(safe(message))}.`);

@@ -6,7 +6,6 @@ import { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { type Io, PROCESS } from '../../io.ts';
 import type { OpenRolloutTarget } from './target.ts';
 
-/** The cluster of a rollout command, and its policy. */
 export interface RolloutSubject {
   readonly target: OpenRolloutTarget;
   /** Absent when fleet.yaml has no entry for the cluster. */

@@ -24,7 +24,6 @@ export interface RolloutStatusView {
   readonly nextMs?: number | undefined;
 }
 
-/** Symbols of the machine states. */
 export const MACHINE_STATES: Readonly<Record<MachineProgress['state'], string>> = {
   old: '○',
   new: '◐',

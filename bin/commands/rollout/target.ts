@@ -1,4 +1,4 @@
-import { enforces, matchesGlob } from '../../../lambdas/approval/selection.ts';
+import { enforcing, matchesGlob } from '../../../lambdas/approval/selection.ts';
 import { FILE_LIMITS, type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
@@ -54,7 +54,8 @@ export async function openSubject(
   const fleet = await loadFleet(options.fleet, '--fleet');
   const opened = await openRolloutTarget(options, fleet);
   const cluster = { name: opened.name, provider: 'eks-anywhere' } as const;
-  const target = options.fleet === undefined ? opened : { ...opened, approves: enforces(fleet.policies, cluster) };
+  const target =
+    options.fleet === undefined ? opened : { ...opened, approves: enforcing(fleet.policies, cluster).length > 0 };
   const policy =
     options.fleet === undefined
       ? { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }

@@ -58,7 +58,6 @@ export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   unknown: 'sent, but no answer says whether it was done: the next look shows it',
 };
 
-/** Symbol and colour of each state. */
 export const STATES: Readonly<Record<RolloutState, readonly [symbol: string, paint: Paint]>> = {
   off: ['·', faint],
   idle: ['✔', good],

@@ -27,7 +27,6 @@ export interface Listed {
   readonly resolved?: readonly string[];
 }
 
-/** The error of a failed read. */
 export type ReadProblem = Pick<KubernetesError | AwsError, 'object' | 'problem' | 'remedy'> & {
   readonly kind: string;
   /** All other objects were read. */

@@ -77,7 +77,6 @@ function isSharedEndpoint(
   return (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
 }
 
-/** One name of a request. */
 interface AskedName {
   readonly kind: 'dns' | 'ip';
   readonly canonical: string;

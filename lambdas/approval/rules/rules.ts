@@ -37,7 +37,6 @@ export interface Judged {
   readonly mayBeControlPlane: boolean;
 }
 
-/** The result of a rule. */
 export type Outcome =
   | { readonly passed: true; readonly found: string }
   | { readonly passed: false; readonly found: string; readonly reason: Reason; readonly hostile: boolean };
@@ -300,7 +299,6 @@ export function evaluateRules(judged: Judged, rules: readonly Rule[] = RULES): C
   });
 }
 
-/** All common names of the subject. */
 export function commonNames(request: CertificateRequest): readonly string[] {
   return values(request, COMMON_NAME);
 }

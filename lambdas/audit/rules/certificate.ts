@@ -10,7 +10,6 @@ import { isOfAnother } from './proof.ts';
 import { type Stake, stakes, WHOLE_STAKE } from './stakes.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 
-/** The input of the rules for one certificate. */
 export interface JudgedCertificate {
   readonly observation: CertificateObservation;
   /** What its server shows; differs from `observation` if it is not believed. */

@@ -28,7 +28,7 @@ interface Context {
   /** CAs with which webhooks verify a server, by its name: `SERVICE.NAMESPACE.svc`. */
   readonly verifiers: ReadonlyMap<string, Certificates>;
   /** Valid certificates of Secrets, by the same names. */
-  readonly servers: ReadonlyMap<string, Certificates>;
+  readonly servers: ReadonlyMap<string, readonly { readonly one: CertificateObservation }[]>;
   readonly now: number;
 }
 
@@ -52,9 +52,7 @@ export function* stakes(observations: readonly Observation[], now: number): Step
     anchors: yield* groupInSteps(valid.filter(isAnchor), ({ subject = '' }) => subject),
     issued: yield* groupInSteps(valid, ({ issuer = '' }) => issuer),
     verifiers: Map.groupBy(verifiers, ({ usedBy }) => usedBy?.server ?? ''),
-    servers: new Map(
-      [...Map.groupBy(servers, ({ server }) => server)].map(([name, all]) => [name, all.map(({ one }) => one)]),
-    ),
+    servers: Map.groupBy(servers, ({ server }) => server),
     now,
   };
   const places = yield* groupInSteps(shown, placeOf);
@@ -165,7 +163,7 @@ function ofLeaf(one: Shown, { verifiers, servers }: Context): Stake {
     .filter((name) => name.endsWith(`.${namespace}.svc`))
     .flatMap((name) => (verifiers.get(name) ?? []).map((authority) => ({ name, authority })))
     .filter(({ authority }) => authority.usedBy?.blocks === true && isIssuedBy(one, authority))
-    .filter(({ name, authority }) => !servers.get(name)?.some((other) => isAnother(other, authority)));
+    .filter(({ name, authority }) => !servers.get(name)?.some((other) => isAnother(other.one, authority)));
   if (verifier === undefined) return usual;
   const { where: webhook, usedBy } = verifier.authority;
   return { severity: 'critical', effect: `it serves ${webhook}: ${usedBy?.effect}` };

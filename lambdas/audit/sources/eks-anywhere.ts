@@ -57,13 +57,11 @@ export const eksAnywhere: AuditSource = {
       return 'more';
     });
     const owners = ownersCluster(found, cluster.name, namespace);
-    const observations =
-      owners.kind === 'one'
-        ? scanned(owners.cluster, scannedMachines(members), cluster.provider, { ...told, now: at })
-        : [];
+    const owner = owners.kind === 'one' ? owners.cluster : undefined;
+    const machines = scannedMachines(members);
+    const days = owner === undefined ? [] : scanned(owner, machines, cluster.provider, { ...told, now: at });
     const reader = createReader();
     const shake = reach.handshakes ? handshakes : undefined;
-    const owner = owners.kind === 'one' ? owners.cluster : undefined;
     const needed = owner && (await machineDependencies(management, owner.object, reader, shake, signal));
     const trusted = (needed ?? []).flatMap(
       ({ where, bundle }) => bundleAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
@@ -71,7 +69,7 @@ export const eksAnywhere: AuditSource = {
     const problems = owners.kind === 'one' || owners.problem === undefined ? reader.unread : [owners.problem];
     const unknown = problems.map((problem) => leftOut(told, problem));
     return {
-      observations: [...observations, ...trusted, ...unknown, ...cutShort(told, reading)],
+      observations: [...days, ...trusted, ...unknown, ...cutShort(told, reading)],
       count: reading.count,
     };
   },

@@ -6,6 +6,7 @@ import type { Provider } from '../../identifiers.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';
+import { DEFAULT_VALIDITY_DAYS } from '../../resources/kubeadm-control-plane.ts';
 import {
   EXPIRY_ANNOTATION,
   isMachineOfAnother,
@@ -19,7 +20,7 @@ import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { DEFAULT_VALIDITY_DAYS, leafValidity } from '../leaf-validity.ts';
+import { leafValidity } from '../leaf-validity.ts';
 import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';

@@ -1,18 +1,16 @@
 import type { V1MutatingWebhookConfiguration, V1ValidatingWebhookConfiguration } from '@kubernetes/client-node';
 import type { Use } from '../../contracts/observation.ts';
-import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { field, list, raw, text } from '../../resources/fields.ts';
+import { keysOf } from '../../tables/keys.ts';
 import { firstOf } from '../../words.ts';
-import type { AuditSource } from '../audit-source.ts';
-import { collectCaBundles } from '../ca-bundles.ts';
+import { caBundleSource } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
-import { cutShort, readList } from '../read-list.ts';
 
-const KINDS = [
-  ['validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'],
-  ['mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'],
-] as const;
+const KINDS = {
+  validatingwebhookconfigurations: 'ValidatingWebhookConfiguration',
+  mutatingwebhookconfigurations: 'MutatingWebhookConfiguration',
+} as const;
 
 /** Source: Kubernetes, admissionregistration.k8s.io/v1: `failurePolicy` is Fail by default. */
 function useOf(webhook: unknown): Use {
@@ -29,32 +27,10 @@ function useOf(webhook: unknown): Use {
 }
 
 /** CA bundles with which kube-apiserver verifies admission webhooks. */
-export const webhooks: AuditSource = {
-  id: 'webhooks',
-  stage: 'second',
-  deadlineMs: 10_000,
-  off: () => undefined,
-  async observe(context) {
-    const bundles = collectCaBundles('webhooks', context);
-    const { target, now, signal } = context;
-    const readings = await Promise.all(
-      KINDS.map(async ([plural, kind]) =>
-        readList(listKind(target.workload, plural, { signal }), (item) => {
-          const full = list(
-            raw<V1ValidatingWebhookConfiguration | V1MutatingWebhookConfiguration>(item),
-            'webhooks',
-          ).some((webhook) => {
-            const where = `${kind} ${shownName(item)} (webhook ${printable(text(webhook, 'name') ?? '', 253)})`;
-            return bundles.add(where, field(webhook, 'clientConfig', 'caBundle'), useOf(webhook)) === 'full';
-          });
-          return full ? 'full' : 'more';
-        }),
-      ),
-    );
-    const told = { source: 'webhooks' as const, observedAt: new Date(now()).toISOString() };
-    return {
-      observations: [...bundles.observations, ...cutShort(told, ...readings)],
-      count: readings.reduce((sum, { count }) => sum + count, 0),
-    };
-  },
-};
+export const webhooks = caBundleSource('webhooks', keysOf(KINDS), (object, plural) =>
+  list(raw<V1ValidatingWebhookConfiguration | V1MutatingWebhookConfiguration>(object), 'webhooks').map((webhook) => ({
+    where: `${KINDS[plural]} ${shownName(object)} (webhook ${printable(text(webhook, 'name') ?? '', 253)})`,
+    caBundle: field(webhook, 'clientConfig', 'caBundle'),
+    usedBy: useOf(webhook),
+  })),
+);

@@ -17,7 +17,6 @@ export interface Seen {
   readonly bug?: object | undefined;
 }
 
-/** The connection to the cluster of one order. */
 export interface Connection {
   /**
    * The clients; those of the previous minute if they were kept.

@@ -17,12 +17,10 @@ import { KubernetesError } from '../../kubernetes/errors.ts';
 import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
 
-/** A target with its clients. */
 export interface OpenTarget extends SweepTarget {
   close(): void;
 }
 
-/** Dependencies of opening a target. */
 export interface TargetSources {
   /** Where API servers may be; deployed code uses `cluster`. */
   readonly addresses: AddressRule;

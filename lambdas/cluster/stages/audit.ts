@@ -41,7 +41,6 @@ const ENGINE: AuditEngine = { audit, auditUnopened, assessInSteps };
 /** A hanging bucket must not use up the time of the audit. Milliseconds. */
 const READ_MS = 3_000;
 
-/** The stored snapshot. */
 interface Before {
   readonly stored?: StoredSnapshot | undefined;
   /** It could not be read, so it must not be overwritten. */

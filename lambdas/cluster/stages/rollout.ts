@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '../../approval/policy.ts';
-import { enforces } from '../../approval/selection.ts';
+import { enforcing } from '../../approval/selection.ts';
 import type { RolloutSummary } from '../../contracts/rollout-summary.ts';
 import { rolloutEntries } from '../../journal/rollout-entry.ts';
 import type { RolloutPolicy } from '../../rollout/policy.ts';
@@ -46,7 +46,7 @@ export function createRolloutStage({
         management,
         managesItself: management === workload,
         workload,
-        approves: enforces(approvals, cluster),
+        approves: enforcing(approvals, cluster).length > 0,
         namespace: machinesNamespace,
         eksAnywhereNamespace,
         handshakes: reached ? handshakes : undefined,

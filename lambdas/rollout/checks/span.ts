@@ -1,5 +1,5 @@
+import { DEFAULT_VALIDITY_DAYS } from '../../resources/kubeadm-control-plane.ts';
 import { DAY_MS } from '../../time.ts';
-
 import type { ObservedRollout } from '../observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS, type Lead, type RolloutPolicy } from '../policy.ts';
 import { serversOf, stayingMachines } from './verdict.ts';
@@ -10,9 +10,6 @@ export interface RolloutSpan {
   readonly until: number;
   readonly soonestEnd: number;
 }
-
-/** Default of kubeadm and etcdadm. */
-const DEFAULT_VALIDITY_DAYS = 365;
 
 interface Lived {
   readonly notBefore: number;

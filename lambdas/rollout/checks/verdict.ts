@@ -3,7 +3,6 @@ import { firstOf } from '../../words.ts';
 import type { ObservedMachine, ObservedRollout } from '../observed.ts';
 import type { RolloutCheck } from '../step.ts';
 
-/** The result of one check. */
 export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'warning' | 'object' | 'found' | 'remedy'>;
 
 /** @param found without a full stop */

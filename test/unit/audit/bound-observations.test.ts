@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/audit/assess.ts';
-import { boundObservations } from '../../../lambdas/audit/bound-observations.ts';
+import { boundInSteps } from '../../../lambdas/audit/bound-observations.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { MAX_OBSERVATIONS } from '../../../lambdas/contracts/snapshot.ts';
+import { finished } from '../../../lambdas/steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { assess, certificate, DAY, days, found, MINUTE, member, NOW, read, unread } from './fixtures.ts';
 
+const bounded = (...input: Parameters<typeof boundInSteps>) => finished(boundInSteps(...input));
 const many = (count: number, make: (n: number) => Observation) => Array.from({ length: count }, (_, n) => make(n));
 
 /** What a tenant can have as many of as it likes. */
@@ -38,9 +40,9 @@ const OWN: readonly Observation[] = [
     ]),
 ];
 
-describe('boundObservations', () => {
+describe('boundInSteps', () => {
   it.each(Object.entries(FLOODS))('leaves out nothing of the cluster for %s', (_, make) => {
-    const { kept, left } = boundObservations([...many(MAX_OBSERVATIONS, make), ...OWN], NOW);
+    const { kept, left } = bounded([...many(MAX_OBSERVATIONS, make), ...OWN], NOW);
     expect(kept).toHaveLength(MAX_OBSERVATIONS);
     expect(left).toHaveLength(OWN.length);
     expect(kept.slice(-OWN.length)).toEqual(OWN);
@@ -54,20 +56,20 @@ describe('boundObservations', () => {
     const others = many(MAX_OBSERVATIONS - 2, (n) =>
       certificate({ source: 'tls-secrets', what: 'tls-secret', where: `Secret b/${n}`, notAfter: days(300) }),
     );
-    expect(boundObservations([place, old, over, soon, ...others], NOW).left).toEqual([place, old]);
+    expect(bounded([place, old, over, soon, ...others], NOW).left).toEqual([place, old]);
   });
 
   it('keeps a certificate whose end is no time, as one that ends now', () => {
     const secret = (name: string, notAfter: string) =>
       certificate({ source: 'tls-secrets', what: 'tls-secret', where: `Secret ${name}`, notAfter });
     const others = many(MAX_OBSERVATIONS, (n) => secret(`b/${n}`, days(n === 7 ? 301 : 300)));
-    const { left } = boundObservations([...others, secret('c/odd', 'soon')], NOW);
+    const { left } = bounded([...others, secret('c/odd', 'soon')], NOW);
     expect(left).toEqual([others[7]]);
   });
 
   it('leaves out what is nobody else’s before nodes, and nodes before the control plane', () => {
     const nodes = many(MAX_OBSERVATIONS, (n) => certificate({ what: 'kubelet-serving', where: `n${n}:10250` }));
-    const { left } = boundObservations([...nodes, certificate({ notAfter: days(3_000) })], NOW);
+    const { left } = bounded([...nodes, certificate({ notAfter: days(3_000) })], NOW);
     expect(left).toMatchObject([{ what: 'kubelet-serving' }]);
   });
 
@@ -87,8 +89,8 @@ describe('boundObservations', () => {
       where: 'Secret t/s',
       notAfter: days(0.01),
     });
-    expect(boundObservations([secret, ...asked, node], NOW).left).toEqual([secret]);
-    const { left } = boundObservations([...asked, node, { ...node, where: 'n2:10250' }], NOW);
+    expect(bounded([secret, ...asked, node], NOW).left).toEqual([secret]);
+    const { left } = bounded([...asked, node, { ...node, where: 'n2:10250' }], NOW);
     expect(left).toMatchObject([{ where: expect.stringMatching(/^mallory/) }]);
   });
 
@@ -97,7 +99,7 @@ describe('boundObservations', () => {
     const room = 40 * 1024 * 1024 - 1 - Buffer.byteLength(JSON.stringify(empty));
     const full = { ...empty, subject: 'x'.repeat(room) };
     const secret = certificate({ source: 'tls-secrets', what: 'tls-secret', where: 'Secret t/s' });
-    expect(boundObservations([secret, full], NOW).left).toEqual([secret]);
+    expect(bounded([secret, full], NOW).left).toEqual([secret]);
   });
 
   it('holds the bytes of what is written far under those that are read', () => {
@@ -105,7 +107,7 @@ describe('boundObservations', () => {
     const large = many(14_000, (n) =>
       certificate({ source: 'tls-secrets', what: 'tls-secret', where: `Secret t/s${n}`, subject: long, issuer: long }),
     );
-    const { kept, left } = boundObservations([...large, ...OWN], NOW);
+    const { kept, left } = bounded([...large, ...OWN], NOW);
     expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(41 * 1024 * 1024);
     expect(left.length).toBeGreaterThan(1_000);
     expect(kept.slice(-OWN.length)).toEqual(OWN);

@@ -278,7 +278,9 @@ describe('rights of an audit', () => {
         '2 of 9 rights missing, an audit does not see what they show: list nodes, get configmaps kube-public/cluster-info',
       fix: { text: expect.any(String), command: 'certmarshal rbac | kubectl apply -f -' },
     });
-    expect(await tried('management', (right) => right.includes('"resource":"clusters"') && right.includes('anywhere'))).toMatchObject({
+    expect(
+      await tried('management', (right) => right.includes('"resource":"clusters"') && right.includes('anywhere')),
+    ).toMatchObject({
       status: 'warning',
       found: expect.stringMatching(/1 of 9 rights missing, .*: list clusters\.anywhere\.eks\.amazonaws\.com$/),
       fix: { command: 'certmarshal rbac --management | kubectl apply -f -' },
