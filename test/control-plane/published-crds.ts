@@ -17,7 +17,10 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   'github.com/aws/etcdadm-controller': ['config/crd/bases/etcdcluster.cluster.x-k8s.io_etcdadmclusters.yaml'],
   'github.com/aws/etcdadm-bootstrap-provider': ['config/crd/bases/bootstrap.cluster.x-k8s.io_etcdadmconfigs.yaml'],
-  'github.com/aws/eks-anywhere': ['config/crd/bases/anywhere.eks.amazonaws.com_clusters.yaml'],
+  'github.com/aws/eks-anywhere': [
+    'config/crd/bases/anywhere.eks.amazonaws.com_clusters.yaml',
+    'config/crd/bases/anywhere.eks.amazonaws.com_vspheredatacenterconfigs.yaml',
+  ],
   'github.com/cert-manager/cert-manager': ['deploy/crds/cert-manager.io_certificates.yaml'],
 };
 
