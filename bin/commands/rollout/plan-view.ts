@@ -231,9 +231,10 @@ function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPl
 }
 
 /** The lifetime of the certificate that expires first, with the span in which the schedule may begin. */
-function life({ observed: { machines, etcd }, schedule: { span }, now }: RolloutPlanView): Lines {
-  const shown = [...machines, ...(etcd?.machines ?? [])]
-    .flatMap(certificatesOf)
+function life({ observed: { machines, etcd, apiServer }, schedule: { span }, now }: RolloutPlanView): Lines {
+  const ofMachines = [...machines, ...(etcd?.machines ?? [])].flatMap(certificatesOf);
+  const shown = ofMachines
+    .concat(apiServer === undefined ? [] : { ...apiServer, name: 'the API server', from: apiServer.notBefore })
     .toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
   if (first === undefined) return [];

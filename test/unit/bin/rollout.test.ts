@@ -91,6 +91,7 @@ describe('certmarshal rollout plan', () => {
       expect(stdout).toContain(
         '✖ API server https://management.test:6443 shows one that expired 400 days ago  (not-expired)\n',
       );
+      expect(stdout).toContain('that of the API server is the only one seen');
       expect(stdout).toContain('First certificate expires 2025-10-24 (400 d ago).\n');
       expect(stdout).not.toMatch(/no certificate was seen|It would write/);
       expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook recovery\n$/);
