@@ -66,41 +66,31 @@ describe('certmarshal rollout plan', () => {
   });
 
   describe('where a connection tolerated an API server certificate that expired 400 days ago', () => {
-    const recovering = {
-      notBefore: NOW - 765 * DAY,
-      notAfter: NOW - 400 * DAY,
-      sha256: 'ab'.repeat(32),
-      pin: 'fingerprint',
-    } as const;
+    const lived = { notBefore: NOW - 765 * DAY, notAfter: NOW - 400 * DAY };
+    const recovering = { ...lived, sha256: 'ab'.repeat(32), pin: 'fingerprint' } as const;
     const planOf = async (managesItself: boolean, mode = 'auto') => {
       const world = healthyWorld();
-      world.management.change(world.paths.eksAnywhere, {
-        metadata: { annotations: { 'certmarshal.dev/rollout-mode': mode } },
-      });
+      const annotations = { 'certmarshal.dev/rollout-mode': mode };
+      world.management.change(world.paths.eksAnywhere, { metadata: { annotations } });
       const management = { ...world.management.client, recovering };
       const target = { ...SUBJECT.target, ...world.target, management, managesItself, handshakes: undefined };
       const run = scripted();
       const ports = { ...run.ports, observe: observeRollout, plan: planRollout };
       const subject = { ...SUBJECT, target, everyMinutes: undefined };
-      return outcomeOf(run, rolloutPlanCommand(subject, OPTIONS, signal, ports));
+      return (await outcomeOf(run, rolloutPlanCommand(subject, OPTIONS, signal, ports))).stdout;
     };
 
     it.each(['auto', 'assist'])('leads to the recovery without a route to the machines, in mode %s', async (mode) => {
-      const { stdout } = await planOf(true, mode);
+      const stdout = await planOf(true, mode);
       expect(stdout).toContain('berlin-prod: certificates expired 400 days ago: nothing is rolled automatically');
-      expect(stdout).toContain(
-        '✖ API server https://management.test:6443 shows one that expired 400 days ago  (not-expired)\n',
-      );
+      expect(stdout).toContain('✖ API server https://management.test:6443 shows one that expired 400 days ago');
       expect(stdout).toContain('that of the API server is the only one seen');
-      expect(stdout).toContain('First certificate expires 2025-10-24 (400 d ago).\n');
       expect(stdout).not.toMatch(/no certificate was seen|It would write/);
       expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook recovery\n$/);
     });
 
     it('knows nothing of another cluster that it manages', async () => {
-      const { stdout } = await planOf(false);
-      expect(stdout).toContain('no certificate was seen, so it is not known when it is due');
-      expect(stdout).not.toContain('expired');
+      expect(await planOf(false)).toMatch(/^(?!.*expired).*no certificate was seen, so it is not known when it/s);
     });
   });
 

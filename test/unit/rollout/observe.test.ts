@@ -119,7 +119,7 @@ it('has the tolerated certificate of its own API server, unless a machine shows 
   const world = healthyWorld();
   const { client } = world.management;
   const lived = { notBefore: NOW - 765 * DAY, notAfter: NOW - 400 * DAY };
-  const tolerating = (sha256: string) => ({ ...client, recovering: { ...lived, sha256, pin: 'fingerprint' } as const });
+  const tolerating = (sha256: string) => ({ ...client, recovering: { ...lived, sha256, pin: 'authority' } as const });
   const workload = tolerating('ab'.repeat(32));
   expect((await look(world, { workload })).apiServer).toEqual({ url: client.server, ...lived });
   expect((await look(world, { workload, managesItself: true })).apiServer).toBeUndefined();
