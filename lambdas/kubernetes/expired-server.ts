@@ -8,6 +8,8 @@ import { DEFAULT_EXPIRED_AT_MOST_MS } from './connection.ts';
 
 /** A connection made despite an expired serving certificate. */
 export interface Recovering {
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number;
   /** When that certificate expired. Milliseconds since the epoch. */
   readonly notAfter: number;
   /** Its SHA-256, 64 lowercase hexadecimal digits. */
@@ -139,7 +141,7 @@ function prove(
   expired: ExpiredServer,
   authorities: readonly X509Certificate[],
   now: number,
-): string | Pick<Recovering, 'notAfter' | 'sha256'> {
+): string | Omit<Recovering, 'pin'> {
   const chain = shownChain(socket);
   const [leaf] = chain;
   if (leaf === undefined) return 'CERT_REJECTED';
@@ -147,12 +149,13 @@ function prove(
   if (expired.pin === 'authority') {
     const der = { chain: chain.map(({ raw }) => raw), authorities: authorities.map(({ raw }) => raw) };
     const proof = proveExpired({ ...der, now });
-    return proof.ok ? { notAfter: proof.leaf.notAfter, sha256 } : proof.code;
+    return proof.ok ? { notBefore: proof.leaf.notBefore, notAfter: proof.leaf.notAfter, sha256 } : proof.code;
   }
   if (sha256 !== expired.sha256) return OTHER_CERTIFICATE;
-  if (now < leaf.validFromDate.getTime()) return 'CERT_NOT_YET_VALID';
+  const notBefore = leaf.validFromDate.getTime();
+  if (now < notBefore) return 'CERT_NOT_YET_VALID';
   const notAfter = leaf.validToDate.getTime();
-  return now > notAfter ? { notAfter, sha256 } : 'CERT_HAS_EXPIRED';
+  return now > notAfter ? { notBefore, notAfter, sha256 } : 'CERT_HAS_EXPIRED';
 }
 
 /** No chain is longer. */

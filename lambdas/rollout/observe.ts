@@ -147,6 +147,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     eksAnywhere: eksAnywhere && { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) },
     controlPlane: controlPlane && { ...controlPlane, templateFound: templateFound === true },
     machines: served.machines,
+    apiServer: toleratedBy(target, served.machines),
     etcd,
     waitingRequests,
     dependencies: needed?.map(({ where, bundle: { certificates, problem } }) => ({
@@ -159,6 +160,18 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
     authorities: endsOf([...(authorities ?? []), ...served.authorities]),
   };
+}
+
+/** Behind the address of the API server is one of the machines. */
+function toleratedBy(
+  { managesItself, management, workload }: RolloutTarget,
+  machines: readonly ObservedMachine[],
+): ObservedRollout['apiServer'] {
+  const own = managesItself ? management : workload;
+  if (own?.recovering === undefined) return undefined;
+  const { notBefore, notAfter, sha256 } = own.recovering;
+  if (machines.some(({ served }) => served.kind === 'certificate' && served.fingerprint === sha256)) return undefined;
+  return { url: printable(own.server, 260), notBefore, notAfter };
 }
 
 async function observeLease(

@@ -29,6 +29,8 @@ export interface ObservedRollout {
   readonly controlPlane?: ObservedControlPlane;
   /** Machines of the control plane, those in deletion included. */
   readonly machines: readonly ObservedMachine[];
+  /** Its API server, if a connection tolerated an expired certificate that no machine shows. */
+  readonly apiServer?: { readonly url: string; readonly notBefore: number; readonly notAfter: number };
   /** Absent with stacked etcd. */
   readonly etcd?: ObservedEtcd;
   /** Pending kubelet serving CSRs of its nodes. Read while Cluster API does not reach stacked etcd. */

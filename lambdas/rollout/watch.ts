@@ -118,9 +118,9 @@ export function troublesOf(
 
 /** After an expiry nothing is automatic any more: Cluster API itself may not reach the cluster. */
 export function endedReasons(observed: ObservedRollout, now: number): readonly HoldReason[] {
-  return expiredCertificates(observed, now).map(({ machine, port, notAfter }) => ({
+  return expiredCertificates(observed, now).map(({ object, port, notAfter }) => ({
     id: 'not-expired',
-    object: `Machine ${machine.name}`,
+    object,
     message: `its certificate${onPort(port)} expired ${span(now - notAfter)} ago`,
     remedy: 'Recover the cluster by hand: `certmarshal runbook recovery`',
   }));

@@ -206,7 +206,7 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
   }
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
   if (goesOn(step)) return 'nothing to start: it is running';
-  if (step.state === 'expired') return `refused: certificates have expired; see ${runbook('not-expired', program)}`;
+  if (step.state === 'expired') return `refused: certificates have expired; see ${runbook('recovery', program)}`;
   const refused = failing.filter(({ passing }) => passing !== true);
   if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
   if (failing.length > 0) return `not yet, and that passes without you: ${failing.map(({ id }) => id).join(', ')}`;
@@ -219,7 +219,8 @@ function personWords(step: RolloutStep, observed: ObservedRollout, program: stri
 function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): Lines {
   const act = [schedule, person].find((step) => step.kind === 'act');
   if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write);
-  if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held', 'expired'].includes(schedule.state)) return [];
+  if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held'].includes(schedule.state)) return [];
+  if (person.state === 'expired') return [];
   if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return [];
   const object = `KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name}`;
   return [
@@ -230,9 +231,10 @@ function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPl
 }
 
 /** The lifetime of the certificate that expires first, with the span in which the schedule may begin. */
-function life({ observed: { machines, etcd }, schedule: { span }, now }: RolloutPlanView): Lines {
-  const shown = [...machines, ...(etcd?.machines ?? [])]
-    .flatMap(certificatesOf)
+function life({ observed: { machines, etcd, apiServer }, schedule: { span }, now }: RolloutPlanView): Lines {
+  const ofMachines = [...machines, ...(etcd?.machines ?? [])].flatMap(certificatesOf);
+  const shown = ofMachines
+    .concat(apiServer === undefined ? [] : { ...apiServer, name: 'the API server', from: apiServer.notBefore })
     .toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
   if (first === undefined) return [];
@@ -266,9 +268,9 @@ function certificatesOf(machine: ObservedMachine) {
 }
 
 function nextLines(view: RolloutPlanView): Lines {
-  const { schedule, everyMinutes, now } = view;
+  const { schedule, person, everyMinutes, now } = view;
   const { nextWindow, soonestEnd } = schedule;
-  const span = schedule.state === 'expired' ? undefined : schedule.span;
+  const span = person.state === 'expired' ? undefined : schedule.span;
   const times = joined(
     [
       soonestEnd !== undefined && `first certificate expires ${moment(soonestEnd, now)}`,
@@ -304,7 +306,7 @@ function nextCommand({
   if (!isDue(schedule)) return ['nothing to do', `; ${program} audit shows every certificate`];
   if (person.kind === 'act') return [run('start --yes --watch')];
   if (person.kind === 'hold') {
-    if (schedule.state === 'expired') return [runbook('not-expired', program)];
+    if (person.state === 'expired') return [runbook('recovery', program)];
     const inTheWay = person.checks.filter(({ passed, waived }) => !passed && waived !== true);
     if (inTheWay.length === 1 && inTheWay[0]?.id === 'single-replica' && observed.unread.length === 0)
       return [`${program} runbook renew-in-place`];

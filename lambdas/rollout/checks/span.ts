@@ -17,15 +17,17 @@ interface Lived {
 }
 
 /**
- * Certificates that a rollout renews and that were seen: those that machines serve, and the client certificate of
- * external etcd.
+ * Certificates that a rollout renews and that were seen: those that machines serve, that of the API
+ * server, and the client certificate of external etcd.
  */
 export function renewedCertificates(observed: ObservedRollout): readonly Lived[] {
+  const { apiServer } = observed;
   const client = observed.etcd?.clientCertificate;
   return [
     ...stayingMachines(observed)
       .flatMap(serversOf)
       .flatMap(({ served }) => (served.kind === 'certificate' ? [served] : [])),
+    ...(apiServer === undefined ? [] : [apiServer]),
     ...(client === undefined ? [] : [client]),
   ];
 }

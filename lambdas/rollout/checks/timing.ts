@@ -9,14 +9,22 @@ import { hasTurn, MAX_UNDONE, TURN_MS } from '../turn.ts';
 import { renewedCertificates, rolloutSpan } from './span.ts';
 import { fails, objectOf, onPort, passes, serversOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
-/** Each machine with a certificate that has ended, and the one of them that ended first. */
+/** Each machine with a certificate that has ended, and the one of them that ended first; last the API server. */
 export function expiredCertificates(observed: ObservedRollout, now: number) {
-  return stayingMachines(observed).flatMap((machine) => {
+  const { apiServer } = observed;
+  const ofMachines = stayingMachines(observed).flatMap((machine) => {
+    const { name } = machine;
+    const object = objectOf('Machine', machine);
     const ended = serversOf(machine).flatMap(({ port, served }) =>
-      served.kind === 'certificate' && !(served.notAfter > now) ? [{ machine, port, notAfter: served.notAfter }] : [],
+      served.kind === 'certificate' && !(served.notAfter > now)
+        ? [{ object, name, port, notAfter: served.notAfter }]
+        : [],
     );
     return ended.toSorted((a, b) => a.notAfter - b.notAfter).slice(0, 1);
   });
+  if (apiServer === undefined || apiServer.notAfter > now) return ofMachines;
+  const object = `API server ${apiServer.url}`;
+  return [...ofMachines, { object, name: object, port: undefined, notAfter: apiServer.notAfter }];
 }
 
 /** After expiry neither Cluster API nor etcdadm can reach the cluster: a rollout would begin and never end. */
@@ -27,15 +35,14 @@ export function notExpired({ observed, now }: CheckQuestion): Verdict {
   return verdictOf(
     [
       ...ended.map(
-        ({ machine, port, notAfter }) =>
-          `${machine.name} shows one${onPort(port)} that expired ${span(now - notAfter)} ago`,
+        ({ name, port, notAfter }) => `${name} shows one${onPort(port)} that expired ${span(now - notAfter)} ago`,
       ),
       ...(client !== undefined && !(client.notAfter > now)
         ? [`the client certificate of etcd expired ${span(now - client.notAfter)} ago`]
         : []),
     ],
     {
-      object: first === undefined ? undefined : objectOf('Machine', first.machine),
+      object: first?.object,
       good: 'no certificate that was seen has expired',
       remedy: 'Renew by hand, because nothing is automatic any more: certmarshal runbook recovery',
     },

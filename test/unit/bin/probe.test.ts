@@ -398,6 +398,12 @@ describe('what a person sees', () => {
     expect(headline(...probed)?.slice(0, expected.length)).toBe(expected);
   });
 
+  test('what has expired has the fingerprint that --tolerate-expired takes', () => {
+    const observations = [leaf({ notAfter: '2026-11-20T10:00:00.000Z', fingerprint: 'ab'.repeat(32) })];
+    const text = draw(probeLines([shown({ observations })], CHECKED, 'certmarshal'));
+    expect(text).toContain(`sha256:${'ab'.repeat(32)}`);
+  });
+
   test('the last line names the runbook of what expires, first of what has expired', () => {
     const next = (...probed: readonly ProbedEndpoint[]) =>
       / {2}Next .*$/.exec(draw(probeLines(probed, CHECKED, 'npx certmarshal')))?.[0];

@@ -246,6 +246,7 @@ describe('an expired certificate that is tolerated', () => {
   it('is said again where it was met, and only there', () => {
     const server = 'https://10.0.1.10:6443';
     const recovering = {
+      notBefore: Date.parse('2025-11-21T00:00:00Z'),
       notAfter: Date.parse('2026-11-21T00:00:00Z'),
       sha256: 'ab'.repeat(32),
       pin: 'authority',

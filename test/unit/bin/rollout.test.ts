@@ -5,8 +5,11 @@ import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
 import { rolloutStartCommand } from '../../../bin/commands/rollout/start.ts';
 import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout/status.ts';
 import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
+import { observeRollout } from '../../../lambdas/rollout/observe.ts';
+import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
-import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
+import { controlPlane, DAY, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
+import { healthyWorld } from '../rollout/world.ts';
 import { outcomeOf } from './io.ts';
 import {
   CLOSED,
@@ -62,9 +65,33 @@ describe('certmarshal rollout plan', () => {
     );
   });
 
-  it('leads to the recovery where certificates have expired', async () => {
-    const { stdout } = await plan({ schedule: [{ ...refused(SINGLE), state: 'expired' }], person: refused(SINGLE) });
-    expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook not-expired\n$/);
+  describe('where a connection tolerated an API server certificate that expired 400 days ago', () => {
+    const lived = { notBefore: NOW - 765 * DAY, notAfter: NOW - 400 * DAY };
+    const recovering = { ...lived, sha256: 'ab'.repeat(32), pin: 'fingerprint' } as const;
+    const planOf = async (managesItself: boolean, mode = 'auto') => {
+      const world = healthyWorld();
+      const annotations = { 'certmarshal.dev/rollout-mode': mode };
+      world.management.change(world.paths.eksAnywhere, { metadata: { annotations } });
+      const management = { ...world.management.client, recovering };
+      const target = { ...SUBJECT.target, ...world.target, management, managesItself, handshakes: undefined };
+      const run = scripted();
+      const ports = { ...run.ports, observe: observeRollout, plan: planRollout };
+      const subject = { ...SUBJECT, target, everyMinutes: undefined };
+      return (await outcomeOf(run, rolloutPlanCommand(subject, OPTIONS, signal, ports))).stdout;
+    };
+
+    it.each(['auto', 'assist'])('leads to the recovery without a route to the machines, in mode %s', async (mode) => {
+      const stdout = await planOf(true, mode);
+      expect(stdout).toContain('berlin-prod: certificates expired 400 days ago: nothing is rolled automatically');
+      expect(stdout).toContain('✖ API server https://management.test:6443 shows one that expired 400 days ago');
+      expect(stdout).toContain('that of the API server is the only one seen');
+      expect(stdout).not.toMatch(/no certificate was seen|It would write/);
+      expect(stdout).toMatch(/ {2}Next {2}certmarshal runbook recovery\n$/);
+    });
+
+    it('knows nothing of another cluster that it manages', async () => {
+      expect(await planOf(false)).toMatch(/^(?!.*expired).*no certificate was seen, so it is not known when it/s);
+    });
   });
 
   it('tells the whole story, what is in the way, what it would write, when, and the next command', async () => {

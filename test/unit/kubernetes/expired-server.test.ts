@@ -151,6 +151,7 @@ describe('a server whose certificate has expired', () => {
     expect(server.connections()).toBe(1);
     expect(server.received()).toContain(`Bearer ${TOKEN}`);
     expect(client.recovering).toEqual({
+      notBefore: expired.certificate.notBefore.getTime(),
       notAfter: expired.certificate.notAfter.getTime(),
       sha256: sha256Of(expired),
       pin: 'authority',

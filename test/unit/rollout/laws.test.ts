@@ -181,6 +181,7 @@ const external: fc.Arbitrary<ObservedEtcd> = record<ObservedEtcd>({
   controllerStartedAt: maybe(time),
 });
 const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
+  apiServer: maybe(fc.record({ url: words, notBefore: time, notAfter: time })),
   cluster: record<ObservedRollout['cluster']>({
     id: words,
     name: words,

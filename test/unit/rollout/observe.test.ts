@@ -115,6 +115,17 @@ it('a control plane of another cluster that has no name is no sibling', async ()
   expect((await look(world)).siblings).toEqual(siblings);
 });
 
+it('has the tolerated certificate of its own API server, unless a machine shows it', async () => {
+  const world = healthyWorld();
+  const { client } = world.management;
+  const lived = { notBefore: NOW - 765 * DAY, notAfter: NOW - 400 * DAY };
+  const tolerating = (sha256: string) => ({ ...client, recovering: { ...lived, sha256, pin: 'authority' } as const });
+  const workload = tolerating('ab'.repeat(32));
+  expect((await look(world, { workload })).apiServer).toEqual({ url: client.server, ...lived });
+  expect((await look(world, { workload, managesItself: true })).apiServer).toBeUndefined();
+  expect((await look(world, { workload: tolerating('02'.repeat(32)) })).apiServer).toBeUndefined();
+});
+
 describe('the Lease', () => {
   it('is told with its holder and how often it changed hands', async () => {
     const world = healthyWorld();
