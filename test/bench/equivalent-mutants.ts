@@ -235,6 +235,21 @@ export const EQUIVALENT_MUTANTS: Readonly<
     ['A look-up answers addresses.', ['canonicalAddress(address) ?? address', 'canonicalAddress(address)']],
   ],
   'lambdas/approval/decide-approval.ts': [
+    [
+      'A CSR without a standing claim fails no rule about one; it only costs time.',
+      ['standing.length > 0 ? …', 'true ? …'],
+      ['standing.length > 0', 'standing.length >= 0'],
+    ],
+    [
+      'A policy has whole seconds.',
+      [
+        "if (Math.max(0, ageMs) < minSeconds * 1000) return 'TooYoung';",
+        "if (Math.max(1, ageMs) < minSeconds * 1000) return 'TooYoung';",
+      ],
+    ],
+    ['No rule asks for the signature of a request that could not be decoded.', ['if (decoded.ok)', 'if (true)']],
+    ['What did not pass has a failed check.', ["decisive?.reason ?? 'ObjectMalformed'", 'decisive?.reason']],
+    ['Every name of an approved request is proven by something.', ["provenBy?.object ?? ''", 'provenBy?.object']],
     ['A judgement that does not pass has a check that failed.', ['decisive === undefined ? …', 'false ? …']],
     [
       'No policy judges at this age, so the first one has a reason.',
