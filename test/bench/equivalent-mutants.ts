@@ -248,9 +248,12 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ],
     ],
     ['No rule asks for the signature of a request that could not be decoded.', ['if (decoded.ok)', 'if (true)']],
-    ['What did not pass has a failed check.', ["decisive?.reason ?? 'ObjectMalformed'", 'decisive?.reason']],
     ['Every name of an approved request is proven by something.', ["provenBy?.object ?? ''", 'provenBy?.object']],
-    ['A judgement that does not pass has a check that failed.', ['decisive === undefined ? …', 'false ? …']],
+    [
+      'A judgement that does not pass has a check that failed.',
+      ['decisive === undefined ? …', 'false ? …'],
+      ["decisive?.reason ?? 'ObjectMalformed'", 'decisive?.reason'],
+    ],
     [
       'No policy judges at this age, so the first one has a reason.',
       ["ageReason(ageMs, first, cluster) ?? 'Orphaned'", 'ageReason(ageMs, first, cluster)'],
