@@ -159,11 +159,7 @@ describe('certmarshal report', () => {
   });
 
   it('overwrites a report, and nothing else', async () => {
-    await store({
-      'registry.json.gz': REGISTRY,
-      'fleet-index.json.gz': INDEX,
-      'out.html': '<!doctype html><p>mine',
-    });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX, 'out.html': '<!doctype html><p>mine' });
     await expect(run({ state: directory })).rejects.toThrow('is not a report of certmarshal');
     expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
     await rm(file());

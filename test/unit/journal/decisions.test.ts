@@ -150,10 +150,7 @@ describe('the entries of a sweep', () => {
       }),
     );
     const one = acted({ names, message: evil.repeat(1_000), policy: evil }, { name: evil.repeat(100) });
-    const [entry] = collect({
-      ...one,
-      csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) },
-    });
+    const [entry] = collect({ ...one, csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) } });
     const text = JSON.stringify(entry);
     expect(text.length).toBeLessThan(30_000);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -189,9 +189,7 @@ describe('a server whose certificate has expired', () => {
   test('is used by the name that the kubeconfig gives', async () => {
     const ca = await authority();
     const named = await make(
-      {
-        extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])],
-      },
+      { extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])] },
       ca,
     );
     const server = await serve([named]);
@@ -237,10 +235,7 @@ describe('a server that is refused', () => {
   const rows: readonly Row[] = [
     {
       name: 'an expired certificate of an unknown authority',
-      make: async () => ({
-        chain: [await leaf(await authority({ name: 'unknown' }))],
-        trusted: [await authority()],
-      }),
+      make: async () => ({ chain: [await leaf(await authority({ name: 'unknown' }))], trusted: [await authority()] }),
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     },
     {

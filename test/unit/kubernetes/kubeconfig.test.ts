@@ -320,12 +320,7 @@ async function directory(files: Readonly<Record<string, string>>): Promise<strin
 
 /** A command that prints this; a Node.js program, so that it runs wherever the tests do. */
 const command = (program: string): Fields => ({
-  exec: {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: process.execPath,
-    args: ['-e', program],
-    env: null,
-  },
+  exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', program], env: null },
 });
 const prints = (status: Fields): Fields =>
   command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);

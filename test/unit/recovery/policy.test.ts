@@ -54,17 +54,11 @@ describe('a request that is recovered', () => {
     { name: 'authenticated by a token', csr: { extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'] } } },
     { name: 'with the shortest lifetime', csr: { expirationSeconds: 3_600 } },
     { name: 'while one approval is left', csr: {}, context: worldOf({ approved: new Map([['cp-1', 1]]) }) },
-    {
-      name: 'when another node has spent its own',
-      csr: {},
-      context: worldOf({ approved: new Map([['cp-2', 9]]) }),
-    },
+    { name: 'when another node has spent its own', csr: {}, context: worldOf({ approved: new Map([['cp-2', 9]]) }) },
     {
       name: 'of a node whose Lease was last renewed 5 minutes ago',
       csr: {},
-      context: worldOf({
-        liveness: new Map([['cp-1', asleep(node('Unknown'), renewed(5 * MINUTE), NOW)]]),
-      }),
+      context: worldOf({ liveness: new Map([['cp-1', asleep(node('Unknown'), renewed(5 * MINUTE), NOW)]]) }),
     },
     {
       name: 'from a token without groups of its own, where the recovery says so',

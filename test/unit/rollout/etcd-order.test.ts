@@ -59,11 +59,7 @@ interface Case {
 
 function turn({ etcd: one, inTheWay = [], now = NOW, unread = [], ...rest }: Case) {
   const paused = 'paused' in rest ? rest.paused : pauseOf(MARK);
-  const plane: ObservedControlPlane = controlPlane({
-    etcd: 'external',
-    mark: MARK,
-    paused,
-  });
+  const plane: ObservedControlPlane = controlPlane({ etcd: 'external', mark: MARK, paused });
   const { etcd: _, ...without } = healthyExternal({ controlPlane: plane, unread });
   const observed = one === undefined ? without : { ...without, etcd: one };
   const question: EtcdQuestion = {

@@ -178,10 +178,7 @@ describe('summaryOf', () => {
 
 describe('the newest look in the index', () => {
   const looked = (minutes: number, changed: Partial<RolloutSummary> = {}) =>
-    swept({
-      startedAt: at(minutes * MINUTE),
-      rollout: rolloutSummary({ at: at(minutes * MINUTE), ...changed }),
-    });
+    swept({ startedAt: at(minutes * MINUTE), rollout: rolloutSummary({ at: at(minutes * MINUTE), ...changed }) });
   const rolloutAfter = (...outcomes: ReturnType<typeof looked>[]) =>
     foldOutcomes(undefined, outcomes, NOW).clusters['paris']?.rollout;
 

@@ -48,10 +48,7 @@ describe('recordHealth', () => {
       {
         namespace: 'certmarshal',
         dimensions: { service: 'report' },
-        metrics: {
-          ...Object.fromEntries(SIGNAL_IDS.slice(1).map((id, i) => [id, [i + 1]])),
-          ClustersUnwell: [3],
-        },
+        metrics: { ...Object.fromEntries(SIGNAL_IDS.slice(1).map((id, i) => [id, [i + 1]])), ClustersUnwell: [3] },
       },
     ]);
     expect(dimensionSets()).toEqual([[['service']]]);
@@ -214,10 +211,7 @@ describe('recordRollouts', () => {
     const { metrics } = createTelemetry('report');
     recordRollouts({ at: at(), clusters }, metrics, TICK);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-    return output.records().map(({ dimensions, metrics: values }) => ({
-      cluster: dimensions['Cluster'],
-      values,
-    }));
+    return output.records().map(({ dimensions, metrics: values }) => ({ cluster: dimensions['Cluster'], values }));
   }
 
   it('publishes nothing while nothing rolls', () => {

@@ -200,9 +200,7 @@ describe('access to an EKS cluster', () => {
     // The Region counts: a token for one is not for a server of another.
     const elsewhere = 'https://0A1B.gr7.eu-west-1.eks.amazonaws.com';
     expect(await problemOf({ access: { ...access, endpoint: elsewhere } }, { signToken, isEksEndpoint })).toMatchObject(
-      {
-        kind: 'endpoint',
-      },
+      { kind: 'endpoint' },
     );
     expect(signed).toEqual([]);
     expect(server.connections()).toBe(0);
