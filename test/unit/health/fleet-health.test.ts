@@ -260,12 +260,7 @@ describe('the signals of a cluster', () => {
           { UnreadableFor: 300 },
           'well',
         ],
-        [
-          'incomplete by a write that was held back alone',
-          { completeAt: at(-DAY), findings: [problem('held-back')] },
-          {},
-          'well',
-        ],
+        ['incomplete by held-back writes only', { completeAt: at(-DAY), findings: [problem('held-back')] }, {}, 'well'],
         [
           'incomplete by that, and by what was cut off',
           { completeAt: at(-DAY), findings: [problem('held-back')], findingCount: 2 },

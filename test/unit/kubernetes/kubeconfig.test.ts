@@ -399,11 +399,7 @@ describe('from a file', () => {
     ['prints a token that is no JSON', () => command(`console.log("${TOKEN}")`), /did not write an ExecCredential/],
     ['prints another object', () => command(`console.log('{"token":"${TOKEN}"}')`), /did not write an ExecCredential/],
     ['gives nothing', () => prints({}), /has no credentials/],
-    [
-      'is missing',
-      () => ({ exec: { command: 'no-such-command-here' } }),
-      /: there is no command no-such-command-here\. /,
-    ],
+    ['is gone', () => ({ exec: { command: 'no-such-command-here' } }), /: there is no command no-such-command-here\. /],
     ['names none', () => ({ exec: {} }), /No command/],
   ])('exec: the command %s', async (_name, user, says) => {
     const text = kubeconfig({}, user());

@@ -172,11 +172,7 @@ describe('the order of external etcd', () => {
       },
       ['etcd-cap-reached'],
     ],
-    [
-      'a new machine lost its owner',
-      { etcd: settled({ machines: [...NEW, fresh(7, { owned: false })] }) },
-      ['etcd-orphans'],
-    ],
+    ['a new one has no owner', { etcd: settled({ machines: [...NEW, fresh(7, { owned: false })] }) }, ['etcd-orphans']],
     [
       'a machine is unhealthy',
       { etcd: told({ machines: [...OLD.slice(1), etcdMachine(1, { unhealthy: ['no disk'] })] }) },

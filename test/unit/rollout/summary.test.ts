@@ -15,12 +15,7 @@ import { valueOf } from '../contracts/value-of.ts';
 import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
 
-const MARK = {
-  id: 'berlin-20261121',
-  start: '2026-11-21T09:00:00Z',
-  reason: 'ends soon',
-  trigger: 'schedule',
-} as const;
+const MARK = { id: 'berlin-20261121', start: '2026-11-21T09:00:00Z', reason: 'it ends', trigger: 'schedule' } as const;
 
 const machine = (changed: Partial<MachineProgress> = {}): MachineProgress => ({
   name: 'berlin-cp-a',

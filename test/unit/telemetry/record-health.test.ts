@@ -236,11 +236,7 @@ describe('recordRollouts', () => {
   it.each<[string, Partial<Rollout>, number | undefined]>([
     ['is just done', { rollout: DONE, durationMs: 42 * MINUTE }, 2_520],
     ['is done for an hour', { rollout: DONE, durationMs: 42 * MINUTE, since: at(-60 * MINUTE) }, undefined],
-    [
-      'was done long before the index knew',
-      { rollout: { ...DONE, start: at(-3_000 * MINUTE) }, durationMs: MINUTE },
-      undefined,
-    ],
+    ['was done long before', { rollout: { ...DONE, start: at(-3_000 * MINUTE) }, durationMs: MINUTE }, undefined],
     ['took nobody knows how long', { rollout: DONE }, undefined],
     ['goes on', { state: 'rolling', rollout: DONE, durationMs: MINUTE }, undefined],
   ])('tells the duration of one that %s: %s', (_, rollout, seconds) => {

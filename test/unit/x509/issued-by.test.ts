@@ -28,16 +28,7 @@ interface Wanted {
   readonly isAuthority?: boolean;
 }
 
-function made({
-  subject,
-  issuer,
-  keys,
-  signer,
-  serial = 1,
-  keyId,
-  issuerKeyId,
-  isAuthority = true,
-}: Wanted): Certificate {
+function made({ subject, issuer, keys, signer, serial = 1, keyId, issuerKeyId, isAuthority = true }: Wanted) {
   const decoded = decodeCertificate(
     certificate({
       subject: name(cn(subject)),
