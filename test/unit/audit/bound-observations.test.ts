@@ -81,13 +81,8 @@ describe('boundObservations', () => {
       }),
     );
     const node = certificate({ what: 'kubelet-serving', where: 'n1:10250', member: 'n1', notAfter: days(3_000) });
-    const secret = certificate({
-      source: 'tls-secrets',
-      what: 'tls-secret',
-      where: 'Secret t/s',
-      notAfter: days(0.01),
-    });
-    expect(boundObservations([secret, ...asked, node], NOW).left).toEqual([secret]);
+    const tls = certificate({ source: 'tls-secrets', what: 'tls-secret', where: 'Secret t/s', notAfter: days(0.01) });
+    expect(boundObservations([tls, ...asked, node], NOW).left).toEqual([tls]);
     const { left } = boundObservations([...asked, node, { ...node, where: 'n2:10250' }], NOW);
     expect(left).toMatchObject([{ where: expect.stringMatching(/^mallory/) }]);
   });

@@ -189,9 +189,7 @@ describe('a server whose certificate has expired', () => {
   test('is used by the name that the kubeconfig gives', async () => {
     const ca = await authority();
     const named = await make(
-      {
-        extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])],
-      },
+      { extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])] },
       ca,
     );
     const server = await serve([named]);
@@ -237,10 +235,7 @@ describe('a server that is refused', () => {
   const rows: readonly Row[] = [
     {
       name: 'an expired certificate of an unknown authority',
-      make: async () => ({
-        chain: [await leaf(await authority({ name: 'unknown' }))],
-        trusted: [await authority()],
-      }),
+      make: async () => ({ chain: [await leaf(await authority({ name: 'unknown' }))], trusted: [await authority()] }),
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     },
     {
@@ -270,11 +265,7 @@ describe('a server that is refused', () => {
       code: 'INVALID_CA',
     },
     { name: 'an expired authority', make: async () => plain({}, { until: -1 }), code: 'CERT_HAS_EXPIRED' },
-    {
-      name: 'an authority that is not valid yet',
-      make: async () => plain({}, { from: 1 }),
-      code: 'CERT_NOT_YET_VALID',
-    },
+    { name: 'an authority not valid yet', make: async () => plain({}, { from: 1 }), code: 'CERT_NOT_YET_VALID' },
     {
       name: 'an expired intermediate',
       make: async () => {
@@ -336,11 +327,7 @@ describe('a server that is refused', () => {
       make: async () => plain({ address: '127.0.0.2' }),
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     },
-    {
-      name: 'a certificate that is not valid yet',
-      make: async () => plain({ from: 1, until: 2 }),
-      code: 'CERT_NOT_YET_VALID',
-    },
+    { name: 'a certificate not valid yet', make: async () => plain({ from: 1, until: 2 }), code: 'CERT_NOT_YET_VALID' },
     {
       name: 'an expired client certificate',
       make: async () => plain({ extensions: [EKU(x509.ExtendedKeyUsage.clientAuth)] }),
@@ -361,11 +348,7 @@ describe('a server that is refused', () => {
       make: async () => plain({}, { algorithm: RSA(2048, 'SHA-1') }),
       code: 'CERT_REJECTED',
     },
-    {
-      name: 'an authority with a weak key',
-      make: async () => plain({}, { algorithm: RSA(1024) }),
-      code: 'CERT_REJECTED',
-    },
+    { name: 'a CA with a weak key', make: async () => plain({}, { algorithm: RSA(1024) }), code: 'CERT_REJECTED' },
     {
       name: 'a valid certificate of an unknown authority',
       make: async () => ({
