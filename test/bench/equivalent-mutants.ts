@@ -233,6 +233,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
   ],
   'lambdas/approval/evidence/believed.ts': [
     ['A look-up answers addresses.', ['canonicalAddress(address) ?? address', 'canonicalAddress(address)']],
+    ['What could not be read has nothing of a Cluster.', ['isProblem(object) ? …', 'false ? …']],
   ],
   'lambdas/approval/decide-approval.ts': [
     [
