@@ -118,7 +118,7 @@ export async function observe(
       reading ??= readEvidence(target, selecting, signal);
     },
   });
-  const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
+  const requests = [...listed.open, wanted].filter((request) => request !== undefined);
   const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal, requests);
   return {

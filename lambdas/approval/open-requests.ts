@@ -83,7 +83,7 @@ export function collectOpenRequests(
 
 function replaceOldest(times: number[], time: number): void {
   const oldest = Math.min(...times);
-  if (time > oldest) times[times.indexOf(oldest)] = time;
+  times[times.indexOf(oldest)] = Math.max(oldest, time);
 }
 
 function sizeOf(csr: SigningRequest, subject: ApprovalSubject | undefined): number {

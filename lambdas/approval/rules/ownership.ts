@@ -16,7 +16,7 @@ import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { NameProof } from '../verdict.ts';
-import { isEndpoint, reservedAddress } from './reserved-names.ts';
+import { isEndpoint, onceForEach, reservedAddress } from './reserved-names.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most useful reason. */
 export interface OwnershipResult {
@@ -421,16 +421,7 @@ function matchesPattern(
   );
 }
 
-const rangesByPolicy = new WeakMap<ApprovalPolicy, ReturnType<typeof addressRanges>>();
-
-function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
-  let ranges = rangesByPolicy.get(policy);
-  if (ranges === undefined) {
-    ranges = addressRanges(policy.patterns.cidrs);
-    rangesByPolicy.set(policy, ranges);
-  }
-  return ranges;
-}
+const cidrsOf = onceForEach(({ patterns }: ApprovalPolicy) => addressRanges(patterns.cidrs));
 
 /** `node-2 (Machine eksa-system/md-0-x7k2)`, `Machine eksa-system/cp-1, which is being deleted`. */
 function describe({ nodes: [node], object, notLive }: Owner): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import { mayBeControlPlane, proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
+import { claimedOfAnother, mayBeControlPlane, proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
 import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
 import { REASONS } from '../../../../lambdas/tables/reasons.ts';
 import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
@@ -242,6 +242,23 @@ describe('a name of another node', () => {
     const named = (...names: GeneralName[]) => whyNot(names, { machines: [mine, theirs] })?.message;
     expect(named(ip('10.0.0.77'), ip('10.0.0.2'))).toContain('10.0.0.2 belongs');
     expect(named(ip('10.0.0.77'), ip('10.0.0.2'), dnsName('node-2'))).toContain('node-2 belongs');
+  });
+});
+
+describe('an address that a node claims for long', () => {
+  const theirs = machine('node-2', { InternalIP: ['10.0.0.2'] });
+  const crowd = Array.from('345678901', (name) => machine(name, { InternalIP: ['10.0.0.2'] }));
+
+  it.each([
+    ['belongs to another', [mine, theirs], '', true],
+    ['is no theft where it has it too', [machine('node-1', { InternalIP: ['10.0.0.2'] }), theirs], '', false],
+    ['is no theft where more have it than are kept', [mine, theirs, ...crowd], '', false],
+    ['is no theft where it is the endpoint', [mine, theirs], '10.0.0.2', false],
+  ])('%s', (_, machines, endpoint, isTheft) => {
+    const evidence = evidenceFor(BERLIN, { machines });
+    const cluster = { ...BERLIN, endpoints: [endpoint] };
+    const claim = claimedOfAnother(['10.0.0.2'], 'node-1', evidence, DEFAULT_POLICY, cluster);
+    expect(claim).toBe(isTheft ? 'IP 10.0.0.2 belongs to node-2 (Machine eksa-system/md-0-node-2)' : undefined);
   });
 });
 
@@ -592,6 +609,12 @@ describe('patterns', () => {
     expect(reasonOf({ Code: 16, Name: 'running' })).toBeUndefined();
     for (const Name of ['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'])
       expect([Name, reasonOf({ Name })]).not.toContain(undefined);
+  });
+
+  it('prove no DNS name of a node with dots in its name: two nodes could spell the same one', () => {
+    const evidence = evidenceFor(BERLIN, { nodes: [nodeObject('a.b')] });
+    const { proofs } = proveOwnership([dnsName('a.b.corp.example.com')], 'a.b', evidence, policy, BERLIN);
+    expect(proofs[0]?.proven).toBe(false);
   });
 
   it('count for nothing in a policy that does not list them', () => {
