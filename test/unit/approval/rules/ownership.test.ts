@@ -255,9 +255,8 @@ describe('an address that a node claims for long', () => {
     ['is no theft where more have it than are kept', [mine, theirs, ...crowd], '', false],
     ['is no theft where it is the endpoint', [mine, theirs], '10.0.0.2', false],
   ])('%s', (_, machines, endpoint, isTheft) => {
-    const evidence = evidenceFor(BERLIN, { machines });
     const cluster = { ...BERLIN, endpoints: [endpoint] };
-    const claim = claimedOfAnother(['10.0.0.2'], 'node-1', evidence, DEFAULT_POLICY, cluster);
+    const claim = claimedOfAnother(['10.0.0.2'], 'node-1', evidenceFor(BERLIN, { machines }), DEFAULT_POLICY, cluster);
     expect(claim).toBe(isTheft ? 'IP 10.0.0.2 belongs to node-2 (Machine eksa-system/md-0-node-2)' : undefined);
   });
 });
