@@ -313,6 +313,7 @@ export function claimedOfAnother(
   policy: ApprovalPolicy,
   cluster: ClusterContext,
 ): string | undefined {
+  if (claimed.length === 0) return undefined;
   const { trusted } = ownersOfNode([], node, evidence, policy);
   const listing = new Set(trusted.filter(listsAddresses).map(({ source }) => source));
   for (const name of claimed) {
