@@ -5,10 +5,6 @@
 export const EQUIVALENT_MUTANTS: Readonly<
   Record<string, readonly (readonly [reason: string, ...changes: (readonly [before: string, after: string])[]])[]>
 > = {
-  'lambdas/approval/rules/ownership.ts': [
-    ['What was worked out before is worked out again, and is the same.', ['if (ranges === undefined)', 'if (true)']],
-    ['A failure that is undefined is none.', ['failure === undefined ? …', 'false ? …']],
-  ],
   'lambdas/approval/selection.ts': [
     [
       'A name too short for both ends is refused by the last comparison too: `at` begins at `first.length`.',
@@ -227,7 +223,11 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (seen.has(current.fingerprint))', 'if (false)'],
     ],
   ],
-  'lambdas/approval/rules/rules.ts': [['An RDN of one attribute is looked at here.', ['rdn.every', '….some']]],
+  'lambdas/approval/rules/rules.ts': [
+    ['An RDN of one attribute is looked at here.', ['rdn.every', '….some']],
+    ['What verifies says why it does not.', ["signature?.problem ?? 'it is invalid'", 'signature?.problem']],
+    ['Its type has the ids of the rules.', ['if (found === undefined)', 'if (false)']],
+  ],
   'lambdas/approval/observe.ts': [
     ['Nothing else is thrown: a bug would be.', ['if (!(error instanceof KubernetesError))', 'if (false)']],
   ],
