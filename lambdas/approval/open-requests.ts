@@ -43,7 +43,6 @@ export function collectOpenRequests(
   const newest = new Map<string, { csr: SigningRequest; subject: ApprovalSubject | undefined; askedAt: number[] }>();
   const used = { ordinary: 0, large: 0 };
 
-  const kindOf = (size: number) => (size <= ORDINARY_BYTES ? 'ordinary' : 'large');
   const take = (size: number): boolean => {
     const kind = kindOf(size);
     if (used[kind] + size > room[kind]) return false;
@@ -79,6 +78,10 @@ export function collectOpenRequests(
     },
     all: () => [...newest.values()],
   };
+}
+
+function kindOf(size: number): 'ordinary' | 'large' {
+  return size <= ORDINARY_BYTES ? 'ordinary' : 'large';
 }
 
 function replaceOldest(times: number[], time: number): void {

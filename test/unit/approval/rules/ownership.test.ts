@@ -239,9 +239,9 @@ describe('a name of another node', () => {
   });
 
   it('is named before one that is merely unknown, and one that shows malice before both', () => {
-    const named = (...names: GeneralName[]) => whyNot(names, { machines: [mine, theirs] })?.message;
-    expect(named(ip('10.0.0.77'), ip('10.0.0.2'))).toContain('10.0.0.2 belongs');
-    expect(named(ip('10.0.0.77'), ip('10.0.0.2'), dnsName('node-2'))).toContain('node-2 belongs');
+    const toldOf = (...names: GeneralName[]) => whyNot(names, { machines: [mine, theirs] })?.message;
+    expect(toldOf(ip('10.0.0.77'), ip('10.0.0.2'))).toContain('10.0.0.2 belongs');
+    expect(toldOf(ip('10.0.0.77'), ip('10.0.0.2'), dnsName('node-2'))).toContain('node-2 belongs');
   });
 });
 
