@@ -100,9 +100,7 @@ export async function approve(
       bugs.push(error);
     }
   const after = requestsOf(target);
-  // An unchanged object means that no answer was received.
   const { clock: serverClock, server } = target.workload;
-  const answered = serverClock !== undefined && serverClock !== clockBefore;
   const told = report({
     cluster: target.cluster.name,
     provider: target.cluster.provider,
@@ -113,7 +111,8 @@ export async function approve(
     recovered: { ...recovered, acted: actedOnClients },
     fates,
     failure,
-    serverClock: answered ? { ...serverClock, server } : undefined,
+    // An unchanged object means that no answer was received.
+    serverClock: serverClock === undefined || serverClock === clockBefore ? undefined : { ...serverClock, server },
     requests: {
       sent: after.sent - before.sent,
       writes: after.writes - before.writes,

@@ -35,10 +35,7 @@ export function decideApproval(
     return judge(request, evidence, policies, now);
   } catch (error) {
     // A bug. A request that triggers it must not stop the judgement of all others.
-    return unjudged(
-      'JudgeFailed',
-      printable(error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
-    );
+    return unjudged('JudgeFailed', printable(String(error)));
   }
 }
 
@@ -219,10 +216,7 @@ function combine(judgements: readonly Judgement[], { provider }: ClusterContext,
   const failed = nearest.checks.filter((check) => !check.passed);
   const hostile = failed.filter((check) => check.hostile);
   // No other fault of a request may hide whose name it asks for.
-  const ofAnother = nearest.names.some(({ ownedBy }) => ownedBy !== undefined)
-    ? hostile.find(({ reason }) => reason === 'SanNotOwned')
-    : undefined;
-  const decisive = ofAnother ?? hostile[0] ?? failed[0];
+  const decisive = hostile.find(({ reason }) => reason === 'SanNotOwned') ?? hostile[0] ?? failed[0];
   const enforced = judgements.every((judgement) => modeOf(judgement) === 'enforce');
   return {
     verdict: deny ? 'deny' : 'leave',

@@ -1,4 +1,4 @@
-import { canonicalAddress, canonicalDnsName } from '../names.ts';
+import { canonicalDnsName } from '../names.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import { type IssuedClaim, type IssuedGrounds, servingPolicies } from './issued.ts';
 import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
@@ -20,7 +20,7 @@ export function issuedNames(
   const isReserved = ({ kind, name }: NameProof) =>
     kind === 'dns'
       ? reservedDnsName(canonicalDnsName(name), cluster, mayBe) !== undefined
-      : reservedAddress(canonicalAddress(name) ?? '', cluster) !== undefined;
+      : reservedAddress(name, cluster) !== undefined;
   const [best = []] = servingPolicies({ policies, cluster })
     .map((policy) => proveOwnership(names, node, evidence, policy, cluster).proofs)
     .toSorted((a, b) => provenIn(b) - provenIn(a));

@@ -1,4 +1,4 @@
-import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
+import { canonicalDnsName, isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
@@ -21,6 +21,7 @@ export interface IssuedClaim {
   /** The node that should have it. */
   readonly node: string;
   readonly dnsNames: readonly string[];
+  /** Canonical. */
   readonly addresses: readonly string[];
   /** A fault that no evidence outweighs. */
   readonly fault?: IssuedFault | undefined;
@@ -119,17 +120,15 @@ export function claimOfApproved(
   { subjectAltNames }: CertificateRequest,
   { requester, ofNodes, createdAt }: Pick<CountedRequest, 'requester' | 'ofNodes' | 'createdAt'>,
 ): IssuedClaim {
-  const own = requester.startsWith(NODE_PREFIX) ? requester.slice(NODE_PREFIX.length) : '';
   const named = (wanted: 'dNSName' | 'iPAddress') =>
     subjectAltNames.flatMap((name) => (name.kind === wanted ? [name.value] : []));
-  const claim = {
-    node: own,
+  return {
+    node: nodeOf(requester),
     dnsNames: named('dNSName'),
     addresses: named('iPAddress'),
     notBefore: createdAt,
-    ofRequest: true as const,
+    ...askedBy(requester, ofNodes),
   };
-  return ofNodes && own !== '' ? claim : { ...claim, fault: askedByNoNode(requester) };
 }
 
 /**
@@ -138,20 +137,21 @@ export function claimOfApproved(
  * @param isNode whether the requester is in the group of nodes too
  */
 export function claimOfRequest(certificate: Certificate, requester: string, isNode: boolean): IssuedClaim {
-  const own = requester.startsWith(NODE_PREFIX) ? requester.slice(NODE_PREFIX.length) : '';
-  const claim = claimOf(certificate, own === '' ? (nodeOfCertificate(certificate) ?? '') : own);
-  if (isNode && own !== '') return { ...claim, ofRequest: true };
-  return { ...claim, fault: askedByNoNode(requester) };
+  return { ...claimOf(certificate, nodeOf(requester)), ...askedBy(requester, isNode) };
 }
 
-function askedByNoNode(requester: string): IssuedFault {
-  return { why: `${printable(requester, 253)} asked for it, and is not a node`, isAnother: true };
+function askedBy(requester: string, isNode: boolean): Pick<IssuedClaim, 'ofRequest' | 'fault'> {
+  if (isNode && nodeOf(requester) !== '') return { ofRequest: true };
+  return { fault: another(`${printable(requester, 253)} asked for it, and is not a node`) };
 }
 
 /** The node that a serving certificate names; undefined if it names none. */
 export function nodeOfCertificate({ commonName }: Pick<Certificate, 'commonName'>): string | undefined {
-  const node = commonName?.startsWith(NODE_PREFIX) ? commonName.slice(NODE_PREFIX.length) : '';
-  return node === '' ? undefined : node;
+  return nodeOf(commonName) || undefined;
+}
+
+function nodeOf(identity = ''): string {
+  return identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
 }
 
 const another = (why: string): IssuedFault => ({ why, isAnother: true });
@@ -211,7 +211,7 @@ function withoutOwnEndpoint(claim: IssuedClaim, { cluster, evidence }: IssuedGro
   return {
     ...claim,
     dnsNames: claim.dnsNames.filter((name) => !isEndpoint(canonicalDnsName(name), cluster)),
-    addresses: claim.addresses.filter((address) => !isEndpoint(canonicalAddress(address) ?? address, cluster)),
+    addresses: claim.addresses.filter((address) => !isEndpoint(address, cluster)),
   };
 }
 
@@ -227,22 +227,22 @@ function judgeNames(
     ...addresses.map((value) => ({ kind: 'iPAddress' as const, value })),
   ].filter(({ value }) => !reserved.has(value));
   const [taken] = reserved.values();
-  const judged = servingPolicies(grounds).map(
-    (policy): Failure | undefined =>
-      failureOf(claim, names, policy, grounds) ??
-      (taken === undefined ? undefined : { why: taken.why, kind: 'unproven', unproven: [] }),
-  );
-  if (judged.includes(undefined)) return { verdict: 'proven' };
-  const failures = judged.filter((failure) => failure !== undefined);
+  const failures: Failure[] = [];
+  for (const policy of servingPolicies(grounds)) {
+    const failure = failureOf(claim, names, policy, grounds) ?? (taken && { ...taken, kind: 'unproven', unproven: [] });
+    if (failure === undefined) return { verdict: 'proven' };
+    failures.push(failure);
+  }
+  const first = failures[0]!;
   const having = (kind: Failure['kind']) => failures.find((failure) => failure.kind === kind);
-  const unproven = [...(failures[0]?.unproven ?? []), ...reserved.keys()];
+  const unproven = [...first.unproven, ...reserved.keys()];
   const isSettled = grounds.now - notBefore >= SETTLED_MS;
   const neverTold = before === undefined || before.verdict === 'unknown';
   const unread = having('unread');
   const hasMoved = failures.some(({ kind, wasTheirs }) => kind === "another's address" && wasTheirs !== true);
   const mayHaveMoved =
     before?.mayHaveMoved ?? ((isSettled && (unread === undefined ? hasMoved : neverTold)) || undefined);
-  const told = (verdict: IssuedVerdict, why = failures[0]?.why): JudgedIssued => ({
+  const told = (verdict: IssuedVerdict, why = first.why): JudgedIssued => ({
     verdict,
     why,
     unproven,
@@ -378,14 +378,13 @@ function counting({ owners }: Owners): readonly Owner[] {
 }
 
 /** The owner of a name that the node does not have. */
-function ownerOf({ kind, name, proven }: NameProof, node: string, evidence: Evidence): NameOfAnother | undefined {
-  if (proven) return undefined;
-  const canonical = kind === 'dns' ? canonicalDnsName(name) : (canonicalAddress(name) ?? name);
-  const called = kind === 'dns' ? counting(evidence.ownersOf(canonical)) : [];
-  const having = counting(evidence.holdersOf(kind, canonical));
-  if ([...called, ...having].some(({ nodes }) => nodes.includes(node))) return undefined;
-  const owner = called[0] ?? having[0];
-  return owner === undefined ? undefined : { kind, canonical, owner, isItsName: called.length > 0 };
+function ownerOf({ kind, name }: NameProof, node: string, evidence: Evidence): NameOfAnother | undefined {
+  const canonical = canonicalDnsName(name);
+  const called = kind === 'dns' ? evidence.ownersOf(canonical).owners : [];
+  const having = [...called, ...evidence.holdersOf(kind, canonical).owners].filter(isWitness);
+  const [owner] = having;
+  if (owner === undefined || having.some(({ nodes }) => nodes.includes(node))) return undefined;
+  return { kind, canonical, owner, isItsName: called.includes(owner) };
 }
 
 function belongsTo({ kind, canonical, owner: { nodes, object } }: NameOfAnother): string {

@@ -101,7 +101,7 @@ export async function observe(
   now: () => number = Date.now,
   wanted?: OpenRequest,
 ): Promise<Observed> {
-  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const selecting = selectedFor(target, policies);
   const asked = collectAsked(now());
   const claims = collectClaims(now());
   const approvals = collectApprovals();
@@ -122,7 +122,7 @@ export async function observe(
       reading ??= readEvidence(target, selecting, signal);
     },
   });
-  const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
+  const requests = [...listed.open, wanted].filter((request) => request !== undefined);
   const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal, requests);
   return {
@@ -137,6 +137,10 @@ export async function observe(
   };
 }
 
+function selectedFor({ cluster }: SweepTarget, policies: readonly ApprovalPolicy[]): readonly ApprovalPolicy[] {
+  return policies.filter((policy) => isFor(policy, cluster));
+}
+
 /**
  * Reads the evidence about some nodes that the policies of a cluster trust, as a sweep does for nodes with an open
  * request. A source that cannot be read is part of the evidence.
@@ -147,7 +151,7 @@ export async function observeNodes(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
-  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const selecting = selectedFor(target, policies);
   const believed = await readEvidence(target, selecting, signal);
   const { cluster, readings } = await withInstances(target, believed, nodes, selecting, signal);
   return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };

@@ -44,13 +44,10 @@ export function collectOpenRequests(
   const used = { ordinary: 0, large: 0 };
 
   const take = (size: number): boolean => {
-    const kind = size <= ORDINARY_BYTES ? 'ordinary' : 'large';
+    const kind = kindOf(size);
     if (used[kind] + size > room[kind]) return false;
     used[kind] += size;
     return true;
-  };
-  const giveBack = (size: number) => {
-    used[size <= ORDINARY_BYTES ? 'ordinary' : 'large'] -= size;
   };
 
   return {
@@ -69,7 +66,7 @@ export function collectOpenRequests(
       else replaceOldest(known.askedAt, askedAt);
       if (isNewer(csr, known.csr)) {
         const old = sizeOf(known.csr, known.subject);
-        giveBack(old);
+        used[kindOf(old)] -= old;
         if (!take(sizeOf(csr, subject))) {
           take(old);
           return 'refused';
@@ -83,9 +80,13 @@ export function collectOpenRequests(
   };
 }
 
+function kindOf(size: number): 'ordinary' | 'large' {
+  return size <= ORDINARY_BYTES ? 'ordinary' : 'large';
+}
+
 function replaceOldest(times: number[], time: number): void {
   const oldest = Math.min(...times);
-  if (time > oldest) times[times.indexOf(oldest)] = time;
+  times[times.indexOf(oldest)] = Math.max(oldest, time);
 }
 
 function sizeOf(csr: SigningRequest, subject: ApprovalSubject | undefined): number {

@@ -152,7 +152,7 @@ function isUnprovenDns({ kind, proven }: NameProof): boolean {
 function isReserved({ name }: NameProof, cluster: ClusterContext): boolean {
   const address = canonicalAddress(name);
   const reserved =
-    address === undefined ? reservedDnsName(canonicalDnsName(name), cluster, false) : reservedAddress(address, cluster);
+    address === undefined ? reservedDnsName(canonicalDnsName(name), cluster) : reservedAddress(address, cluster);
   return reserved !== undefined;
 }
 

@@ -40,7 +40,7 @@ type Created = Pick<SigningRequest, 'name' | 'createdAt'>;
 /** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
 export function isNewer(a: Created, b: Created): boolean {
   const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
-  return difference === 0 ? a.name > b.name : difference > 0;
+  return difference > 0 || (difference === 0 && a.name > b.name);
 }
 
 /** The addresses that a request asks for, and those of its DNS names that `takes` accepts; canonical. */

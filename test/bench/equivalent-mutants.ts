@@ -5,10 +5,6 @@
 export const EQUIVALENT_MUTANTS: Readonly<
   Record<string, readonly (readonly [reason: string, ...changes: (readonly [before: string, after: string])[]])[]>
 > = {
-  'lambdas/approval/rules/ownership.ts': [
-    ['What was worked out before is worked out again, and is the same.', ['if (ranges === undefined)', 'if (true)']],
-    ['A failure that is undefined is none.', ['failure === undefined ? …', 'false ? …']],
-  ],
   'lambdas/approval/selection.ts': [
     [
       'A name too short for both ends is refused by the last comparison too: `at` begins at `first.length`.',
@@ -227,15 +223,38 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (seen.has(current.fingerprint))', 'if (false)'],
     ],
   ],
-  'lambdas/approval/rules/rules.ts': [['An RDN of one attribute is looked at here.', ['rdn.every', '….some']]],
+  'lambdas/approval/rules/rules.ts': [
+    ['An RDN of one attribute is looked at here.', ['rdn.every', '….some']],
+    ['What verifies says why it does not.', ["signature?.problem ?? 'it is invalid'", 'signature?.problem']],
+    ['Its type has the ids of the rules.', ['if (found === undefined)', 'if (false)']],
+  ],
   'lambdas/approval/observe.ts': [
     ['Nothing else is thrown: a bug would be.', ['if (!(error instanceof KubernetesError))', 'if (false)']],
   ],
   'lambdas/approval/evidence/believed.ts': [
     ['A look-up answers addresses.', ['canonicalAddress(address) ?? address', 'canonicalAddress(address)']],
+    ['What could not be read has nothing of a Cluster.', ['isProblem(object) ? …', 'false ? …']],
   ],
   'lambdas/approval/decide-approval.ts': [
-    ['A judgement that does not pass has a check that failed.', ['decisive === undefined ? …', 'false ? …']],
+    [
+      'A CSR without a standing claim fails no rule about one; it only costs time.',
+      ['standing.length > 0 ? …', 'true ? …'],
+      ['standing.length > 0', 'standing.length >= 0'],
+    ],
+    [
+      'A policy has whole seconds.',
+      [
+        "if (Math.max(0, ageMs) < minSeconds * 1000) return 'TooYoung';",
+        "if (Math.max(1, ageMs) < minSeconds * 1000) return 'TooYoung';",
+      ],
+    ],
+    ['No rule asks for the signature of a request that could not be decoded.', ['if (decoded.ok)', 'if (true)']],
+    ['Every name of an approved request is proven by something.', ["provenBy?.object ?? ''", 'provenBy?.object']],
+    [
+      'A judgement that does not pass has a check that failed.',
+      ['decisive === undefined ? …', 'false ? …'],
+      ["decisive?.reason ?? 'ObjectMalformed'", 'decisive?.reason'],
+    ],
     [
       'No policy judges at this age, so the first one has a reason.',
       ["ageReason(ageMs, first, cluster) ?? 'Orphaned'", 'ageReason(ageMs, first, cluster)'],

@@ -165,9 +165,7 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
       admin.patch(query === undefined ? controlPlanePath() : `${controlPlanePath()}?${query}`, patch),
     async giveAddress(machine, address) {
       const infrastructure = `/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/${namespace}/devmachines/${machine.spec.infrastructureRef.name}`;
-      await admin.patch(`${infrastructure}/status`, {
-        status: { addresses: [{ type: 'InternalIP', address }] },
-      });
+      await admin.patch(`${infrastructure}/status`, { status: { addresses: [{ type: 'InternalIP', address }] } });
     },
     async pause(paused) {
       await admin.patch(clusterPath, { spec: { paused } });

@@ -78,8 +78,5 @@ export async function buildManagers(): Promise<ManagerBinaries> {
     sources,
     `-s -w -X ${CORE}/version.gitVersion=${version}`,
   );
-  return {
-    onLoopback,
-    managers: Object.fromEntries(MANAGERS.map(({ name }, index) => [name, managers[index] ?? ''])),
-  };
+  return { onLoopback, managers: Object.fromEntries(MANAGERS.map(({ name }, index) => [name, managers[index] ?? ''])) };
 }

@@ -22,11 +22,7 @@ const sources = {
     goPackage: 'k8s.io/kubernetes/cmd/kube-controller-manager',
     coldBuild: '1 min',
   },
-  kubeScheduler: {
-    executable: 'kube-scheduler',
-    goPackage: 'k8s.io/kubernetes/cmd/kube-scheduler',
-    coldBuild: '30 s',
-  },
+  kubeScheduler: { executable: 'kube-scheduler', goPackage: 'k8s.io/kubernetes/cmd/kube-scheduler', coldBuild: '30 s' },
   kubectl: { executable: 'kubectl', goPackage: 'k8s.io/kubernetes/cmd/kubectl', coldBuild: '30 s' },
   oracle: { executable: 'oracle', goPackage: './oracle', coldBuild: '20 s' },
   tokenVerifier: { executable: 'token-verifier', goPackage: '.', module: 'token-verifier', coldBuild: '30 s' },

@@ -20,10 +20,7 @@ export function kubeconfigYaml(server: string, caPem: string, user: string, cred
   const proof =
     'token' in credential
       ? { token: credential.token }
-      : {
-          'client-certificate-data': base64(credential.certPem),
-          'client-key-data': base64(credential.keyPem),
-        };
+      : { 'client-certificate-data': base64(credential.certPem), 'client-key-data': base64(credential.keyPem) };
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',

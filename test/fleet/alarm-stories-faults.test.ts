@@ -43,10 +43,7 @@ const FAULTS: readonly (readonly [what: string, start: (story: Story<TwoClusters
   ['a list of no objects', inBerlin({ kind: 'wrong-list', spoil: WRONG_LISTS.itemsThatAreNoObjects })],
   ['objects without metadata', inBerlin({ kind: 'wrong-list', spoil: WRONG_LISTS.itemsWithoutMetadata })],
   ['snapshots that cannot be read', ({ aws }) => aws.deny('s3:GetObject', { account: HUB.account, role: SWEEP_ROLE })],
-  [
-    'snapshots that cannot be written',
-    ({ aws }) => aws.deny('s3:PutObject', { account: HUB.account, role: SWEEP_ROLE }),
-  ],
+  ['unwritable snapshots', ({ aws }) => aws.deny('s3:PutObject', { account: HUB.account, role: SWEEP_ROLE })],
   [
     'a kubeconfig that cannot be read',
     ({ aws, hub }) => {

@@ -70,9 +70,7 @@ function withConditions(csr: any, ...conditions: readonly object[]) {
   return { ...csr, status: { conditions } };
 }
 
-const asNode: Call = {
-  headers: { 'impersonate-user': 'system:node:worker-1', 'impersonate-group': ['system:nodes'] },
-};
+const asNode: Call = { headers: { 'impersonate-user': 'system:node:worker-1', 'impersonate-group': ['system:nodes'] } };
 
 const approved = { type: 'Approved', status: 'True', reason: 'Test', message: 'approved by a test' };
 const denied = { ...approved, type: 'Denied' };

@@ -67,17 +67,8 @@ test('every source of a cluster itself, through the network', async () => {
     hasSuccessor: false,
     remembered: new Set(),
   };
-  const sources = [
-    nodes,
-    trustConfigMaps,
-    signingRequests,
-    webhooks,
-    apiServices,
-    crdConversions,
-    certManager,
-    tlsSecrets,
-  ];
-  const seen = await Promise.all(sources.map(async (source) => (await source.observe(context)).observations));
+  const all = [nodes, trustConfigMaps, signingRequests, webhooks, apiServices, crdConversions, certManager, tlsSecrets];
+  const seen = await Promise.all(all.map(async (source) => (await source.observe(context)).observations));
   const places = seen.flat().map((observation) => {
     if (observation.kind === 'member') return observation.name;
     return 'where' in observation ? `${observation.kind} ${observation.where}` : observation.kind;

@@ -192,10 +192,7 @@ export function addMachine(
   // Cluster API has no Machine without its Cluster.
   if (server.api.clusters?.get(`eksa-system/${cluster}`) === undefined) {
     const made = capiCluster(of);
-    server.api.clusters?.put({
-      ...made,
-      metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp },
-    });
+    server.api.clusters?.put({ ...made, metadata: { ...made.metadata, uid: `cluster-${cluster}`, creationTimestamp } });
   }
   // One for each of its networks.
   const addresses = [
@@ -211,10 +208,6 @@ export function addMachine(
   server.api.machines?.put({
     ...made,
     metadata: { ...made.metadata, uid: `machine-${name}`, creationTimestamp },
-    status: {
-      ...made.status,
-      nodeRef: { name: node.name },
-      addresses,
-    },
+    status: { ...made.status, nodeRef: { name: node.name }, addresses },
   });
 }

@@ -42,13 +42,7 @@ describe('the screen of the demo', () => {
     return { stream: stream as unknown as NodeJS.WriteStream, written: () => written };
   }
 
-  const standing: Standing = {
-    cluster: 'berlin',
-    served: 59,
-    nodes: 60,
-    mood: 'plain',
-    note: 'not checked yet '.repeat(4),
-  };
+  const standing: Standing = { cluster: 'berlin', served: 59, nodes: 60, mood: 'plain', note: 'unchecked '.repeat(7) };
 
   it.each([120, 80, 64])('fits into %i columns, and erases as many lines as it drew', (columns) => {
     const { stream, written } = terminal(columns);

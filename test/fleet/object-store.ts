@@ -90,20 +90,13 @@ export function createObjectStore<T extends KubeObject>(revisions: Revisions): O
 }
 
 /** The order in which the real server writes them, for people who compare the two. */
-function inWireOrder({
-  name,
-  generateName,
-  namespace,
-  uid,
-  resourceVersion,
-  ...others
-}: StoredMetadata): StoredMetadata {
+function inWireOrder({ name, generateName, namespace, uid, resourceVersion, ...rest }: StoredMetadata): StoredMetadata {
   return {
     name,
     ...(generateName === undefined ? {} : { generateName }),
     ...(namespace === undefined ? {} : { namespace }),
     uid,
     resourceVersion,
-    ...others,
+    ...rest,
   };
 }

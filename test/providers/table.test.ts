@@ -105,9 +105,7 @@ describe('the table of providers', () => {
 
 // Cluster API's own tests run its development provider; EKS Anywhere's objects there are played after their sources.
 it('is what every object of EKS Anywhere in a test is made from', () => {
-  const files = globSync('test/{unit,fleet,bench,control-plane}/**/*.ts', {
-    cwd: new URL('../../', import.meta.url),
-  });
+  const files = globSync('test/{unit,fleet,bench,control-plane}/**/*.ts', { cwd: new URL('../../', import.meta.url) });
   expect(files.length).toBeGreaterThan(300);
   const invented = files.filter((file) =>
     /apiVersion: 'anywhere\.eks|datacenterRef: |kind: '(?:EtcdadmCluster|KubeadmControlPlane)',\s+metadata:/.test(

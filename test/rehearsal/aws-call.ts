@@ -37,12 +37,7 @@ export function awsCalls(
   ): Promise<string> => {
     const { hostname, port } = new URL(endpoint);
     const [pathname = '/', search = ''] = path.split('?');
-    const signer = new SignatureV4({
-      service,
-      region: REGION,
-      credentials,
-      sha256: Sha256,
-    });
+    const signer = new SignatureV4({ service, region: REGION, credentials, sha256: Sha256 });
     const signed = await signer.sign({
       method,
       protocol: 'https:',

@@ -91,19 +91,11 @@ describe.skipIf(missing)('a token before an STS that verifies signatures', () =>
   });
 
   it.each([
-    [
-      'signed with another key',
-      async () => tokenOf({ ...(await session(ROLE)), secretAccessKey: 'other' }),
-      'Signature',
-    ],
+    ['signed by another key', async () => tokenOf({ ...(await session(ROLE)), secretAccessKey: 'other' }), 'Signature'],
     ['at another cluster', async () => tokenOf(await session(ROLE), 'cork'), 'Signature'],
     ['without its session token', async () => tokenOf({ ...(await session(ROLE)), sessionToken: 'x' }), 'STS: 403'],
     ['from a role without access entry', async () => tokenOf(await session(UNKNOWN_ROLE)), 'access entry'],
-    [
-      'when it is 16 minutes old',
-      async () => tokenOf(await session(ROLE), CLUSTER, Date.now() - 16 * 60_000),
-      'expired',
-    ],
+    ['when 16 minutes old', async () => tokenOf(await session(ROLE), CLUSTER, Date.now() - 16 * 60_000), 'expired'],
     ['when it is none', async () => 'secret', 'no token of EKS'],
   ])('is refused %s', async (_, make, reason) => {
     expect(await review(await make())).toEqual({ authenticated: false });

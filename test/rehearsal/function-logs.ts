@@ -9,10 +9,7 @@ export async function logsOf(calls: AwsCalls): Promise<ReadonlyMap<string, strin
     const lines: string[] = [];
     let nextToken: unknown;
     do {
-      const page = await calls.json('logs', 'Logs_20140328.FilterLogEvents', {
-        logGroupName,
-        nextToken,
-      });
+      const page = await calls.json('logs', 'Logs_20140328.FilterLogEvents', { logGroupName, nextToken });
       if (Array.isArray(page['events'])) lines.push(...page['events'].map(({ message }) => String(message)));
       nextToken = page['nextToken'];
     } while (nextToken !== undefined && nextToken !== null);

@@ -67,9 +67,5 @@ async function post(
   sent.end(body);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the event "response" carries
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  return {
-    status: answer.statusCode,
-    proof: String(answer.headers[PROOF_HEADER]),
-    body: await text(answer),
-  };
+  return { status: answer.statusCode, proof: String(answer.headers[PROOF_HEADER]), body: await text(answer) };
 }

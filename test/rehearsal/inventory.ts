@@ -43,10 +43,7 @@ const LISTINGS: readonly Listing[] = [
     list: (calls) => rest(calls, 'lambda', '/2015-03-31/event-source-mappings/', 'EventSourceMappings', 'UUID'),
   },
   { type: 'AWS::Scheduler::Schedule', list: (calls) => rest(calls, 'scheduler', '/schedules', 'Schedules', 'Name') },
-  {
-    type: 'AWS::S3::Bucket',
-    list: async (calls) => namesIn(await calls.get('s3', '/'), 'Name'),
-  },
+  { type: 'AWS::S3::Bucket', list: async (calls) => namesIn(await calls.get('s3', '/'), 'Name') },
 ];
 
 /** Types whose resources are listed; the others of the app (policies, permissions) are part of one of these. */

@@ -76,7 +76,7 @@ export function withLearned(
     ...cluster,
     ...(isDnsName(domain) ? { serviceDomain: domain } : {}),
     endpoints: [...new Set(hosts.filter((host) => host !== ''))],
-    ...(cidrs.size === 0 ? {} : { serviceCidrs: [...cidrs] }),
+    serviceCidrs: [...cidrs],
   };
 }
 
@@ -93,7 +93,7 @@ export function believe(
   wanted: WantedSources,
   { machines, nodes, object, services = [], resolved = [] }: Listed,
 ): Believed {
-  const read = object === undefined || isProblem(object) ? undefined : object;
+  const read = isProblem(object) ? undefined : object;
   const learned = withLearned(target, read, services);
   const { endpointAddresses: remembered = [] } = target;
   const { reserved, kept } = endpointAddresses(resolved, remembered, machines);
@@ -155,14 +155,13 @@ function doubtOf(
   knowsItsServices: boolean,
   unread: ReadProblem | undefined,
 ): SourceReading | undefined {
-  if (object === undefined) return undefined;
   if (isProblem(object)) return notRead('machine', object);
-  if (!isToldByGuest(object.infrastructure)) return undefined;
+  if (!isToldByGuest(object?.infrastructure)) return undefined;
   if (unread !== undefined) return notRead('machine', unread);
   return knowsItsServices ? undefined : MACHINES_MAY_LIE;
 }
 
-function isProblem(object: object): object is ReadProblem {
+function isProblem(object: object = {}): object is ReadProblem {
   return 'remedy' in object;
 }
 

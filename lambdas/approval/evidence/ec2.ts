@@ -65,7 +65,6 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
   const domain = privateDomain(instance, privateDnsName);
   if (domain !== undefined) nodes.add(`${id}.${domain}`);
   const object = `EC2 instance ${id}`;
-  const notLive = whyNotLive(state, clusters, clusterName);
   const owned = ownedNames([...present(dnsNames), ...nodes], present(addresses));
   const weakAddresses = [
     ...weak(
@@ -85,8 +84,8 @@ export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: st
     nodes: [...nodes],
     ...owned,
     ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
-    ...(isControlPlane(instance) ? { controlPlane: true } : {}),
-    ...(notLive === undefined ? {} : { notLive }),
+    controlPlane: isControlPlane(instance) ? true : undefined,
+    notLive: whyNotLive(state, clusters, clusterName),
   };
 }
 
@@ -98,12 +97,9 @@ function networkInterfaces(instance: Raw<Instance>): {
   const all = list(instance, 'NetworkInterfaces');
   const first = all.find(isFirst);
   const launch = attachedAt(first);
-  const atLaunch = all.filter((candidate) => {
-    if (candidate === first) return true;
-    const attached = attachedAt(candidate);
-    if (launch === undefined || attached === undefined) return false;
-    return text(candidate, 'Attachment', 'Status') === 'attached' && Math.abs(attached - launch) <= LAUNCH_MS;
-  });
+  const isAtLaunch = (candidate: Raw<InstanceNetworkInterface>) =>
+    text(candidate, 'Attachment', 'Status') === 'attached' && Math.abs(attachedAt(candidate) - launch) <= LAUNCH_MS;
+  const atLaunch = all.filter((candidate) => candidate === first || isAtLaunch(candidate));
   return { atLaunch, others: all.filter((candidate) => !atLaunch.includes(candidate)) };
 }
 
@@ -113,11 +109,10 @@ function isFirst(networkInterface: Raw<InstanceNetworkInterface>): boolean {
   return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
 }
 
-/** Milliseconds since the epoch; undefined or NaN if missing or invalid. */
-function attachedAt(networkInterface: Raw<InstanceNetworkInterface> | undefined): number | undefined {
+/** Milliseconds since the epoch; NaN if missing or invalid. */
+function attachedAt(networkInterface: Raw<InstanceNetworkInterface> | undefined): number {
   const time = field(networkInterface, 'Attachment', 'AttachTime');
-  if (time instanceof Date) return time.getTime();
-  return instant(typeof time === 'string' ? time : undefined);
+  return time instanceof Date ? time.getTime() : Number(instant(text(networkInterface, 'Attachment', 'AttachTime')));
 }
 
 /** Addresses of these interfaces that are not owned. */

@@ -8,8 +8,8 @@ import { type Owner, ownedNames } from './evidence.ts';
  * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`,
  * cluster-api-provider-vsphere `sanitizeIPAddrs`.
  */
-export function isToldByGuest(infrastructure: string | undefined): boolean {
-  return !/^(?:Tinkerbell|CloudStack)(?:Cluster|Machine)$/.test(infrastructure ?? '');
+export function isToldByGuest(infrastructure = ''): boolean {
+  return !/^(?:Tinkerbell|CloudStack)(?:Cluster|Machine)$/.test(infrastructure);
 }
 
 /** A machine of EKS Anywhere has one or two; a guest could claim every address of its subnet. */

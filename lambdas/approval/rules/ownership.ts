@@ -1,4 +1,4 @@
-import { addressRanges, canonicalAddress, canonicalDnsName, readsAsAddress, spellsAddress } from '../../names.ts';
+import { addressRanges, canonicalDnsName, readsAsAddress, spellsAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../../tables/evidence-sources.ts';
 import type { Reason } from '../../tables/reasons.ts';
@@ -16,7 +16,7 @@ import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { NameProof } from '../verdict.ts';
-import { isEndpoint, reservedAddress } from './reserved-names.ts';
+import { isEndpoint, onceForEach, reservedAddress } from './reserved-names.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most useful reason. */
 export interface OwnershipResult {
@@ -49,7 +49,7 @@ export function proveOwnership(
   const proofs: NameProof[] = [];
   const judgedNames = new Set<string>();
   let failure: OwnershipResult['failure'];
-  let worst = 0;
+  let worst = -1;
   for (const name of names) {
     if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
     const asked = askedName(name);
@@ -62,10 +62,10 @@ export function proveOwnership(
     const { isOfAnother, ...plain } = why;
     const shown = isOfAnother && isSharedEndpoint(asked, known, cluster) ? { ...plain, hostile: false } : why;
     // What belongs to another node says more than what no node has.
-    const weight = shown.hostile ? 2 : Number(shown.isOfAnother === true);
-    if (failure === undefined || weight > worst) [failure, worst] = [shown, weight];
+    const weight = Number(shown.hostile) + Number(shown.isOfAnother === true);
+    if (weight > worst) [failure, worst] = [shown, weight];
   }
-  return failure === undefined ? { proofs } : { proofs, failure };
+  return { proofs, failure };
 }
 
 /** The endpoint's address moves between control plane machines, and their lists of it may lag. */
@@ -90,7 +90,7 @@ function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iP
   const name = printable(value, 253);
   return kind === 'dNSName'
     ? { kind: 'dns', canonical: canonicalDnsName(value), name, label: `DNS name ${printable(value, 100)}` }
-    : { kind: 'ip', canonical: canonicalAddress(value) ?? value, name, label: `IP ${printable(value, 100)}` };
+    : { kind: 'ip', canonical: value, name, label: `IP ${printable(value, 100)}` };
 }
 
 interface OwnersOfNode {
@@ -137,10 +137,11 @@ function ownersOfNode(
 function namesakeOf(names: readonly GeneralName[], evidence: Evidence): string | undefined {
   for (const name of names) {
     if (name.kind !== 'iPAddress') continue;
-    const owner = evidence.holdersOf('ip', name.value).owners.find(({ source }) => source === 'ec2');
-    const called = owner?.nodes.find((node) => !node.startsWith('i-'));
-    if (owner !== undefined && called !== undefined)
-      return `${printable(owner.object, 100)} has ${name.value}, but is called ${printable(called, 253)}: check the hostname of the node, and the domain in the DHCP options of its VPC`;
+    for (const { source, object, nodes } of evidence.holdersOf('ip', name.value).owners) {
+      const called = nodes.find((node) => !node.startsWith('i-'));
+      if (source === 'ec2' && called !== undefined)
+        return `${printable(object, 100)} has ${name.value}, but is called ${printable(called, 253)}: check the hostname of the node, and the domain in the DHCP options of its VPC`;
+    }
   }
   return undefined;
 }
@@ -176,7 +177,8 @@ function proveName(
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
   const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
-  const crowded = crowdedSource(rank, holders) ?? (canonical === node ? undefined : crowdedSource(rank, sameName));
+  // A source at least as independent with too many objects for one name: those left out might contest it.
+  const crowded = holders.more.find((source) => independenceOf(source) >= rank);
   if (crowded !== undefined)
     return fail(base, {
       reason: 'SanContested',
@@ -217,12 +219,7 @@ function proveName(
       },
     );
   }
-  return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
-}
-
-/** A source at least as independent as `rank` with too many objects for one name: those left out might contest it. */
-function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
-  return owners?.more.find((source) => independenceOf(source) >= rank);
+  return fail(base, unproven(label, canonical, node, known, evidence, policy));
 }
 
 /**
@@ -250,7 +247,6 @@ function isMoreTelling(a: Owner, b: Owner): boolean {
 /** Why no object lists the name, the most useful reason first. */
 function unproven(
   label: string,
-  kind: 'dns' | 'ip',
   canonical: string,
   node: string,
   known: OwnersOfNode,
@@ -278,7 +274,7 @@ function unproven(
         : `${objects} has no addresses yet, or none of a known type`;
     return { reason: 'EvidenceMissing', message, hostile: false };
   }
-  for (const owner of kind === 'ip' ? known.trusted : []) {
+  for (const owner of known.trusted) {
     const weak = weakOf(owner, canonical);
     if (weak !== undefined)
       return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 400)}`, hostile: false };
@@ -291,7 +287,7 @@ function weakOf({ weakAddresses = [] }: Owner, canonical: string): WeakAddress |
 }
 
 function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
-  return addresses.length + weakAddresses.length > 0;
+  return [...addresses, ...weakAddresses].length > 0;
 }
 
 /** Shows who has a name: live, and not written by a node. */
@@ -415,29 +411,17 @@ function matchesPattern(
 ): boolean {
   if (!policy.evidence.includes('patterns')) return false;
   const { owners } = evidence.ownersOf(node);
-  const own = owners.filter(({ source }) => source === 'node');
+  const own = owners.find(({ source }) => source === 'node');
   // A Node can outlive its machine.
-  if (own.length === 0 || owners.some((owner) => !isLive(owner))) return false;
-  if (kind === 'ip') {
-    const holders = evidence.holdersOf(kind, canonical).owners;
-    return own.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);
-  }
+  if (own === undefined || !owners.every(isLive)) return false;
+  if (kind === 'ip') return evidence.holdersOf(kind, canonical).owners.includes(own) && cidrsOf(policy).has(canonical);
   if (node.includes('.')) return false;
   return policy.patterns.dnsNames.some(
     (pattern) => canonicalDnsName(pattern.replaceAll('{node}', () => node)) === canonical,
   );
 }
 
-const rangesByPolicy = new WeakMap<ApprovalPolicy, ReturnType<typeof addressRanges>>();
-
-function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
-  let ranges = rangesByPolicy.get(policy);
-  if (ranges === undefined) {
-    ranges = addressRanges(policy.patterns.cidrs);
-    rangesByPolicy.set(policy, ranges);
-  }
-  return ranges;
-}
+const cidrsOf = onceForEach(({ patterns }: ApprovalPolicy) => addressRanges(patterns.cidrs));
 
 /** `node-2 (Machine eksa-system/md-0-x7k2)`, `Machine eksa-system/cp-1, which is being deleted`. */
 function describe({ nodes: [node], object, notLive }: Owner): string {

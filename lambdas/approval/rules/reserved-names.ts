@@ -37,7 +37,7 @@ const LOOPBACK = /^(?:localhost[46]?(?:\.localdomain[46]?)?|ip6-loopback|ip6-loc
 export function reservedDnsName(
   name: string,
   cluster: ClusterContext,
-  mayBeControlPlane: boolean,
+  mayBeControlPlane?: boolean,
 ): Reserved | undefined {
   const { serviceDomain } = cluster;
   const domain = [serviceDomain, 'cluster.local'].find(
@@ -71,25 +71,24 @@ export function reservedAddress(address: string, cluster: ClusterContext): Reser
     : undefined;
 }
 
-const endpointsByCluster = new WeakMap<object, ReadonlySet<string>>();
+/** What is worked out once for each object. */
+export function onceForEach<K extends object, V extends object>(workOut: (key: K) => V): (key: K) => V {
+  const values = new WeakMap<K, V>();
+  return (key) => {
+    const value = values.get(key) ?? workOut(key);
+    values.set(key, value);
+    return value;
+  };
+}
+
+const endpointsOf = onceForEach(
+  ({ endpoints = [] }: Pick<ClusterContext, 'endpoints'>) =>
+    new Set(endpoints.map((host) => canonicalAddress(host) ?? canonicalDnsName(host))),
+);
 
 /** Whether a canonical name or address is one of the API endpoint. */
 export function isEndpoint(canonical: string, cluster: Pick<ClusterContext, 'endpoints'>): boolean {
-  let endpoints = endpointsByCluster.get(cluster);
-  if (endpoints === undefined) {
-    endpoints = new Set((cluster.endpoints ?? []).map((host) => canonicalAddress(host) ?? canonicalDnsName(host)));
-    endpointsByCluster.set(cluster, endpoints);
-  }
-  return endpoints.has(canonical);
+  return endpointsOf(cluster).has(canonical);
 }
 
-const rangesByCluster = new WeakMap<ClusterContext, AddressRanges>();
-
-function serviceRanges(cluster: ClusterContext): AddressRanges {
-  let ranges = rangesByCluster.get(cluster);
-  if (ranges === undefined) {
-    ranges = addressRanges(cluster.serviceCidrs ?? []);
-    rangesByCluster.set(cluster, ranges);
-  }
-  return ranges;
-}
+const serviceRanges = onceForEach(({ serviceCidrs = [] }: ClusterContext) => addressRanges(serviceCidrs));

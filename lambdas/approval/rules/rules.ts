@@ -124,9 +124,7 @@ export const RULES = [
     id: 'signature',
     expected: 'signed by its own key',
     judge: onRequest((_, { signature }) =>
-      signature?.valid === true
-        ? pass('valid')
-        : hostile('SignatureInvalid', signature?.problem ?? 'the signature does not verify'),
+      signature?.valid === true ? pass('valid') : hostile('SignatureInvalid', signature?.problem ?? 'it is invalid'),
     ),
   },
   {
@@ -319,9 +317,7 @@ function dnsNames(names: readonly GeneralName[]): string[] {
 
 function reservedName(name: GeneralName, cluster: ClusterContext, mayBeControlPlane: boolean): Reserved | undefined {
   if (name.kind === 'dNSName') return reservedDnsName(canonicalDnsName(name.value), cluster, mayBeControlPlane);
-  if (name.kind !== 'iPAddress') return undefined;
-  const address = canonicalAddress(name.value);
-  return address === undefined ? undefined : reservedAddress(address, cluster);
+  return name.kind === 'iPAddress' ? reservedAddress(name.value, cluster) : undefined;
 }
 
 function describeKeyPolicy({ ecdsaCurves, rsaMinBits, ed25519, mlDsa }: KeyPolicy): string {

@@ -154,10 +154,7 @@ function queried(id: string, metrics: unknown): Watched {
   take('ReturnData');
   const [expression, period] = [take('Expression'), take('Period')];
   done();
-  return {
-    periodMs: numeric(period, `${id} Period`) * 1_000,
-    watches: { query: parseInsights(textOf(expression)) },
-  };
+  return { periodMs: numeric(period, `${id} Period`) * 1_000, watches: { query: parseInsights(textOf(expression)) } };
 }
 
 function dimensionsOf(value: unknown): Dimensions {

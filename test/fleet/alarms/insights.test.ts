@@ -11,14 +11,8 @@ function store(
   ...samples: readonly (readonly [minutesAgo: number, value: number, dimensions: Record<string, string>])[]
 ) {
   const metrics = createMetricStore();
-  for (const [minutesAgo, value, dimensions] of samples)
-    metrics.add({
-      namespace: 'certmarshal',
-      name: 'UnreadableFor',
-      dimensions,
-      at: NOW - minutesAgo * MINUTE_MS,
-      value,
-    });
+  for (const [ago, value, dimensions] of samples)
+    metrics.add({ namespace: 'certmarshal', name: 'UnreadableFor', dimensions, at: NOW - ago * MINUTE_MS, value });
   return metrics;
 }
 const ask = (metrics: ReturnType<typeof store>) =>

@@ -315,12 +315,7 @@ function startNotify({
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     async publish(topic, message, signal) {
       if (refusing.has(topic))
-        throw new AwsError({
-          kind: 'denied',
-          object: `sns:Publish to ${topic}`,
-          problem: 'it refuses',
-          remedy: 'Wait.',
-        });
+        throw new AwsError({ kind: 'denied', object: `sns:Publish to ${topic}`, problem: 'refused', remedy: 'Wait.' });
       if (deadly.delete(topic)) {
         death.reject(new Error('the process ended'));
         await new Promise(() => undefined);

@@ -157,12 +157,7 @@ function authorityOf(authority: SimulatedEksAuthority) {
 
 /** The `Nodegroup` of the API. */
 function nodegroupOf(clusterName: string, { name, createdAt }: SimulatedEksNodegroup) {
-  return {
-    nodegroupName: name,
-    clusterName,
-    createdAt: seconds(createdAt),
-    status: 'ACTIVE',
-  };
+  return { nodegroupName: name, clusterName, createdAt: seconds(createdAt), status: 'ACTIVE' };
 }
 
 /** What is below a cluster in a path: the actions on the list, and on one item. */
@@ -180,12 +175,7 @@ function readRequest({ method, url }: AwsRequest): { readonly action: string; re
     throw new AwsFault(404, 'ResourceNotFoundException', `Not simulated: ${method} ${url.pathname}`);
   const maxResults = url.searchParams.get('maxResults');
   const nextToken = url.searchParams.get('nextToken');
-  const input = {
-    name,
-    part,
-    maxResults,
-    nextToken,
-  };
+  const input = { name, part, maxResults, nextToken };
   return { action, input };
 }
 

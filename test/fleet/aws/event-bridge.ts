@@ -18,11 +18,7 @@ export interface SimulatedEventBridge {
 }
 
 interface PutEventsInput {
-  readonly Entries?: readonly {
-    readonly Source?: string;
-    readonly DetailType?: string;
-    readonly Detail?: string;
-  }[];
+  readonly Entries?: readonly { readonly Source?: string; readonly DetailType?: string; readonly Detail?: string }[];
 }
 
 const MAX_ENTRIES = 10;

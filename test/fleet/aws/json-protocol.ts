@@ -36,10 +36,7 @@ export function awsJson<Input>(version: '1.0' | '1.1'): Protocol<Input> & { answ
 
 /** restJson1: the operation in method and path, errors in `x-amzn-errortype`. */
 export function restJson<Input>(read: (request: AwsRequest) => ReturnType<Protocol<Input>['read']>): Protocol<Input> {
-  return {
-    read,
-    refuse: ({ status, code, message }) => jsonAnswer({ message }, status, { 'x-amzn-errortype': code }),
-  };
+  return { read, refuse: ({ status, code, message }) => jsonAnswer({ message }, status, { 'x-amzn-errortype': code }) };
 }
 
 function jsonBody(body: Buffer) {

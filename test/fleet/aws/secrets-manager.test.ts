@@ -66,11 +66,7 @@ describe('the simulated Secrets Manager', () => {
 
   it.each([
     ['that is not there', 'other', 'ResourceNotFoundException'],
-    [
-      'of another Region',
-      'arn:aws:secretsmanager:eu-west-1:111122223333:secret:dublin-abcdef',
-      'ResourceNotFoundException',
-    ],
+    ['elsewhere', 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:dublin-abcdef', 'ResourceNotFoundException'],
     ['of another account', 'arn:aws:secretsmanager:eu-central-1:444455556666:secret:x-abcdef', 'AccessDeniedException'],
   ])('refuses a secret %s', async (_, id, name) => {
     aws.secretsManager.putSecret({ ...FRANKFURT, region: 'eu-west-1' }, 'dublin', 'one');

@@ -44,10 +44,7 @@ const CALLS: Readonly<Record<ServiceName, { action: string; call: (config: Confi
         new PutEventsCommand({ Entries: [{ Source: 'test', DetailType: 'test', Detail: '{}' }] }),
       ),
   },
-  lambda: {
-    action: 'GetAccountSettings',
-    call: (c) => new LambdaClient(c).send(new GetAccountSettingsCommand({})),
-  },
+  lambda: { action: 'GetAccountSettings', call: (c) => new LambdaClient(c).send(new GetAccountSettingsCommand({})) },
   s3: {
     action: 'GetObject',
     call: (c) => new S3Client(c).send(new GetObjectCommand({ Bucket: 'fleet', Key: 'index.json' })),

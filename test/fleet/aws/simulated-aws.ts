@@ -148,15 +148,7 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
       return asked.refuse(error);
     } finally {
       const { account = '', role } = caller ?? {};
-      calls.push({
-        service,
-        action,
-        account,
-        region,
-        status,
-        role,
-        code,
-      });
+      calls.push({ service, action, account, region, status, role, code });
       if (calls.length > MAX_CALLS) calls.splice(0, MAX_CALLS / 2);
     }
   };

@@ -60,12 +60,7 @@ export function startHub(options: HubOptions): Hub {
   aws.s3.createBucket(HUB, SNAPSHOT_BUCKET);
   aws.s3.createBucket(HUB, JOURNAL_BUCKET);
   const queue = (name: string, visibilityTimeoutSeconds: number, retentionSeconds: number) =>
-    aws.sqs.createQueue({
-      ...HUB,
-      name,
-      visibilityTimeoutSeconds,
-      retentionSeconds,
-    });
+    aws.sqs.createQueue({ ...HUB, name, visibilityTimeoutSeconds, retentionSeconds });
   const { starts, outcomes } = HUB_SIZES;
   const queues: HubQueues = {
     orders: queue('orders.fifo', 90, 120),

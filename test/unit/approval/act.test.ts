@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Acted, act, conditionByPerson, writeForPerson } from '../../../lambdas/approval/act.ts';
+import { approverName } from '../../../lambdas/approval/condition-reasons.ts';
 import type { Decision } from '../../../lambdas/approval/decide.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { report } from '../../../lambdas/approval/report.ts';
@@ -150,8 +151,11 @@ describe('a decision that was sent', () => {
   it.each<[string, Partial<KubernetesErrorDetails>, string]>([
     ['it was refused', { kind: 'forbidden', status: 403 }, 'failed'],
     ['it was throttled to the end', { kind: 'throttled', status: 429 }, 'failed'],
-    ['a redirect came', { kind: 'not-kubernetes', status: 302 }, 'failed'],
+    ['a redirect came', { kind: 'not-kubernetes', status: 300 }, 'failed'],
     ['no connection was made', { kind: 'unreachable', code: 'ECONNREFUSED' }, 'failed'],
+    ['the name of the server is unknown', { kind: 'unreachable', code: 'ENOTFOUND' }, 'failed'],
+    ['no name server answers', { kind: 'unreachable', code: 'EAI_AGAIN' }, 'failed'],
+    ['it cannot be sent', { kind: 'invalid' }, 'failed'],
     ['the server is not the right one', { kind: 'certificate', code: 'CERT_HAS_EXPIRED' }, 'failed'],
     ['there is no token', { kind: 'credentials' }, 'failed'],
     ['the client certificate is refused', { kind: 'unauthorized' }, 'failed'],
@@ -206,23 +210,36 @@ describe('a conflict', () => {
     expect([outcomes, journal]).toEqual([['overtaken'], []]);
   });
 
-  it.each([
-    [0, 'failed'],
-    [1, 'unknown'],
-  ])('after %d retries, that cannot be looked into, is %s', async (retries, outcome) => {
-    const stats = { retries: 0 };
+  it.each<[number, KubernetesErrorDetails['kind'], boolean, string, string[]?]>([
+    [0, 'timeout', false, 'failed'],
+    [1, 'timeout', false, 'unknown'],
+    [0, 'aborted', false, 'failed'],
+    [0, 'timeout', true, 'failed'],
+    [0, 'aborted', true, 'unfinished', []],
+  ])('after %d retries, met by %s (time over: %s), is %s', async (retries, kind, isOver, outcome, kept = [outcome]) => {
+    const [stats, end] = [{ retries: 0 }, new AbortController()];
     const put = () => {
       stats.retries += retries;
       throw conflict;
     };
-    const { outcomes, journal } = await carryOut({ put, stats, get: throwing(error({ kind: 'timeout' })) });
-    expect([outcomes, journal]).toEqual([[outcome], [outcome]]);
+    const get = () => {
+      if (isOver) end.abort();
+      throw error({ kind });
+    };
+    const { outcomes, journal } = await carryOut({ put, stats, get, signal: end.signal });
+    expect([outcomes, journal]).toEqual([[outcome], kept]);
+  });
+
+  it('after which the look fails with a bug tells the bug', async () => {
+    const bug = new TypeError('oh');
+    expect(await carryOut({ put: throwing(conflict), get: throwing(bug) })).toMatchObject({ bugs: [bug] });
   });
 });
 
 describe('what a person decided', () => {
   const condition = conditionByPerson({ decision: 'approve', by: 'ada', because: 'ticket 4711' });
   const THEIRS = { ...condition, status: 'True' };
+  const refusal = conditionByPerson({ decision: 'deny', by: 'ada', because: 'not ours' });
   const subject = { name: 'csr-1', uid: 'uid of csr-1', resourceVersion: '1', metadata: {}, conditions: [] };
 
   async function write(put: World['put'], get: () => JsonObject = () => stored(), signal?: AbortSignal) {
@@ -244,6 +261,7 @@ describe('what a person decided', () => {
   const retried = throwing(conflict);
 
   it('is sent once, bound to the object that was shown', async () => {
+    expect(refusal).toEqual({ type: 'Denied', reason: 'CertMarshalDeniedByPerson', message: 'ada: not ours' });
     expect(await write(() => stored())).toEqual({
       kind: 'written',
       bodies: [
@@ -273,6 +291,10 @@ describe('what a person decided', () => {
   it('is not sent after Ctrl-C', async () => {
     expect(await write(() => stored(), undefined, AbortSignal.abort())).toEqual({ kind: 'unfinished', bodies: [] });
   });
+});
+
+it('is by certmarshal, or by whoever the condition names', () => {
+  expect(['CertMarshalApproved', 'AutoApproved'].map(approverName)).toEqual(['certmarshal', 'AutoApproved']);
 });
 
 describe('a bug in one write', () => {
@@ -322,7 +344,13 @@ describe('a bug in one write', () => {
   });
 });
 
-it('sends what it says it sent', async () => {
+it.each<[Partial<Decision['verdict']>, object]>([
+  [{}, OURS],
+  [
+    { verdict: 'deny', reason: 'SanNotOwned', message: 'of node-2' },
+    { ...OURS, type: 'Denied', reason: 'CertMarshalDenied', message: 'policy default: SanNotOwned: of node-2' },
+  ],
+])('sends what it says it sent: %j', async (verdict, condition) => {
   const bodies: unknown[] = [];
   const client = {
     stats: { throttled: 0, retries: 0 },
@@ -332,6 +360,12 @@ it('sends what it says it sent', async () => {
     },
   } as unknown as KubernetesClient;
   const signal = new AbortController().signal;
-  await act([decision()], { client, evidence: { readings: [] } as never, policies: [], now: () => STARTED, signal });
-  expect(bodies).toEqual([{ conditions: [OURS] }]);
+  await act([decision('csr-1', verdict)], {
+    client,
+    evidence: { readings: [] } as never,
+    policies: [],
+    now: () => STARTED,
+    signal,
+  });
+  expect(bodies).toEqual([{ conditions: [condition] }]);
 });

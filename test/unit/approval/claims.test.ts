@@ -46,6 +46,7 @@ describe('a claim', () => {
     ['that comes back, dropped by an approved CSR', [csr(30, [X]), csr(29, [OWN], 'Approved'), csr(10, [X])], [X]],
     ['that was approved once', [csr(50, [X]), csr(45, [X], 'Approved'), csr(1, [X])], []],
     ['of another hour', [csr(61, [X]), csr(5, [X])], []],
+    ['of just this hour', [csr(60, [X]), csr(5, [X])], [X]],
     ['by a name that spells an address', [csr(20, ['ec2-203-0-113-25.example'])], ['ec2-203-0-113-25.example']],
     ['by another name', [csr(20, ['node-2'])], []],
     ['of which an approved CSR is the newest', [csr(30, [X]), csr(20, [OWN], 'Approved')], []],
@@ -76,6 +77,14 @@ describe('a claim', () => {
     expect(standing([csr(20, [X])], { bytes: size, names: 0 })).toEqual([]);
     const flood = Array.from({ length: 256 }, (_, index) => ({ ...csr(50, [OWN]), name: `${index}`, uid: `${index}` }));
     expect(standing([...flood, csr(20, [X])])).toEqual([]);
+    const names = Array.from({ length: 1024 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+    expect(standing([csr(25, names), csr(20, [X])])).toEqual([]);
+    const crowd = Array.from({ length: 20_000 }, (_, index) => ({
+      ...csr(50, []),
+      request: undefined,
+      username: `${index}`,
+    }));
+    expect(standing([...crowd, csr(20, [X])])).toEqual([]);
   });
 
   it('costs a bounded time, whatever a cluster lists', () => {

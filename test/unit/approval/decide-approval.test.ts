@@ -70,10 +70,10 @@ describe('a verdict', () => {
   });
 
   it('of approval counts names beyond six', () => {
-    const addresses = Array.from({ length: 8 }, (_, index) => `10.0.0.${index + 1}`);
+    const addresses = Array.from({ length: 7 }, (_, index) => `10.0.0.${index + 1}`);
     const evidence = evidenceFor(BERLIN, { machines: [machine('node-1', { InternalIP: addresses })] });
     expect(decide({ request: { sans: ips(...addresses) } }, { evidence }).message).toBe(
-      '10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6 and 2 more ← Machine eksa-system/md-0-node-1',
+      '10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6 and 1 more ← Machine eksa-system/md-0-node-1',
     );
     expect(decide({ request: { sans: ips(...addresses.slice(0, 6)) } }, { evidence }).message).toMatch(
       /5, 10\.0\.0\.6 ←/,
@@ -299,7 +299,7 @@ describe('denial', () => {
   it.each([[denying], [leaving]])('has the reason that is hostile, not the first, with %o', (only) => {
     const late = { expirationSeconds: 400 * 86_400 };
     expect(decide({ ...hostile, ...late }, { policies: [only] }).reason).toBe('SanNotOwned');
-    expect(decide({ ...late, usages: ['server auth'] }, { policies: [only] }).reason).toBe('UsagesNotAllowed');
+    expect(decide({ ...late, request: { sans: dns('*.x.io') } }, { policies: [only] }).reason).toBe('SanWildcard');
   });
 
   it.each([[{ expirationSeconds: 400 * 86_400 }], [{ usages: ['server auth'] }], [{ groups: [] }]])(
@@ -429,6 +429,20 @@ describe('siblings', () => {
       verdict: 'leave',
       reason: 'RequesterQuarantined',
     });
+  });
+
+  it('count as long as the policy that waits longest, and one that cannot be written back is left', () => {
+    const csr = signingRequest(csrObject({}));
+    const policies = [policy({ age: window(0, 60) }), policy({ age: window(0, 900) })];
+    const subject = { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] };
+    const askedAt = Array.from({ length: FLOOD_LIMIT + 1 }, () => NOW - 900_000);
+    const open = [subject, undefined].map((one) => ({ csr, subject: one, askedAt }));
+    expect([...decideAll(BERLIN, { open, evidence: mine }, policies, NOW)].map(({ verdict }) => verdict)).toMatchObject(
+      [
+        { verdict: 'leave', reason: 'RequesterQuarantined' },
+        { verdict: 'leave', reason: 'ObjectMalformed', hostile: false },
+      ],
+    );
   });
 
   it('of one requester who floods leave one quarantined row and everybody else approved', () => {

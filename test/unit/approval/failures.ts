@@ -177,6 +177,7 @@ export const FAILURES: readonly Failure[] = [
       { csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.5', value: '1' }]] } } },
       { csr: { request: { subject: [[O], [{ ...CN, form: 'bmpString' }]] } } },
       { csr: { request: { subject: [[O, CN]] } } },
+      { csr: { request: { subject: [[O]] } } },
       { csr: { request: { subject: [[O], [CN, { ...CN, value: 'system:node:node-2' }]] } } },
     ],
   },
@@ -240,7 +241,7 @@ export const FAILURES: readonly Failure[] = [
     reason: 'SanReserved',
     hostile: true,
     examples: [
-      asking(...dns('kubernetes')),
+      asking(...dns('kubernetes', 'localhost')),
       asking(...dns('Kubernetes.default.')),
       asking(...dns('vault.prod.svc')),
       asking(...dns('vault.prod.svc.cluster.local')),

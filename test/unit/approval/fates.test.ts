@@ -398,18 +398,39 @@ describe('sweep', () => {
       return { items: [], metadata: {} };
     };
     const client = { ...clusterOf(list), stats };
-    expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ writes: 0, retries: 1 });
+    expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ sent: 0, writes: 0, retries: 1 });
   });
 
   it('counts the requests to a management cluster of its own', async () => {
     const management = { ...withOne(), stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 } };
-    const workload = clusterOf(() => {
+    const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
+    const list = () => {
       management.stats.requests += 3;
+      stats.requests += 1;
       return { items: [], metadata: {} };
-    });
+    };
+    const workload = { ...clusterOf(list), stats };
     const target = { cluster: CLUSTER, workload, management, machinesNamespace: 'eksa-system' };
     const { requests } = await approve(target, [DEFAULT_POLICY], () => NOW, idle());
-    expect(requests).toMatchObject({ sent: 3 });
+    expect(requests).toMatchObject({ sent: 4 });
+  });
+
+  it.each([true, false])('tells how the clocks differ where a server answered: %s', async (hasAnswered) => {
+    const list = () => {
+      if (hasAnswered) client.clock = { skewMs: 90_000 };
+      return { items: [], metadata: {} };
+    };
+    const client: KubernetesClient & { clock: object } = { ...clusterOf(list), clock: { skewMs: 90_000 } };
+    const { problems } = await reportOf(client, [DEFAULT_POLICY]);
+    expect(problems.map(({ object }) => object)).toEqual(hasAnswered ? ['API server https://127.0.0.1'] : []);
+  });
+
+  it('writes nothing in a dry run', async () => {
+    const target = { cluster: CLUSTER, workload: withOne(), management: withOne(), machinesNamespace: 'eksa-system' };
+    const at = () => AGED + 60_000;
+    expect(await approve(target, [DEFAULT_POLICY], at, idle(), {}, { dryRun: true })).toMatchObject({
+      counts: { approved: 0, wouldWrite: 1 },
+    });
   });
 
   it('throws what is a bug, where nothing was decided yet', async () => {

@@ -17,7 +17,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import type { CertificateRequest } from '../../../lambdas/x509/certificate-request.ts';
-import { BERLIN, dns, evidenceFor, ips, machine, type Sources } from './fixtures.ts';
+import { BERLIN, dns, evidenceFor, instance, ips, machine, nodeObject, type Sources } from './fixtures.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;
@@ -55,6 +55,8 @@ const FLEET: Sources = {
 };
 const CLUSTER = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'], endpoints: ['api.berlin.example.com', '10.0.0.250'] };
 
+const ONLY_EC2 = { ...DEFAULT_POLICY, evidence: ['ec2' as const] };
+
 /** Made a day ago, and nothing was seen of them before. */
 const OLD: KnownMachines = { bornAt: () => NOW - 24 * HOUR, madeAt: () => NOW - 24 * HOUR, hadAddress: () => true };
 
@@ -70,6 +72,7 @@ function said(verdict: IssuedVerdict, change: Partial<EarlierVerdict> = {}): Ear
 }
 
 const UNREAD: SourceReading = { source: 'machine', ok: false, problem: 'forbidden', remedy: 'Grant it.' };
+const WITHOUT_EC2 = indexEvidence([...grounds().evidence.readings, { ...UNREAD, source: 'ec2' }]);
 const unread = () => grounds({}, { evidence: indexEvidence([UNREAD]) });
 
 function judge(change: Partial<Certificate>, given = grounds(), before?: EarlierVerdict) {
@@ -87,7 +90,8 @@ const LETTERS = {
 describe('judgeIssued', () => {
   it.each<[string, Partial<Certificate>, IssuedVerdict, RegExp | undefined]>([
     ['its own names', {}, 'proven', undefined],
-    ['its own names and a large RSA key', { key: 'RSA-4096' }, 'proven', undefined],
+    ['its own names and the smallest RSA key', { key: 'RSA-2048' }, 'proven', undefined],
+    ['an ML-DSA key', { key: 'ML-DSA-65' }, 'proven', undefined],
     ['the name of another node', { dnsNames: ['node-1', 'node-2'] }, 'names-another', /node-2/],
     ['the address of another node', { addresses: ['10.0.0.2'] }, 'names-another', /10\.0\.0\.2 belongs to node-2/],
     ['an address that no one has', { addresses: ['10.0.0.77'] }, 'not-proven', /10\.0\.0\.77/],
@@ -103,7 +107,7 @@ describe('judgeIssued', () => {
     ['another organization', { organizations: ['system:masters'] }, 'not-proven', /system:masters/],
     ['one as a client', { organizations: ['system:masters'], ...AS_CLIENT }, 'names-another', /system:masters/],
     ['one for any usage', { organizations: ['system:masters'], extendedKeyUsages: undefined }, 'names-another', /ma/],
-    ['a name of no Node', { dnsNames: ['auth.evil.io'] }, 'not-proven', /auth\.evil\.io/],
+    ['a name that no Node can have', { dnsNames: ['a_b.evil.io'] }, 'not-proven', /no Node can have: .a_b\.evil\.io/],
     ['an authority', { isAuthority: true }, 'names-another', /it is a CA/],
     ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
     ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
@@ -116,6 +120,7 @@ describe('judgeIssued', () => {
     ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
     ['an Ed25519 key', { key: 'Ed25519' }, 'proven', undefined],
     ['a weak key', { weakKey: 'RSA of 1024 bits; at least 2048 are required' }, 'not-proven', /weak/],
+    ['a weak signature', { weakSignature: 'by SHA-1' }, 'not-proven', /weak: by SHA-1/],
     ['a key that the policy does not allow', { key: 'brainpoolP256r1' }, 'not-proven', /brainpoolP256r1/],
   ])('%s', (_, change, verdict, why) => {
     const judged = judge(change);
@@ -134,6 +139,10 @@ describe('judgeIssued', () => {
   ];
   const BOTH = { machines: [machine('node-1', { InternalIP: ['10.0.0.1', '10.0.0.2'] }), FLEET.machines![1]!] };
   const OTHERS = { machines: [FLEET.machines![1]!] };
+  const and = (node: string, addresses: object) => ({ machines: [FLEET.machines![0]!, machine(node, addresses)] });
+  const CALLED_BY_ADDRESS = and('10.0.0.9', { InternalIP: ['10.0.0.9'] });
+  const LISTED_TWICE = and('node-2', { Hostname: ['node-1'] });
+  const WITH_NODE = { ...FLEET, nodes: [nodeObject('node-9')] };
 
   // New for 19, 20 and 25 minutes; then said before: proven, no longer, not proven, unknown, names another; last while evidence is unread.
   it.each<[string, Partial<Certificate>, string, Sources?]>([
@@ -142,14 +151,14 @@ describe('judgeIssued', () => {
     ['a name that nobody has', { dnsNames: ['node-7'] }, 'unnLLnnnuPA'],
     ['the address of another node', { addresses: ['10.0.0.2'] }, 'nAALLAAAuPA'],
     ['the name of another node', { dnsNames: ['node-2'] }, 'AAALLAAAuPA'],
-    [
-      'the address of another node beside a name that nobody has',
-      { dnsNames: ['x'], addresses: ['10.0.0.2'] },
-      'nAALLAAAuPA',
-    ],
+    ["another's address, and the name of no one", { dnsNames: ['x'], addresses: ['10.0.0.2'] }, 'nAALLAAAuPA'],
     ['an address that both have', { addresses: ['10.0.0.2'] }, 'unnLLnnnuPA', BOTH],
     ['the address of another node, itself without a Machine', { addresses: ['10.0.0.2'] }, 'unnLLnnnuPA', OTHERS],
     ['the name of another node, itself without a Machine', { dnsNames: ['node-2'] }, 'AAALLAAAuPA', OTHERS],
+    ['an address that nobody has, itself without a Machine', { addresses: ['10.0.0.77'] }, 'unnLLnnnuPA', OTHERS],
+    ['an address by which another node is called', { addresses: ['10.0.0.9'] }, 'nAALLAAAuPA', CALLED_BY_ADDRESS],
+    ['the name of a Node without a Machine', { dnsNames: ['node-9'] }, 'unnLLnnnuPA', WITH_NODE],
+    ['its own name, which another lists too', {}, 'unnLLnnnuPA', LISTED_TWICE],
     ['loopback', { addresses: ['127.0.0.1'] }, 'unnLLnnnuPA'],
     ['the name of a Service', { dnsNames: ['web.shop.svc'] }, 'AAAAAAAAAAA'],
     ['its own names with a weak key', { weakKey: 'RSA of 1024 bits' }, 'nnnnnnnnnnA'],
@@ -166,7 +175,10 @@ describe('judgeIssued', () => {
   it('the endpoint is of every machine of the control plane, and of no other node', () => {
     const made = machine('node-1', { InternalIP: ['10.0.0.1'] });
     const labels = { ...made.metadata.labels, 'cluster.x-k8s.io/control-plane': '' };
-    const controlPlane = grounds({ machines: [{ ...made, metadata: { ...made.metadata, labels } }] });
+    const controlPlane = grounds({
+      machines: [{ ...made, metadata: { ...made.metadata, labels } }],
+      nodes: [nodeObject('node-1')],
+    });
     const change = { dnsNames: ['node-1', 'api.berlin.example.com'], addresses: ['10.0.0.1', '10.0.0.250'] };
     expect(judge(change, controlPlane).verdict).toBe('proven');
     expect(judge({ dnsNames: [], addresses: ['10.0.0.250'] }, controlPlane).verdict).toBe('proven');
@@ -181,12 +193,17 @@ describe('judgeIssued', () => {
 
   describe('an address that may have moved is no crime', () => {
     const theft = { addresses: ['10.0.0.2'] };
+    const ofBerlin = { ...instance('i-0abc', '10.0.0.2'), Tags: [{ Key: 'eks:cluster-name', Value: 'berlin' }] };
+    const WITH_INSTANCE = evidenceFor(CLUSTER, { machines: FLEET.machines!.slice(0, 1), instances: [ofBerlin] });
+    const BY_NAME = { ...OLD, bornAt: (node: string) => (node.startsWith('ip-') ? 0 : undefined) };
     it.each<[string, Partial<IssuedGrounds>, EarlierVerdict | undefined, IssuedVerdict]>([
       ['its owner is as old as ever', {}, undefined, 'names-another'],
+      ['one of two policies cannot tell', { policies: [ONLY_EC2, DEFAULT_POLICY] }, undefined, 'names-another'],
       ['its owner was made since', { machines: { ...OLD, bornAt: () => NOW - HOUR / 2 } }, undefined, 'not-proven'],
       ['its owner has no known age', { machines: { ...OLD, bornAt: () => undefined } }, undefined, 'not-proven'],
       ['its owner had it before', { machines: { ...OLD, hadAddress: () => true } }, undefined, 'names-another'],
       ['its owner had it not', { machines: { ...OLD, hadAddress: () => false } }, undefined, 'not-proven'],
+      ['its owner is an instance', { evidence: WITH_INSTANCE, machines: BY_NAME }, undefined, 'names-another'],
       ['it may have moved before', {}, said('not-proven', { mayHaveMoved: true }), 'not-proven'],
       ['it was in doubt before', {}, said('not-proven'), 'names-another'],
       ['it could not be told before', {}, said('unknown'), 'names-another'],
@@ -197,39 +214,47 @@ describe('judgeIssued', () => {
   });
 
   it('while one source cannot be read, none says that a name is another’s', () => {
-    const readings = [...evidenceFor(CLUSTER, FLEET).readings, { ...UNREAD, source: 'ec2' as const }];
-    const half = grounds(FLEET, {
-      evidence: indexEvidence(readings),
-      policies: [{ ...DEFAULT_POLICY, evidence: ['machine', 'ec2'] }],
-    });
-    expect(judge({ addresses: ['10.0.0.2'] }, half).verdict).toBe('unknown');
+    expect(judge({ addresses: ['10.0.0.2'] }, grounds(FLEET, { evidence: WITHOUT_EC2 })).verdict).toBe('unknown');
   });
 
   it('of a request of a machine that was called so before, the machine of now says nothing', () => {
-    const machines = { ...OLD, madeAt: () => NOW - HOUR / 4 };
+    const madeAfter = (ms: number) => grounds(FLEET, { machines: { ...OLD, madeAt: () => NOW - HOUR + ms } });
+    const given = madeAfter(HOUR / 3);
     const claim = claimOfRequest(certificate({ addresses: ['10.0.0.77'] }), 'system:node:node-1', true);
-    expect(judgeIssued(claim, grounds(FLEET, { machines })).verdict).toBe('unknown');
-    expect(judgeIssued(claim, grounds(FLEET, { machines }), said('not-proven')).verdict).toBe('unknown');
-    expect(judgeIssued({ ...claim, ofRequest: undefined }, grounds(FLEET, { machines })).verdict).toBe('not-proven');
+    expect(judgeIssued(claim, given).verdict).toBe('unknown');
+    expect(judgeIssued(claim, given, said('not-proven')).verdict).toBe('unknown');
+    expect(judgeIssued({ ...claim, ofRequest: undefined }, given).verdict).toBe('not-proven');
+    expect(judgeIssued(claim, madeAfter(HOUR / 3 - 1)).verdict).toBe('not-proven');
   });
 
-  it('a node that no instance stands for is unknown', () => {
-    const fargate = claimOf(
-      certificate({ commonName: 'system:node:fargate-ip-10-0-0-9', dnsNames: [], addresses: ['10.0.0.9'] }),
-      'fargate-ip-10-0-0-9',
-    );
-    expect(judgeIssued(fargate, grounds()).verdict).toBe('unknown');
+  it('a node that no instance stands for is unknown, and one whose sources were not read', () => {
+    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, { policies: [ONLY_EC2] })).verdict).toBe('unknown');
+    const node = 'fargate-ip-10-0-0-9';
+    const fargate = certificate({ commonName: `system:node:${node}`, dnsNames: [], addresses: ['10.0.0.9'] });
+    expect(judgeIssued(claimOf(fargate, node), grounds()).verdict).toBe('unknown');
   });
 
   it('an address that another node has by now may have moved since the certificate was issued', () => {
     const old = { addresses: ['10.0.0.2'], notBefore: NOW - 90 * 24 * HOUR };
-    const machines = {
-      ...OLD,
-      bornAt: () => 0,
-      hadAddress: (_: string, __: string, until: number) => until >= NOW || undefined,
-    };
-    expect(judge(old, grounds(FLEET, { machines })).verdict).toBe('not-proven');
-    expect(judge({ ...old, notBefore: NOW - HOUR }, grounds(FLEET, { machines })).verdict).toBe('names-another');
+    const seen = (bornAt: number, isAt: (until: number) => boolean) => ({
+      machines: {
+        ...OLD,
+        bornAt: () => bornAt,
+        hadAddress: (_: string, __: string, at: number) => isAt(at) || undefined,
+      },
+      policies: [DEFAULT_POLICY, ONLY_EC2],
+    });
+    const now = grounds(
+      FLEET,
+      seen(0, (until) => until >= NOW),
+    );
+    expect(judge(old, now)).toMatchObject({ verdict: 'not-proven', mayHaveMoved: true });
+    expect(judge({ ...old, notBefore: NOW - 2 * HOUR }, now).verdict).toBe('names-another');
+    const then = grounds(
+      FLEET,
+      seen(old.notBefore, (until) => until === old.notBefore + HOUR / 3),
+    );
+    expect(judge(old, then).verdict).toBe('names-another');
   });
 
   it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
@@ -249,9 +274,10 @@ describe('judgeIssued', () => {
   });
 
   it('says what is not proven, whose it is, and what evidence may still change', () => {
-    const names = { dnsNames: ['node-2', 'localhost'], addresses: ['10.0.0.77'] };
+    const names = { dnsNames: ['node-2', 'localhost'], addresses: ['10.0.0.1', '10.0.0.77'] };
     expect(judge(names)).toMatchObject({
       unproven: ['node-2', '10.0.0.77', 'localhost'],
+      mayHaveMoved: undefined,
       why: expect.stringMatching(/^DNS name node-2 belongs/) as string,
     });
     expect(judge({ addresses: ['10.0.0.2'] }, grounds(OTHERS)).why).toMatch(
@@ -286,10 +312,11 @@ describe('judgeIssued', () => {
   });
 });
 
-it('issuedNames proves no reserved name, whatever lists it', () => {
+it('issuedNames proves no reserved name, whatever lists it, by the policy that proves most', () => {
   const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
   const claim = { node: 'node-1', dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
-  const proven = issuedNames(claim, grounds({ machines: [listed] })).map(({ name, proven: is }) => [name, is]);
+  const given = grounds({ machines: [listed] }, { policies: [ONLY_EC2, DEFAULT_POLICY] });
+  const proven = issuedNames(claim, given).map(({ name, proven: is }) => [name, is]);
   expect(proven).toEqual([
     ['node-1', true],
     ['localhost', false],
@@ -300,17 +327,21 @@ it('issuedNames proves no reserved name, whatever lists it', () => {
 
 describe('claimOfRequest', () => {
   it('only the node itself may have asked', () => {
-    const ok = judgeIssued(claimOfRequest(certificate(), 'system:node:node-1', true), grounds());
-    expect(ok).toEqual({ verdict: 'proven' });
-    for (const requester of ['alice', 'system:serviceaccount:a:b', 'system:node:node-2', 'system:node:'])
-      expect(judgeIssued(claimOfRequest(certificate(), requester, true), grounds()).verdict).toBe('names-another');
-    const noNode = claimOfRequest(certificate(), 'system:node:node-1', false);
-    expect(judgeIssued(noNode, grounds()).verdict).toBe('names-another');
-    const subjectAltNames = [...dns('node-1'), ...ips('10.0.0.1')];
-    const requested = { subjectAltNames } as unknown as CertificateRequest;
-    const asked = { requester: 'system:node:node-1', ofNodes: true, createdAt: NOW };
+    const requested = { subjectAltNames: [...dns('node-1'), ...ips('10.0.0.1')] } as unknown as CertificateRequest;
+    const claims = (requester: string, ofNodes = true) => [
+      claimOfRequest(certificate(), requester, ofNodes),
+      claimOfApproved(requested, { requester, ofNodes, createdAt: NOW }),
+    ];
+    const verdicts = (...by: Parameters<typeof claims>) =>
+      claims(...by).map((one) => judgeIssued(one, grounds()).verdict);
+    expect(verdicts('system:node:node-1')).toEqual(['proven', 'proven']);
     const names = { dnsNames: ['node-1'], addresses: ['10.0.0.1'] };
-    expect(claimOfApproved(requested, asked)).toMatchObject({ node: 'node-1', ofRequest: true, ...names });
+    for (const claim of claims('system:node:node-1'))
+      expect(claim).toMatchObject({ node: 'node-1', ofRequest: true, ...names });
+    const none = ['names-another', 'names-another'];
+    for (const requester of ['alice', 'oidc:people:node-1', 'system:node:node-2', 'system:node:'])
+      expect(verdicts(requester)).toEqual(none);
+    expect(verdicts('system:node:node-1', false)).toEqual(none);
   });
 });
 
@@ -320,11 +351,7 @@ describe('judgeShown', () => {
     address: string,
     { keyProven = true, before, given = grounds() }: Shown = {},
   ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, before);
-  interface Shown {
-    readonly keyProven?: boolean;
-    readonly before?: EarlierVerdict;
-    readonly given?: IssuedGrounds;
-  }
+  type Shown = { readonly keyProven?: boolean; readonly before?: EarlierVerdict; readonly given?: IssuedGrounds };
   const ofNode2 = { commonName: 'system:node:node-2', dnsNames: ['node-2'], addresses: ['10.0.0.2'] };
   const ofNode2WithName1 = { commonName: 'system:node:node-2' };
 
@@ -348,6 +375,14 @@ describe('judgeShown', () => {
     expect(again({ before: said('unknown') })).toBe('unknown');
     expect(again({ before: since(20), keyProven: false })).toBe('unknown');
     expect(again({ before: since(20), given: unread() })).toBe('unknown');
+    const policies = [{ ...DEFAULT_POLICY, evidence: ['machine' as const] }];
+    const half = grounds(FLEET, { evidence: WITHOUT_EC2, policies });
+    expect([again({ before: since(20), given: half }), again({ given: half })]).toEqual(['unknown', 'unknown']);
+    const [own, other] = FLEET.machines as readonly ReturnType<typeof machine>[];
+    const shared = grounds({ machines: [own, other, machine('node-3', { InternalIP: ['10.0.0.1'] })] });
+    expect(again({ before: since(20), given: shared })).toBe('names-another');
+    const gone = { ...own, metadata: { ...own?.metadata, deletionTimestamp: '2026-11-21T09:59:00Z' } };
+    expect(again({ before: since(20), given: grounds({ machines: [gone, other] }) })).toBe('unknown');
     const both = machine('node-2', { InternalIP: ['10.0.0.1', '10.0.0.2'] });
     expect(again({ before: since(20), given: grounds({ machines: [both] }) })).toBe('proven');
   });

@@ -43,7 +43,11 @@ const observeEks = (requests: number, listInstances: ListInstances, change: Part
       machinesNamespace: 'eksa-system',
       listInstances,
     },
-    [{ ...DEFAULT_POLICY, ...change }],
+    // What a policy of another cluster trusts is not read.
+    [
+      { ...DEFAULT_POLICY, ...change },
+      { ...DEFAULT_POLICY, evidence: ['ec2', 'node'], clusters: ['berlin'] },
+    ],
     signal,
   );
 
@@ -105,8 +109,13 @@ describe('the requests of a sweep', () => {
     return { ...made, metadata: { ...made.metadata, name, uid: name }, spec: { ...made.spec, ...spec }, ...change };
   };
 
-  it('have what their requesters claimed, decided or not', async () => {
+  it('have what their requesters claimed, decided or not, however many others make CSRs', async () => {
+    const other = csr('other', '2026-01-01T00:05:00Z');
     const { open } = await listing(
+      ...Array.from({ length: 20_000 }, (_, username) => ({
+        ...other,
+        spec: { ...other.spec, username: `${username}` },
+      })),
       csr('denied', '2026-01-01T00:05:00Z', { status: { conditions: [{ type: 'Denied', status: 'True' }] } }),
       csr('open', '2026-01-01T00:25:00Z'),
     );
@@ -192,6 +201,11 @@ describe('evidence of a cluster', () => {
     },
   });
 
+  const withCluster = (spec: object, listed: unknown = machine(0, 1)) => {
+    const clusters = () => [clusterObject(spec)];
+    return withPages(1, () => [listed], clusters);
+  };
+
   async function machines(pages: number, each: number, addresses: number) {
     let asked = 0;
     const client = withPages(pages, (page) => {
@@ -245,11 +259,7 @@ describe('evidence of a cluster', () => {
       'tunnel.example.net': ['192.0.2.10'],
     };
     const asked: string[] = [];
-    const client = withPages(
-      1,
-      () => [machine(0, 2)],
-      () => [clusterObject({ controlPlaneEndpoint: { host, port: 6443 } })],
-    );
+    const client = withCluster({ controlPlaneEndpoint: { host, port: 6443 } }, machine(0, 2));
     const { cluster, endpointAddresses } = await observe(
       {
         ...benchTarget({ ...client, endpoints: ['tunnel.example.net', '127.0.0.1'] }),
@@ -367,11 +377,7 @@ describe('evidence of a cluster', () => {
   it('has the domain of its Services, where the Cluster has one', async () => {
     const domainIn = async (serviceDomain: unknown) => {
       const spec = { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] }, serviceDomain } };
-      const client = withPages(
-        1,
-        () => [machine(0, 1)],
-        () => [clusterObject(spec)],
-      );
+      const client = withCluster(spec);
       return (await sweptBy(client, ['machine'])).cluster.serviceDomain;
     };
     expect(await Promise.all(['K8s.Example.com.', '', 'no domain', 7, undefined].map(domainIn))).toEqual([
@@ -384,14 +390,7 @@ describe('evidence of a cluster', () => {
   });
 
   it('has no endpoint where neither fleet.yaml nor the Cluster names one', async () => {
-    const { cluster } = await sweptBy(
-      withPages(
-        1,
-        () => [machine(0, 1)],
-        () => [clusterObject({ controlPlaneEndpoint: undefined })],
-      ),
-      ['machine'],
-    );
+    const { cluster } = await sweptBy(withCluster({ controlPlaneEndpoint: undefined }), ['machine']);
     expect(cluster.endpoints).toEqual([]);
   });
 
@@ -442,11 +441,7 @@ describe('evidence of a cluster', () => {
   ])(
     'by Machines is believed where a guest cannot pass off the address of a Service as its own: %s',
     async (_, spec, more, ok) => {
-      const client = withPages(
-        1,
-        () => [machine(0, 1)],
-        () => [clusterObject(spec)],
-      );
+      const client = withCluster(spec);
       const { evidence } = await sweptBy(client, ['machine'], more);
       const remedy = expect.stringContaining('Write serviceCidrs of the cluster in fleet.yaml');
       expect(evidence.readings).toMatchObject([ok ? { source: 'machine', ok } : { source: 'machine', ok, remedy }]);
@@ -460,11 +455,7 @@ describe('evidence of a cluster', () => {
   ])(
     'reserves what the Cluster says, in the decisions of a sweep: the address asked for is %s',
     async (_, spec, approved) => {
-      const client = withPages(
-        1,
-        () => [machineOf(0)],
-        () => [clusterObject(spec)],
-      );
+      const client = withCluster(spec, machineOf(0));
       const csr = csrOf(0, requestOf(0), '2026-01-01T00:00:00Z');
       const asked: KubernetesClient = {
         ...client,

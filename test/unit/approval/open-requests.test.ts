@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
+import { isNewer } from '../../../lambdas/approval/request.ts';
 import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 
@@ -42,19 +43,18 @@ describe('collectOpenRequests', () => {
   });
 
   it('decides by name between requests of one second, in whatever order they come', () => {
-    for (const names of [
-      ['a', 'b'],
-      ['b', 'a'],
-    ]) {
+    for (const names of ['ab', 'ba']) {
       const open = collectOpenRequests();
       for (const name of names) open.add(csr(name, 'system:node:n', 7), subject);
       expect(open.all().map((entry) => entry.csr.name)).toEqual(['b']);
     }
+    const of = (name: string) => ({ name, createdAt: undefined });
+    expect([isNewer(of('b'), of('a')), isNewer(of('a'), of('a'))]).toEqual([true, false]);
   });
 
   it('counts an object that is listed twice once', () => {
     const open = collectOpenRequests();
-    expect([1, 2].map(() => open.add(csr('a', 'system:node:a', 1), subject))).toEqual(['kept', 'kept']);
+    expect([1, 2].map(() => open.add(csr('a', 'system:node:a', 1, 60_000), subject))).toEqual(['kept', 'kept']);
     expect(open.all()).toMatchObject([{ askedAt: [1] }]);
   });
 
@@ -90,14 +90,19 @@ describe('collectOpenRequests', () => {
     expect(open.add({ ...csr('a', 'system:node:a', 1), credentials: undefined }, undefined)).toBe('kept');
   });
 
-  it('fills its room to the last byte', () => {
-    const kept = (ordinary: number, names: readonly string[]) => {
-      const open = collectOpenRequests({ ordinary, large: 0 });
-      return names.map((name) => open.add(csr(name, `system:node:${name}`, 1), subject));
+  it('fills its room to the last byte: what takes up to 8 KiB is ordinary', () => {
+    const kept = (ordinary: number, large: number, bytes = 500) => {
+      const open = collectOpenRequests({ ordinary, large });
+      return ['a', 'b'].map((name) => open.add(csr(name, `system:node:${name}`, 1, bytes), subject));
     };
-    const one = Array.from({ length: 10_000 }, (_, bytes) => bytes).find((bytes) => kept(bytes, ['a'])[0] === 'kept');
-    expect(kept(2 * (one ?? 0), ['a', 'b'])).toEqual(['kept', 'kept']);
-    expect(kept(2 * (one ?? 0) - 1, ['a', 'b'])).toEqual(['kept', 'refused']);
+    const one = Array.from({ length: 10_000 }, (_, bytes) => bytes).find((bytes) => kept(bytes, 0)[0] === 'kept') ?? 0;
+    expect(kept(2 * one, 0)).toEqual(['kept', 'kept']);
+    expect(kept(2 * one - 1, 0)).toEqual(['kept', 'refused']);
+    expect(kept(2 * 8_192, 0, 500 + 8_192 - one)).toEqual(['kept', 'kept']);
+    expect(kept(0, 8_193, 500 + 8_193 - one)).toEqual(['kept', 'refused']);
+    const least = { ...csr('a', 'system:node:a', 1), request: undefined };
+    const add = (ordinary: number) => collectOpenRequests({ ordinary, large: 0 }).add(least, undefined);
+    expect([add(2_047), add(2_048)]).toEqual(['refused', 'kept']);
   });
 
   it('gives the room of superseded requests back', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Acted, Outcome } from '../../../lambdas/approval/act.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { report } from '../../../lambdas/approval/report.ts';
+import { verdictWords } from '../../../lambdas/approval/verdict-words.ts';
 import { csrObject, NOW, signingRequest } from './fixtures.ts';
 
 type Verdict = Acted['verdict'];
@@ -37,18 +38,19 @@ const of = (all: readonly Acted[], observed = {}) =>
 const NONE = { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 };
 
 describe('report', () => {
-  it.each<[Verdict['verdict'], Outcome['kind'], object]>([
-    ['approve', 'written', { approved: 1 }],
-    ['approve', 'observed', { wouldWrite: 1 }],
-    ['approve', 'overtaken', {}],
-    ['deny', 'written', { denied: 1 }],
-    ['deny', 'observed', { wouldWrite: 1 }],
-    ['leave', 'none', { left: 1 }],
+  it.each<[Verdict['verdict'], Outcome['kind'], object, string?]>([
+    ['approve', 'written', { approved: 1 }, '✔ approved'],
+    ['approve', 'observed', { wouldWrite: 1 }, '◇ would approve'],
+    ['approve', 'overtaken', {}, '· approve (overtaken)'],
+    ['deny', 'written', { denied: 1 }, '✖ denied'],
+    ['deny', 'observed', { wouldWrite: 1 }, '◇ would deny'],
+    ['leave', 'none', { left: 1 }, '◌ not approved'],
     ['ignore', 'none', { ignored: 1 }],
-  ])('counts %s that is %s', (verdict, outcome, counted) => {
+  ])('counts %s that is %s', (verdict, outcome, counted, words) => {
     const { counts, rows } = of([acted(verdict, outcome)]);
     expect(counts).toEqual({ ...NONE, ...counted });
-    expect(rows.map(({ ageSeconds }) => ageSeconds)).toEqual(verdict === 'ignore' ? [] : [12]);
+    const shown = rows.map((row) => [row.ageSeconds, verdictWords(row).words]);
+    expect(shown).toEqual(words === undefined ? [] : [[12, words]]);
   });
 
   it('tells of a request for which the judge has a bug, and of no other one', () => {

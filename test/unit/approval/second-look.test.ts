@@ -22,21 +22,23 @@ const withMetadata = (object: Stored, metadata: object): Stored => ({
 });
 
 /** Judges `JUDGED`, answers the first write with a conflict and the look that follows with `now`. */
-async function writeWhile(now: object, { conflicts = 1, isOver = false } = {}) {
-  const writes: unknown[] = [];
+async function writeWhile(now: object, { conflicts = 1, isOver = false, retries = 0 } = {}) {
+  const writes: object[] = [];
+  const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
   const end = new AbortController();
   const request = async ({ method, body }: ApiCall) => {
     if (method === 'GET') {
       if (isOver) end.abort();
-      return now;
+      return stats.retries === 0 ? now : writes.at(-1);
     }
-    writes.push(body);
+    writes.push(body as object);
     if (writes.length > conflicts) return {};
+    if (writes.length === 2) stats.retries += retries;
     throw new KubernetesError({ kind: 'conflict', status: 409, object: 'put', problem: 'modified', remedy: 'Again.' });
   };
   const client: Partial<KubernetesClient> = {
     server: 'https://10.0.0.1',
-    stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
+    stats,
     request: async (call) => ({ ...(await request(call)) }),
   };
   const csr = signingRequest(JUDGED);
@@ -79,9 +81,12 @@ describe('a request that changed between the look and the write', () => {
     expect(await writeWhile(withMetadata(JUDGED, metadata))).toMatchObject({ outcomes: ['overtaken'], second: [] });
   });
 
-  it('is left to the next sweep when it changes once more', async () => {
-    const { outcomes, second } = await writeWhile(withMetadata(JUDGED, {}), { conflicts: 2 });
-    expect([outcomes, second.length]).toEqual([['overtaken'], 1]);
+  it.each([
+    ['changes once more, is left to the next sweep', 0, 'overtaken'],
+    ['meets its own second write is written', 1, 'written'],
+  ])('that %s', async (_, retries, outcome) => {
+    const { outcomes, second } = await writeWhile(withMetadata(JUDGED, {}), { conflicts: 2, retries });
+    expect([outcomes, second.length]).toEqual([[outcome], 1]);
   });
 
   it('is not written once the time of the sweep is over', async () => {

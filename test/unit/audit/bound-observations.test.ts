@@ -83,13 +83,8 @@ describe('boundInSteps', () => {
       }),
     );
     const node = certificate({ what: 'kubelet-serving', where: 'n1:10250', member: 'n1', notAfter: days(3_000) });
-    const secret = certificate({
-      source: 'tls-secrets',
-      what: 'tls-secret',
-      where: 'Secret t/s',
-      notAfter: days(0.01),
-    });
-    expect(bounded([secret, ...asked, node], NOW).left).toEqual([secret]);
+    const tls = certificate({ source: 'tls-secrets', what: 'tls-secret', where: 'Secret t/s', notAfter: days(0.01) });
+    expect(bounded([tls, ...asked, node], NOW).left).toEqual([tls]);
     const { left } = bounded([...asked, node, { ...node, where: 'n2:10250' }], NOW);
     expect(left).toMatchObject([{ where: expect.stringMatching(/^mallory/) }]);
   });

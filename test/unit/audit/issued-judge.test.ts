@@ -223,11 +223,7 @@ describe('what is approved and not issued', () => {
     ['its own name', approved(['node-1']), []],
     ['the name of another node', approved(['node-1', 'node-2']), ANOTHER],
     ['a name that no one has', approved(['node-1', 'auth.evil.io']), UNPROVEN],
-    [
-      'asked for by no node',
-      approved(['node-1'], { username: 'mallory', groups: [] }),
-      ['critical IssuedNamesAnother mallory,'],
-    ],
+    ['by no node', approved(['node-1'], { username: 'mallory', groups: [] }), ['critical IssuedNamesAnother mallory,']],
     [
       'asked for by a user who is only called like its node',
       approved(['node-1'], { username: 'system:node:node-1', groups: [] }),

@@ -259,12 +259,7 @@ describe('who signed a certificate', () => {
     ['is what was told of it before', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'a' }, true],
     ['is not what was told of another one', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'b' }, false],
     ['is not what was told where none was read', { issuedByCluster: false }, {}, false],
-    [
-      'is what is told now, where nothing was before',
-      { fingerprint: 'a' },
-      { fingerprint: 'a', issuedByCluster: false },
-      true,
-    ],
+    ['is what is told now, where none was', { fingerprint: 'a' }, { fingerprint: 'a', issuedByCluster: false }, true],
   ])('%s, while its authorities cannot be read', (_title, before, now, expected) => {
     const [, after] = audited(
       [cp(), { ...bare, ...before }, ...lists, read('cluster-secrets')],
@@ -285,15 +280,7 @@ describe('a kubelet whose certificate the cluster issued', () => {
   it('and which shows a self-signed one now is told, for as long as it is so', () => {
     const audits = [[issued], [silent], [own], [own], [silent], [own], [{ ...issued, notAfter: days(300) }]];
     const results = audited(...audits.map((seen) => [worker, ...seen, ...lists]));
-    expect(results.map((result) => codes(result).includes(warned))).toEqual([
-      false,
-      false,
-      true,
-      true,
-      true,
-      true,
-      false,
-    ]);
+    expect(results.map((one) => codes(one).includes(warned))).toEqual([false, false, true, true, true, true, false]);
     const [finding] = found(results[2] as Assessment, 'IssuerUnknown');
     expect(finding?.message).toMatch(/is self-signed, but the earlier one was issued by the cluster/);
   });

@@ -33,13 +33,7 @@ describe('requests are counted', () => {
       name: fc.string({ maxLength: 8 }),
       signer: fc.constantFrom('a', 'b', 'c'),
       requester: fc.integer({ min: 0, max: 400 }).map((n) => `r-${n}`),
-      state: fc.constantFrom(
-        'pending' as const,
-        'approved' as const,
-        'issued' as const,
-        'failed' as const,
-        'denied' as const,
-      ),
+      state: fc.constantFrom(...(['pending', 'approved', 'issued', 'failed', 'denied'] as const)),
       createdAt: fc.integer({ min: NOW - 5 * HOUR, max: NOW }),
       message: fc.option(fc.string(), { nil: undefined }),
     });

@@ -66,10 +66,7 @@ describe('summaryOf', () => {
 
     it.each<[string, unknown]>([
       ['counts of a verdict that is not known', { ...summary.issued, counts: { ...verdicts, proven: 'all' } }],
-      [
-        'more approvers than fit',
-        { ...summary.issued, byApprover: Array.from({ length: 10 }, () => ({ counts: verdicts })) },
-      ],
+      ['ten approvers', { ...summary.issued, byApprover: Array.from({ length: 10 }, () => ({ counts: verdicts })) }],
       ['no object', 7],
     ])('and nothing else is lost where they do not fit: %s', (_, issued) => {
       expect(valueOf(read(AuditSummary, { ...summary, issued }))).toEqual({ ...summary, issued: undefined });

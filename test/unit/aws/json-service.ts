@@ -60,9 +60,5 @@ export async function startJsonService(answer: (call: ServiceCall) => ServiceAns
 
 /** Made-up settings under which a client calls the service. */
 export function clientConfig({ url }: Pick<JsonService, 'url'>) {
-  return {
-    endpoint: url,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: '123456789012', secretAccessKey: 'test' },
-  };
+  return { endpoint: url, region: 'eu-west-1', credentials: { accessKeyId: '123456789012', secretAccessKey: 'test' } };
 }

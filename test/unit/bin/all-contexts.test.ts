@@ -131,14 +131,7 @@ describe('the lines of several clusters', () => {
       'late-1': stopped,
       'late-2': stopped,
     });
-    expect(read.map(({ cluster }) => cluster.id).toSorted()).toEqual([
-      'done',
-      'fine',
-      'fine-1',
-      'fine-2',
-      'key',
-      'usage',
-    ]);
+    expect(read.map((one) => one.cluster.id).toSorted()).toEqual(['done', 'fine', 'fine-1', 'fine-2', 'key', 'usage']);
     const said = 'Interrupted: 4 clusters not read: cut, thrown, late-1, late-2.\n';
     expect([status, isNothingRead, io.stderr.text()]).toEqual([1, false, said]);
 

@@ -23,11 +23,7 @@ describe('a command as the user has to type it', () => {
       'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
       'npm run -s certmarshal -- runbook unreachable',
     ],
-    [
-      'the runbook of a finding that leads to one',
-      'certmarshal runbook recovery',
-      'npm run -s certmarshal -- runbook recovery',
-    ],
+    ['the runbook of a finding', 'certmarshal runbook recovery', 'npm run -s certmarshal -- runbook recovery'],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
     [
       'kubectl, on the cluster that was audited',

@@ -144,12 +144,7 @@ describe('the server that gets a token', () => {
   const reading = (ofEks: DescribeEks, caData: string | undefined = CA, isTrusted = false) =>
     asked(createReadExec(isTrusted, ofEks)(execOf(), ENDPOINT, caData));
   const denied: DescribeEks = async () => {
-    throw new AwsError({
-      kind: 'denied',
-      object: 'eks:DescribeCluster in eu-central-1',
-      problem: 'no',
-      remedy: 'Grant it.',
-    });
+    throw new AwsError({ kind: 'denied', object: 'eks:DescribeCluster', problem: 'no', remedy: 'Grant it.' });
   };
 
   it.each<[string, DescribeEks, string | undefined]>([

@@ -24,13 +24,7 @@ export interface RecordedIo extends Io {
 }
 
 /** The world of a command that keeps what it printed: no terminal, without `columns`, and nothing takes time. */
-export function recordedIo({
-  now = 0,
-  columns,
-}: {
-  readonly now?: number;
-  readonly columns?: number;
-} = {}): RecordedIo {
+export function recordedIo({ now = 0, columns }: { now?: number; columns?: number } = {}): RecordedIo {
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
   return {
     stdout: sink(terminal),

@@ -99,10 +99,7 @@ describe('in a clone', () => {
     const failed = await run(
       'npm',
       ['--prefix', ROOT, 'run', '-s', 'certmarshal', '--', 'audit', '--kubeconfig', 'berlin.json'],
-      {
-        cwd: directory,
-        env,
-      },
+      { cwd: directory, env },
     ).catch((error: { readonly stdout: string }) => error);
     expect(failed.stdout).toContain('✖ berlin · EKS Anywhere · not readable');
   });

@@ -38,12 +38,7 @@ interface Made {
 
 function made(pem: Buffer, index = 8, changed: Partial<Record<keyof Made, object>> = {}): Made {
   const { metadata, spec, ...rest }: Made = JSON.parse(JSON.stringify(csrOf(index, pem, '2026-01-01T00:00:00Z')));
-  return {
-    ...rest,
-    ...changed,
-    metadata: { ...metadata, ...changed.metadata },
-    spec: { ...spec, ...changed.spec },
-  };
+  return { ...rest, ...changed, metadata: { ...metadata, ...changed.metadata }, spec: { ...spec, ...changed.spec } };
 }
 
 const STOLEN = made(requestOf(8, { steals: 9 }));
@@ -154,11 +149,7 @@ describe('certmarshal approve', () => {
     const { status, bodies } = await decide({ self: failure('not-found', 404) });
     expect(status).toBe(0);
     expect(bodies).toMatchObject([
-      {
-        status: {
-          conditions: [{ message: `root on host (not proven: the API server does not say): ${BECAUSE}` }],
-        },
-      },
+      { status: { conditions: [{ message: `root on host (not proven: the API server does not say): ${BECAUSE}` }] } },
     ]);
   });
 

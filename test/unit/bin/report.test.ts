@@ -120,11 +120,7 @@ describe('certmarshal report', () => {
   });
 
   it.each([
-    [
-      'a damaged index',
-      { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': '{"version":' },
-      'fleet-index.json.gz in',
-    ],
+    ['half an index', { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': '{"version":' }, 'fleet-index.json.gz in'],
     ['an index of something else', { 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': [] }, 'is damaged'],
     ['no index', { 'registry.json.gz': REGISTRY }, 'nothing is known about any sweep'],
     ['a damaged registry', { 'registry.json.gz': '{}', 'fleet-index.json.gz': INDEX }, 'registry.json.gz in'],
@@ -159,11 +155,7 @@ describe('certmarshal report', () => {
   });
 
   it('overwrites a report, and nothing else', async () => {
-    await store({
-      'registry.json.gz': REGISTRY,
-      'fleet-index.json.gz': INDEX,
-      'out.html': '<!doctype html><p>mine',
-    });
+    await store({ 'registry.json.gz': REGISTRY, 'fleet-index.json.gz': INDEX, 'out.html': '<!doctype html><p>mine' });
     await expect(run({ state: directory })).rejects.toThrow('is not a report of certmarshal');
     expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
     await rm(file());

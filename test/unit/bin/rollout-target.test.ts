@@ -69,11 +69,7 @@ rollouts:
       { managementKubeconfig: 'mgmt', kubeconfig: 'berlin' },
       { name: 'berlin', managesItself: false, server: { address: '127.0.0.1:1' } },
     ],
-    [
-      'is the management cluster itself, by its name',
-      { managementKubeconfig: 'mgmt', cluster: 'mgmt' },
-      { managesItself: true },
-    ],
+    ['is the management cluster, by name', { managementKubeconfig: 'mgmt', cluster: 'mgmt' }, { managesItself: true }],
     [
       'is the management cluster itself, by its server',
       { managementKubeconfig: 'mgmt', kubeconfig: 'mgmt', cluster: 'x' },

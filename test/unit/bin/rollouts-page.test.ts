@@ -19,10 +19,7 @@ const observed = healthyRollout({
 
 it('docs/rollouts.md shows the plan of a rollout as the command prints it', async () => {
   const { ports, ...streams } = scripted({ observed: [observed], columns: 120 });
-  const options = {
-    ...OPTIONS,
-    repeat: ' --kubeconfig ~/.kube/config --cluster berlin-prod --fleet fleet.yaml',
-  };
+  const options = { ...OPTIONS, repeat: ' --kubeconfig ~/.kube/config --cluster berlin-prod --fleet fleet.yaml' };
   const run = rolloutPlanCommand(SUBJECT, options, new AbortController().signal, {
     ...ports,
     clock: () => WEDNESDAY,

@@ -20,12 +20,7 @@ import { answer } from '../kubernetes/tls-server.ts';
 import { createAuthority, createServing, listen } from '../tls/tls-servers.ts';
 import { kubeconfigOf, kubeconfigOfSeveral } from './kubeconfigs.ts';
 
-const LISTED = {
-  provider: 'eks-anywhere',
-  kubeconfigSecret: 'arn',
-  namespace: 'eksa-system',
-  lane: 'default',
-} as const;
+const LISTED = { provider: 'eks-anywhere', kubeconfigSecret: 'x', namespace: 'eksa-system', lane: 'default' } as const;
 
 const FLEET: Fleet = {
   ...(await loadFleet(undefined)),

@@ -26,12 +26,7 @@ const LEFT: Acted = {
   outcome: { kind: 'none' },
 };
 
-const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
-  target: PARIS,
-  tick: 0,
-  deadlineMs: 20_000,
-  ...more,
-});
+const orderOf = (own: Partial<SweepOrder> = {}): SweepOrder => ({ target: PARIS, tick: 0, deadlineMs: 20_000, ...own });
 
 interface Scene {
   readonly entries?: readonly RecoveryEntry[];

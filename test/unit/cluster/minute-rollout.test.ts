@@ -125,10 +125,7 @@ describe('the journal of a step', () => {
 
   it('says what it could not keep, and that the step was made', async () => {
     const { sweepOne } = await sweeper(works, {
-      journal: {
-        program: '1.2.3',
-        journal: { append: async () => Promise.reject(new Error('no')) },
-      },
+      journal: { program: '1.2.3', journal: { append: async () => Promise.reject(new Error('no')) } },
       rollout: async () => ({ result: SUMMARY, problems: [], decisions }),
     });
     const { journaled, outcome } = await sweepOne(orderOf(), never);

@@ -206,9 +206,7 @@ describe('createMinute', () => {
     ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
   ])('has failed, and tried nothing, when %s', async (_, error, kind) => {
     const swept = await minuteOf({ readSecret: async () => Promise.reject(error) })(ORDER, never);
-    expect(swept).toMatchObject({
-      outcome: { id: 'berlin', untried: true, readable: false, problems: [{ kind }] },
-    });
+    expect(swept).toMatchObject({ outcome: { id: 'berlin', untried: true, readable: false, problems: [{ kind }] } });
     expect(swept.failures).toEqual([{ stage: 'approval', error }]);
     expect(JSON.stringify(swept.outcome)).not.toContain('SENTINEL');
   });
@@ -228,9 +226,7 @@ describe('createMinute', () => {
       management: { access: { kind: 'kubeconfig', secret: arnOf('mgmt') }, namespace: 'eksa-system' },
     } as const;
     for (let sweep = 1; sweep <= 3; sweep += 1)
-      expect(await sweepOne(orderOf(target), never)).toMatchObject({
-        report: { problems: [{ kind: 'evidence' }] },
-      });
+      expect(await sweepOne(orderOf(target), never)).toMatchObject({ report: { problems: [{ kind: 'evidence' }] } });
     expect(secrets.reads.filter((arn) => arn === arnOf('mgmt'))).toHaveLength(reads);
   });
 });

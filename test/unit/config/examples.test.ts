@@ -28,12 +28,7 @@ it('one-account.yaml finds the clusters of its own account and Region', () => {
 
 it('organization.yaml has three accounts besides its own, two Regions and an external id for each strange account', () => {
   const { discovery } = example('organization');
-  expect(discovery.flatMap(({ accounts }) => accounts)).toEqual([
-    'self',
-    '111122223333',
-    '444455556666',
-    '777788889999',
-  ]);
+  expect(discovery.flatMap((one) => one.accounts)).toEqual(['self', '111122223333', '444455556666', '777788889999']);
   expect(new Set(discovery.flatMap(({ regions }) => regions))).toEqual(new Set(['eu-central-1', 'eu-west-1']));
   expect(discovery.every(({ accounts, externalId }) => (externalId === undefined) === accounts.includes('self'))).toBe(
     true,

@@ -271,12 +271,7 @@ const verdicts: fc.Arbitrary<readonly VerdictLine[]> = fc.array(
 const clusters = fc
   .record({
     audit: fc.record({ findings, more: fc.nat(3) }).map(({ findings: found, more }) => {
-      const tally = found.map(({ code, severity, what }) => ({
-        code,
-        severity,
-        what,
-        count: 1 + more,
-      }));
+      const tally = found.map(({ code, severity, what }) => ({ code, severity, what, count: 1 + more }));
       const unique = [...new Map(tally.map((entry) => [JSON.stringify(entry), entry])).values()];
       return auditSummary({
         findings: found,

@@ -159,11 +159,7 @@ describe('a forged order', () => {
       orderOf({ ...LISTED, access: { kind: 'kubeconfig', secret: OTHER_SECRET } }),
       'target.access',
     ],
-    [
-      'leaves out the authenticatorId',
-      orderOf({ ...LISTED, access: { kind: 'kubeconfig', secret: SECRET } }),
-      'target.access',
-    ],
+    ['has no authenticatorId', orderOf({ ...LISTED, access: { kind: 'kubeconfig', secret: SECRET } }), 'target.access'],
     [
       'takes the Machines of another management cluster',
       orderOf({ ...LISTED, management: { access: { kind: 'kubeconfig', secret: SECRET }, namespace: 'eksa-system' } }),
@@ -183,28 +179,16 @@ describe('a forged order', () => {
       orderOf({ ...ROME, management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET }, namespace: 'tenant-x' } }),
       'target.management',
     ],
-    [
-      'removes the service CIDRs',
-      orderOf({ ...LISTED, cluster: { name: 'paris', provider: 'eks-anywhere' } }),
-      'target.cluster',
-    ],
+    ['omits the CIDRs', orderOf({ ...LISTED, cluster: { name: 'paris', provider: 'eks-anywhere' } }), 'target.cluster'],
     [
       'has another name, which policies select by',
       orderOf({ ...LISTED, cluster: { ...LISTED.cluster, name: 'milan' } }),
       'target.cluster',
     ],
     ['has another provider', orderOf({ ...LISTED, cluster: { ...LISTED.cluster, provider: 'eks' } }), 'target.cluster'],
-    [
-      'gives EC2 instances to a cluster that has none',
-      orderOf({ ...LISTED, instances: DUBLIN.instances }),
-      'target.instances',
-    ],
+    ['gives EC2 instances to one without', orderOf({ ...LISTED, instances: DUBLIN.instances }), 'target.instances'],
     ['opts in to Secrets', orderOf({ ...LISTED, audit: { secrets: true, kubeletMetrics: true } }), 'target.audit'],
-    [
-      'audits Secrets without an opt-in',
-      orderOf(LISTED, { audit: { secrets: true, kubeletMetrics: true } }),
-      'its audit',
-    ],
+    ['audits Secrets without opt-in', orderOf(LISTED, { audit: { secrets: true, kubeletMetrics: true } }), 'its audit'],
     ['asks kubelets without an opt-in', orderOf(PROD, { audit: { secrets: true, kubeletMetrics: true } }), 'its audit'],
     ['is for another account', orderOf(eks({ scope: { ...SPOKE_SCOPE, account: '999900001111' } })), 'no such cluster'],
     ['is for another Region', orderOf(eks({ scope: { ...SPOKE_SCOPE, region: 'us-east-1' } })), 'no such cluster'],
@@ -258,19 +242,11 @@ describe('a forged order', () => {
       'recovery',
     ],
     ['looks for clusters of tenants', orderOf(targetOf('mgmt'), { lookForClusters: ['tenant-x'] }), 'namespace'],
-    [
-      'looks for clusters in a cluster that manages none',
-      orderOf(LISTED, { lookForClusters: ['eksa-system'] }),
-      'namespace',
-    ],
+    ['looks for clusters in one that manages none', orderOf(LISTED, { lookForClusters: ['eksa-system'] }), 'namespace'],
     ['shakes hands from a lane that must not', orderOf({ ...PROD, lane: 'quiet' }, { handshakes: true }), 'lane quiet'],
     ['is older than any honest order', orderOf(LISTED, { tick: NOW - 5 * MINUTE - 1 }), 'too old, or from the future'],
     ['is of yesterday', orderOf(LISTED, { tick: NOW - 24 * 60 * MINUTE }), 'too old, or from the future'],
-    [
-      'is of tomorrow, to be the newest',
-      orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }),
-      'too old, or from the future',
-    ],
+    ['is of tomorrow, to be newest', orderOf(LISTED, { tick: NOW + 24 * 60 * MINUTE }), 'too old, or from the future'],
     ['hides refusals from the journal', orderOf(LISTED, { lastHeard: NOW + 60 * MINUTE }), 'heard in the future'],
   ])('that %s is refused, with the object and a remedy', (_, order, why) => {
     expect(refusalOf(order)).toContain(why);

@@ -462,10 +462,7 @@ describe('the index of a thousand clusters', () => {
       open: [],
       hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
       days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
-      waits: {
-        open: [],
-        hours: Array.from({ length: 24 }, (_, n) => [hour - 25 + n, ...FIRST_TWO] as const),
-      },
+      waits: { open: [], hours: Array.from({ length: 24 }, (_, n) => [hour - 25 + n, ...FIRST_TWO] as const) },
       since: NOW - 40 * DAY,
       closedBefore: NOW / MINUTE - 90,
     };

@@ -47,11 +47,7 @@ describe('the step of a rollout', () => {
     ['again when it was missed', 3, [{ rollouts }, { state: 'idle', at: at(-30 * MINUTE) }]],
     ['each minute while it goes on', 15, [{ rollouts }, { state: 'rolling' }]],
     ['each minute, of one that is selected no more', 15, [{ rollouts: [] }, { state: 'held' }]],
-    [
-      'until a cluster that is selected no more is told to be off',
-      1,
-      [{ rollouts: [] }, { at: at(14 * MINUTE), state: 'refused' }],
-    ],
+    ['until one selected no more is told to be off', 1, [{ rollouts: [] }, { at: at(14 * MINUTE), state: 'refused' }]],
     ['never of one that is not selected', 0, [{ rollouts: [] }, undefined]],
     ['never of one that is off and not selected', 0, [{ rollouts: [] }, { state: 'off' }]],
     ['never by a hint', 0, [{}, { state: 'rolling' }]],

@@ -122,12 +122,7 @@ export function registered(id: string, changed: Partial<RegisteredCluster> = {})
 
 export function registry(...clusters: readonly RegisteredCluster[]): Registry {
   const sources = Object.fromEntries(clusters.map(({ source }) => [source, { triedAt: at(), readAt: at() }]));
-  return {
-    version: 1,
-    writtenAt: at(),
-    sources,
-    clusters: Object.fromEntries(clusters.map((cluster) => [cluster.id, cluster])),
-  };
+  return { version: 1, writtenAt: at(), sources, clusters: Object.fromEntries(clusters.map((one) => [one.id, one])) };
 }
 
 export function indexed(id: string, changed: Partial<IndexedCluster> = {}): IndexedCluster {
@@ -147,11 +142,7 @@ export function indexed(id: string, changed: Partial<IndexedCluster> = {}): Inde
 }
 
 export function index(...clusters: readonly IndexedCluster[]): FleetIndex {
-  return {
-    version: 1,
-    writtenAt: at(),
-    clusters: Object.fromEntries(clusters.map((cluster) => [cluster.id, cluster])),
-  };
+  return { version: 1, writtenAt: at(), clusters: Object.fromEntries(clusters.map((one) => [one.id, one])) };
 }
 
 export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {

@@ -251,12 +251,7 @@ describe('the bundles that synthesis makes', () => {
 
     const answered = await bundle.invoke({ Records: [record] }, 12_000);
     silent.close();
-    return {
-      answered,
-      output: bundle.output(),
-      outcomes: outcomesIn(sqs),
-      connections,
-    };
+    return { answered, output: bundle.output(), outcomes: outcomesIn(sqs), connections };
   }
 
   it('ends a sweep before Lambda would, and reports it as incomplete', async () => {

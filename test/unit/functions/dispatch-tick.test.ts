@@ -28,11 +28,7 @@ import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
 
 const EKS = `eks ${HUB.account}/${HUB.region}`;
-const FLEET: Fleet = {
-  ...DEFAULT_FLEET,
-  discovery: [discovery()],
-  clusters: [fleetCluster()],
-};
+const FLEET: Fleet = { ...DEFAULT_FLEET, discovery: [discovery()], clusters: [fleetCluster()] };
 const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };
 
 describe('createDispatchTick', () => {
@@ -278,9 +274,7 @@ describe('createDispatchTick', () => {
 
   it('fails when an order is not in its queue, after all the rest is done', async () => {
     const unsent = new UnsentOrdersError([{ group: 'paris', clusters: 1, problem: 'AccessDenied' }], 1);
-    const { tick, registry, outcomes } = hub({
-      send: new Map([['default', async () => Promise.reject(unsent)]]),
-    });
+    const { tick, registry, outcomes } = hub({ send: new Map([['default', async () => Promise.reject(unsent)]]) });
     await expect(tick()).rejects.toThrow('1 of 2 clusters will not be swept: paris (AccessDenied)');
     expect(registry()).toBeDefined();
     expect(outcomes).toMatchObject([{ dispatched: 1, problems: [{ kind: 'unsent', object: 'lane default' }] }]);

@@ -32,11 +32,7 @@ const SOURCE = `eks ${HUB.account}/${HUB.region}`;
 const SHARD = 'default.ordinary.7';
 const PLACE = { name: SHARD, waitingSince: NOW };
 const KNOWN = [
-  registered(DUBLIN.id, {
-    target: DUBLIN,
-    source: SOURCE,
-    shard: PLACE,
-  }),
+  registered(DUBLIN.id, { target: DUBLIN, source: SOURCE, shard: PLACE }),
   registered(PARIS.id, { target: PARIS }),
 ];
 

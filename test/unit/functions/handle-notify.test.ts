@@ -201,12 +201,7 @@ describe('createNotifyHandler', () => {
             expiryFinding({ severity, what: what as never, message: `${severity} ${what}` }),
           ),
         );
-        const audit = auditSummary({
-          auditedAt: at(),
-          findings,
-          findingCount: findings.length,
-          ends: [],
-        });
+        const audit = auditSummary({ auditedAt: at(), findings, findingCount: findings.length, ends: [] });
         state.objects.set('fleet-index.json.gz', { value: index(indexed('paris', { audit })), etag: '"i"' });
       };
       put('user-kubeconfig');
@@ -434,12 +429,7 @@ describe('createNotifyHandler', () => {
       }) as const;
     const put = (state: MemoryObjects, classes: readonly string[], nodes: readonly string[]) => {
       const findings = classes.map((what) => finding(what, `${what} has ended`));
-      const audit = auditSummary({
-        auditedAt: at(),
-        findings,
-        findingCount: findings.length,
-        ends: [],
-      });
+      const audit = auditSummary({ auditedAt: at(), findings, findingCount: findings.length, ends: [] });
       const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));
       state.objects.set('fleet-index.json.gz', { value: clusters, etag: '"i"' });
     };

@@ -40,12 +40,7 @@ export async function loadBundle(
   const child = fork(new URL('./run-bundle.ts', import.meta.url), [bundle], {
     execArgv: [...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: '123456789012',
-      AWS_SECRET_ACCESS_KEY: 'test',
-      ...environment,
-    },
+    env: { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: '123456789012', AWS_SECRET_ACCESS_KEY: 'test', ...environment },
   });
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (piece: Buffer) => {

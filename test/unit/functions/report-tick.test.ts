@@ -138,11 +138,7 @@ describe('createReportTick', () => {
   it('beats in a fleet that is empty', async () => {
     const state = memoryObjects();
     await fold(state, [dispatched({ registered: 0, dispatched: 0 })]);
-    expect(measured()).toEqual({
-      OutcomesFolded: [1],
-      OldestSweep: [0],
-      ClustersUnwell: [0],
-    });
+    expect(measured()).toEqual({ OutcomesFolded: [1], OldestSweep: [0], ClustersUnwell: [0] });
   });
 
   it('drops what is no outcome, alone and in a list, and folds the rest', async () => {

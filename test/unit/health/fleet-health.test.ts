@@ -170,19 +170,13 @@ describe('the signals of a cluster', () => {
     ],
     [
       'unreadable, and read last ten minutes before it was found',
-      {
-        registered: { foundAt: at(-20 * MINUTE) },
-        indexed: { readable: false, readableAt: at(-30 * MINUTE) },
-      },
+      { registered: { foundAt: at(-20 * MINUTE) }, indexed: { readable: false, readableAt: at(-30 * MINUTE) } },
       { UnreadableFor: 1_800 },
       'critical',
     ],
     [
       'unreadable, and read last before that',
-      {
-        registered: { foundAt: at(-20 * MINUTE) },
-        indexed: { readable: false, readableAt: at(-30 * MINUTE - 1) },
-      },
+      { registered: { foundAt: at(-20 * MINUTE) }, indexed: { readable: false, readableAt: at(-30 * MINUTE - 1) } },
       { NeverReadFor: 1_200 },
       'new',
     ],
@@ -266,12 +260,7 @@ describe('the signals of a cluster', () => {
           { UnreadableFor: 300 },
           'well',
         ],
-        [
-          'incomplete by a write that was held back alone',
-          { completeAt: at(-DAY), findings: [problem('held-back')] },
-          {},
-          'well',
-        ],
+        ['incomplete by held-back writes only', { completeAt: at(-DAY), findings: [problem('held-back')] }, {}, 'well'],
         [
           'incomplete by that, and by what was cut off',
           { completeAt: at(-DAY), findings: [problem('held-back')], findingCount: 2 },
@@ -307,10 +296,7 @@ describe('the signals of a cluster', () => {
         ],
         [
           'held ever since it could be read',
-          {
-            completeAt: undefined,
-            findings: [problem('held', 'cluster paris', -60 * MINUTE)],
-          },
+          { completeAt: undefined, findings: [problem('held', 'cluster paris', -60 * MINUTE)] },
           { IncompleteFor: 3_600 },
           'warning',
         ],
@@ -340,12 +326,7 @@ describe('the signals of a cluster', () => {
       'found again a minute ago, and known from long before',
       {
         registered: { foundAt: at(-MINUTE) },
-        indexed: {
-          readable: false,
-          triedAt: at(-20 * DAY),
-          readableAt: at(-20 * DAY),
-          ...auditedAgo(20 * DAY),
-        },
+        indexed: { readable: false, triedAt: at(-20 * DAY), readableAt: at(-20 * DAY), ...auditedAgo(20 * DAY) },
       },
       {},
       'new',
@@ -355,10 +336,7 @@ describe('the signals of a cluster', () => {
     ['audited two hours ago', { indexed: { ...auditedAgo(120 * MINUTE) } }, { AuditAge: 7_200 }, 'warning'],
     [
       'audited two hours ago, and once an hour is enough',
-      {
-        indexed: { ...auditedAgo(120 * MINUTE) },
-        monitoring: { auditEveryMinutes: 60 },
-      },
+      { indexed: { ...auditedAgo(120 * MINUTE) }, monitoring: { auditEveryMinutes: 60 } },
       {},
       'well',
     ],
@@ -963,11 +941,7 @@ const anyIndexed = fc
     },
     { requiredKeys: ['readable', 'complete', 'sweptAt'] },
   )
-  .map(({ triedAt, readableAt, ...known }) => ({
-    ...indexed('paris', known),
-    triedAt,
-    readableAt,
-  }))
+  .map(({ triedAt, readableAt, ...known }) => ({ ...indexed('paris', known), triedAt, readableAt }))
   .map((cluster) => JSON.parse(JSON.stringify(cluster)) as IndexedCluster);
 const anyRegistered = fc
   .record({ foundAt: anyAt, target: fc.constant(PARIS), problem: fc.constant(TROUBLE) }, { requiredKeys: ['foundAt'] })

@@ -31,14 +31,7 @@ function acted(
       conditions: [],
       issued: false,
     },
-    verdict: {
-      verdict: 'approve',
-      reason: 'Proven',
-      message: 'all proven',
-      hostile: false,
-      policy: 'default',
-      ...verdict,
-    },
+    verdict: { verdict: 'approve', reason: 'Proven', message: 'proven', hostile: false, policy: 'default', ...verdict },
     outcome,
   };
 }
@@ -53,12 +46,7 @@ function collectWhere(isLine: Parameters<typeof createDecisionCollector>[1], ...
 
 const LEFT = { verdict: 'leave', reason: 'SanNotOwned' } as const;
 const NONE = { outcome: { kind: 'none' } } as const;
-const proof = (name: string, more: Partial<NameProof> = {}): NameProof => ({
-  kind: 'dns',
-  name,
-  proven: true,
-  ...more,
-});
+const proof = (name: string, own: Partial<NameProof> = {}): NameProof => ({ kind: 'dns', name, proven: true, ...own });
 
 describe('the entries of a sweep', () => {
   it('say who asked for what, what became of it and by which evidence', () => {
@@ -80,7 +68,7 @@ describe('the entries of a sweep', () => {
         nameCount: 3,
         verdict: 'approve',
         reason: 'Proven',
-        message: 'all proven',
+        message: 'proven',
         hostile: false,
         outcome: 'written',
         policy: 'default',
@@ -150,10 +138,7 @@ describe('the entries of a sweep', () => {
       }),
     );
     const one = acted({ names, message: evil.repeat(1_000), policy: evil }, { name: evil.repeat(100) });
-    const [entry] = collect({
-      ...one,
-      csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) },
-    });
+    const [entry] = collect({ ...one, csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) } });
     const text = JSON.stringify(entry);
     expect(text.length).toBeLessThan(30_000);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -20,20 +20,10 @@ const MARK: RolloutMark = {
   reason: 'certificates expire 2026-12-30',
   trigger: 'schedule',
 };
-const HOLD: HoldMark = {
-  id: 'berlin-20261121',
-  at: AT,
-  reason: 'stuck',
-  message: 'no machine was made for 50 minutes',
-};
+const HOLD: HoldMark = { id: 'berlin-20261121', at: AT, reason: 'stuck', message: 'no machine was made for an hour' };
 const REFUSED: RolloutWritten = {
   kind: 'refused',
-  problem: {
-    kind: 'forbidden',
-    object: 'patch eksa-system/berlin',
-    message: 'a webhook said no\u001b[2J',
-    remedy: 'x',
-  },
+  problem: { kind: 'forbidden', object: 'patch eksa-system/berlin', message: 'a hook said no\u001b[2J', remedy: 'x' },
 };
 
 const act = (write: RolloutWrite): RolloutStep => ({ kind: 'act', state: 'ready', message: 'x', checks: [], write });
@@ -86,7 +76,7 @@ describe('rolloutEntries', () => {
   it('has the words of who refused, and nothing that moves a terminal', () => {
     const [entry] = entriesOf(act({ kind: 'hold', object: OBJECT, hold: HOLD }), REFUSED);
     expect(entry).toMatchObject({ outcome: 'refused', reason: 'stuck' });
-    expect(entry?.message).toMatch(/^patch eksa-system\/berlin: a webhook said no/);
+    expect(entry?.message).toMatch(/^patch eksa-system\/berlin: a hook said no/);
     expect(entry?.message).not.toContain('\u001b');
   });
 

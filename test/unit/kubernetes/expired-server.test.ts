@@ -190,9 +190,7 @@ describe('a server whose certificate has expired', () => {
   test('is used by the name that the kubeconfig gives', async () => {
     const ca = await authority();
     const named = await make(
-      {
-        extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])],
-      },
+      { extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])] },
       ca,
     );
     const server = await serve([named]);
@@ -238,10 +236,7 @@ describe('a server that is refused', () => {
   const rows: readonly Row[] = [
     {
       name: 'an expired certificate of an unknown authority',
-      make: async () => ({
-        chain: [await leaf(await authority({ name: 'unknown' }))],
-        trusted: [await authority()],
-      }),
+      make: async () => ({ chain: [await leaf(await authority({ name: 'unknown' }))], trusted: [await authority()] }),
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     },
     {
@@ -271,11 +266,7 @@ describe('a server that is refused', () => {
       code: 'INVALID_CA',
     },
     { name: 'an expired authority', make: async () => plain({}, { until: -1 }), code: 'CERT_HAS_EXPIRED' },
-    {
-      name: 'an authority that is not valid yet',
-      make: async () => plain({}, { from: 1 }),
-      code: 'CERT_NOT_YET_VALID',
-    },
+    { name: 'an authority not valid yet', make: async () => plain({}, { from: 1 }), code: 'CERT_NOT_YET_VALID' },
     {
       name: 'an expired intermediate',
       make: async () => {
@@ -337,11 +328,7 @@ describe('a server that is refused', () => {
       make: async () => plain({ address: '127.0.0.2' }),
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     },
-    {
-      name: 'a certificate that is not valid yet',
-      make: async () => plain({ from: 1, until: 2 }),
-      code: 'CERT_NOT_YET_VALID',
-    },
+    { name: 'a certificate not valid yet', make: async () => plain({ from: 1, until: 2 }), code: 'CERT_NOT_YET_VALID' },
     {
       name: 'an expired client certificate',
       make: async () => plain({ extensions: [EKU(x509.ExtendedKeyUsage.clientAuth)] }),
@@ -362,11 +349,7 @@ describe('a server that is refused', () => {
       make: async () => plain({}, { algorithm: RSA(2048, 'SHA-1') }),
       code: 'CERT_REJECTED',
     },
-    {
-      name: 'an authority with a weak key',
-      make: async () => plain({}, { algorithm: RSA(1024) }),
-      code: 'CERT_REJECTED',
-    },
+    { name: 'a CA with a weak key', make: async () => plain({}, { algorithm: RSA(1024) }), code: 'CERT_REJECTED' },
     {
       name: 'a valid certificate of an unknown authority',
       make: async () => ({

@@ -320,12 +320,7 @@ async function directory(files: Readonly<Record<string, string>>): Promise<strin
 
 /** A command that prints this; a Node.js program, so that it runs wherever the tests do. */
 const command = (program: string): Fields => ({
-  exec: {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: process.execPath,
-    args: ['-e', program],
-    env: null,
-  },
+  exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', program], env: null },
 });
 const prints = (status: Fields): Fields =>
   command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);
@@ -404,11 +399,7 @@ describe('from a file', () => {
     ['prints a token that is no JSON', () => command(`console.log("${TOKEN}")`), /did not write an ExecCredential/],
     ['prints another object', () => command(`console.log('{"token":"${TOKEN}"}')`), /did not write an ExecCredential/],
     ['gives nothing', () => prints({}), /has no credentials/],
-    [
-      'is missing',
-      () => ({ exec: { command: 'no-such-command-here' } }),
-      /: there is no command no-such-command-here\. /,
-    ],
+    ['is gone', () => ({ exec: { command: 'no-such-command-here' } }), /: there is no command no-such-command-here\. /],
     ['names none', () => ({ exec: {} }), /No command/],
   ])('exec: the command %s', async (_name, user, says) => {
     const text = kubeconfig({}, user());

@@ -207,9 +207,7 @@ describe('listPages', () => {
     const huge = 3 * 1024 * 1024;
     const { pages, error, queries } = await list(
       numbers(40, (item) => (item >= 8 && item < 12 ? huge : 10)),
-      {
-        limit: 16,
-      },
+      { limit: 16 },
     );
     expect(error).toBeUndefined();
     expect(ids(pages)).toEqual(Array.from({ length: 40 }, (_, index) => index));

@@ -61,11 +61,7 @@ describe('a fleet that shall be deployed', () => {
       },
       [],
     ],
-    [
-      'a lane that nobody uses',
-      { discovery: [], clusters: [edge], lanes: [lane] },
-      ['lanes[0]: no cluster names lane onprem'],
-    ],
+    ['an unused lane', { discovery: [], clusters: [edge], lanes: [lane] }, ['lanes[0]: no cluster names lane onprem']],
     ['a lane that is found by its VPC', { lanes: [lane] }, []],
     [
       'a lane that only the VPC of EKS clusters uses, beside a cluster that is swept from outside',

@@ -53,7 +53,7 @@ describe('the spoke stacks', () => {
   });
 
   it('trust exactly the two roles of the hub by their ARNs, with the external id and the session tags', () => {
-    const principals = principalsOf('aws');
+    const Principal = principalsOf('aws');
     const tags = { 'aws:RequestTag/team': 'platform' };
     role?.hasResourceProperties('AWS::IAM::Role', {
       RoleName: 'certmarshal-spoke',
@@ -62,15 +62,10 @@ describe('the spoke stacks', () => {
           {
             Effect: 'Allow',
             Action: 'sts:AssumeRole',
-            Principal: principals,
+            Principal,
             Condition: { ArnEquals, StringEquals: { ...tags, 'sts:ExternalId': { Ref: 'ExternalId' } } },
           },
-          {
-            Effect: 'Allow',
-            Action: 'sts:TagSession',
-            Principal: principals,
-            Condition: { ArnEquals, StringEquals: tags },
-          },
+          { Effect: 'Allow', Action: 'sts:TagSession', Principal, Condition: { ArnEquals, StringEquals: tags } },
         ],
       },
     });

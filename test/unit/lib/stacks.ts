@@ -17,11 +17,7 @@ const scratch = process.env['CERTMARSHAL_SCRATCH'] ?? tmpdir();
 export const PLACE: HubPlace = { account: '999900001111', region: 'eu-central-1' };
 
 export function fleetOf(changed: Partial<Fleet> = {}): Fleet {
-  return {
-    ...DEFAULT_FLEET,
-    discovery: [discovery()],
-    ...changed,
-  };
+  return { ...DEFAULT_FLEET, discovery: [discovery()], ...changed };
 }
 
 export const KEY = 'arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000';

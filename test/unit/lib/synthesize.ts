@@ -48,12 +48,7 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
     };
     const [dispatch = '', sweep = '', report = '', notify = ''] = ['Dispatch', 'Sweep', 'Report', 'Notify'].map(bundle);
     const [hintBundle, webhookBundle] = ['Hint', 'Webhook'].map(bundle);
-    return {
-      bundles: { dispatch, sweep, report, notify },
-      hintBundle,
-      webhookBundle,
-      [Symbol.asyncDispose]: dispose,
-    };
+    return { bundles: { dispatch, sweep, report, notify }, hintBundle, webhookBundle, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;

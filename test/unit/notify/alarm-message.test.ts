@@ -54,10 +54,7 @@ describe('readAlarmMessage', () => {
         StateChangeTime: {},
         NewStateReason: 7,
       }),
-    ).toEqual({
-      name: 'a',
-      state: 'OK',
-    });
+    ).toEqual({ name: 'a', state: 'OK' });
   });
 
   it('believes no time that is far ahead, and none that is none', () => {

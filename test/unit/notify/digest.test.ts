@@ -153,12 +153,7 @@ describe('digestOf', () => {
 
   it('says that nothing is known', () => {
     const told = markNotified(NOTHING_NOTIFIED, digest({ health: fleet(berlin) }).change);
-    const made = digest({
-      health: undefined,
-      problem: 'fleet-index.json.gz: it is not there',
-      told,
-      now: NOW + DAY,
-    });
+    const made = digest({ health: undefined, problem: 'fleet-index.json.gz: it is not there', told, now: NOW + DAY });
     expect(textOf(made)).toMatch(
       /^Fleet: unknown\..*\nfleet-index\.json\.gz: it is not there\nFirst: certmarshal doctor/,
     );

@@ -40,11 +40,7 @@ export interface Incidents {
   readonly events: readonly AlarmEvent[];
 }
 
-const BERLIN_PROD: Target = {
-  ...BERLIN,
-  id: 'berlin-prod',
-  cluster: { ...BERLIN.cluster, name: 'berlin-prod' },
-};
+const BERLIN_PROD: Target = { ...BERLIN, id: 'berlin-prod', cluster: { ...BERLIN.cluster, name: 'berlin-prod' } };
 
 /** A fleet of one cluster, as it is told from what a sweep and an audit found in it. */
 function fleetOf(

@@ -14,13 +14,7 @@ const keptFinding = (changed: Partial<KeptFinding>): KeptFinding => {
   return { ...finding, ...changed };
 };
 const lost = (what: 'kubelet-serving' | 'etcd-server') =>
-  keptFinding({
-    code: 'SourceLost',
-    severity: 'critical',
-    object: `tls ${what}`,
-    what,
-    message: `${what} is not seen`,
-  });
+  keptFinding({ code: 'SourceLost', severity: 'critical', object: `tls ${what}`, what, message: `${what} is unseen` });
 const waiting = (requester: string, minutes = 60) =>
   keptFinding({
     code: 'RequestPending',
@@ -52,7 +46,7 @@ describe('what is told apart in an alarm that is not by class', () => {
       health,
       told,
     });
-    expect(messages.map(({ human }) => human.subject)).toEqual([expect.stringContaining('etcd-server is not seen')]);
+    expect(messages.map(({ human }) => human.subject)).toEqual([expect.stringContaining('etcd-server is unseen')]);
     expect(messages[0]?.events).toMatchObject([{ state: 'opened', part: 'etcd-server' }]);
   });
 

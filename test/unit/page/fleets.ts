@@ -437,11 +437,7 @@ export function otherClusters(): readonly Known[] {
     { registered: { ...registered, foundAt: ago(1) } },
     {
       ...renamed(wellCluster(3), 'bern-lab'),
-      maintenance: {
-        clusters: ['bern-lab'],
-        reason: 'upgrade to 1.36',
-        when: { from: ago(60), until: ago(-180) },
-      },
+      maintenance: { clusters: ['bern-lab'], reason: 'upgrade to 1.36', when: { from: ago(60), until: ago(-180) } },
     },
     { ...gone, registered: { ...gone.registered, missingSince: ago(2_880) } },
   ];

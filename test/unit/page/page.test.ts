@@ -143,15 +143,9 @@ describe('what it tells', () => {
   });
 
   it('tells problems of the discovery with what to do', () => {
-    const problem = {
-      kind: 'denied',
-      object: 'eks:ListClusters',
-      message: 'not allowed',
-      remedy: 'Allow it.',
-      since: AT,
-    };
+    const problem = { kind: 'denied', object: 'eks:ListClusters', message: 'refused', remedy: 'Allow it.', since: AT };
     const html = render(healthOf([], { problems: [problem] }));
-    expect(html).toContain('<b>eks:ListClusters</b> not allowed');
+    expect(html).toContain('<b>eks:ListClusters</b> refused');
     expect(html).toContain('Allow it.');
     expect(render(healthOf([]))).not.toContain('id="discovery"');
   });

@@ -31,13 +31,7 @@ export interface FakeCluster {
 }
 
 export function apiError(kind: KubernetesErrorKind, status?: number): KubernetesError {
-  return new KubernetesError({
-    kind,
-    object: 'the call',
-    problem: kind,
-    remedy: 'Do something.',
-    status,
-  });
+  return new KubernetesError({ kind, object: 'the call', problem: kind, remedy: 'Do something.', status });
 }
 
 export function fakeCluster(): FakeCluster {
@@ -120,13 +114,7 @@ export function fakeCluster(): FakeCluster {
     }),
     target(changed = {}) {
       const client = cluster.client();
-      return {
-        cluster: BERLIN,
-        workload: client,
-        management: client,
-        machinesNamespace: 'eksa-system',
-        ...changed,
-      };
+      return { cluster: BERLIN, workload: client, management: client, machinesNamespace: 'eksa-system', ...changed };
     },
   };
   for (const node of ['cp-1', 'cp-2', 'cp-3']) {

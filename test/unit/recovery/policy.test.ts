@@ -54,17 +54,11 @@ describe('a request that is recovered', () => {
     { name: 'authenticated by a token', csr: { extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'] } } },
     { name: 'with the shortest lifetime', csr: { expirationSeconds: 3_600 } },
     { name: 'while one approval is left', csr: {}, context: worldOf({ approved: new Map([['cp-1', 1]]) }) },
-    {
-      name: 'when another node has spent its own',
-      csr: {},
-      context: worldOf({ approved: new Map([['cp-2', 9]]) }),
-    },
+    { name: 'when another node has spent its own', csr: {}, context: worldOf({ approved: new Map([['cp-2', 9]]) }) },
     {
       name: 'of a node whose Lease was last renewed 5 minutes ago',
       csr: {},
-      context: worldOf({
-        liveness: new Map([['cp-1', asleep(node('Unknown'), renewed(5 * MINUTE), NOW)]]),
-      }),
+      context: worldOf({ liveness: new Map([['cp-1', asleep(node('Unknown'), renewed(5 * MINUTE), NOW)]]) }),
     },
     {
       name: 'from a token without groups of its own, where the recovery says so',
@@ -220,12 +214,7 @@ const ROWS: readonly FailingRow[] = [
     { csr: { usages: ['digital signature', 'client auth', 'server auth'] } },
   ],
   ['usages', 'client auth alone', 'UsagesNotAllowed', { csr: { usages: ['client auth'] } }],
-  [
-    'usages',
-    'key encipherment with ML-DSA',
-    'UsagesNotAllowed',
-    { csr: { usages: CLIENT_USAGES, request: { key: 'mldsa44' } } },
-  ],
+  ['usages', 'ML-DSA to encipher', 'UsagesNotAllowed', { csr: { usages: CLIENT_USAGES, request: { key: 'mldsa44' } } }],
   ['expiration', 'ten years', 'ExpirationTooLong', { csr: { expirationSeconds: 3650 * 86_400 } }],
   ['expiration', 'five minutes', 'ObjectMalformed', { csr: { expirationSeconds: 300 } }],
   ['expiration', 'less than the hour of a count', 'ExpirationTooShort', { csr: { expirationSeconds: 3_599 } }],
@@ -250,12 +239,7 @@ const ROWS: readonly FailingRow[] = [
     { csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.11', value: 'x' }]] } } },
   ],
   ['extensions', 'a DNS name', 'SanNotAllowed', { csr: { request: { sans: [{ kind: 'dNSName', value: 'cp-1' }] } } }],
-  [
-    'extensions',
-    'an address',
-    'SanNotAllowed',
-    { csr: { request: { sans: [{ kind: 'iPAddress', value: '10.0.0.1' }] } } },
-  ],
+  ['extensions', 'an IP', 'SanNotAllowed', { csr: { request: { sans: [{ kind: 'iPAddress', value: '10.0.0.1' }] } } }],
   [
     'extensions',
     'a URI',
@@ -336,12 +320,7 @@ const ROWS: readonly FailingRow[] = [
     },
   ],
   ['ended', 'a Node that is Ready', 'StillValid', { context: living(node('True')) }],
-  [
-    'ended',
-    'a Lease that was renewed 4 minutes ago',
-    'StillValid',
-    { context: living(node('Unknown'), renewed(5 * MINUTE - 1)) },
-  ],
+  ['ended', 'a Lease of 4 minutes ago', 'StillValid', { context: living(node('Unknown'), renewed(5 * MINUTE - 1)) }],
   ['ended', 'a Lease renewed in the future', 'StillValid', { context: living(node('Unknown'), renewed(-60 * MINUTE)) }],
   [
     'ended',

@@ -59,11 +59,7 @@ interface Case {
 
 function turn({ etcd: one, inTheWay = [], now = NOW, unread = [], ...rest }: Case) {
   const paused = 'paused' in rest ? rest.paused : pauseOf(MARK);
-  const plane: ObservedControlPlane = controlPlane({
-    etcd: 'external',
-    mark: MARK,
-    paused,
-  });
+  const plane: ObservedControlPlane = controlPlane({ etcd: 'external', mark: MARK, paused });
   const { etcd: _, ...without } = healthyExternal({ controlPlane: plane, unread });
   const observed = one === undefined ? without : { ...without, etcd: one };
   const question: EtcdQuestion = {
@@ -176,11 +172,7 @@ describe('the order of external etcd', () => {
       },
       ['etcd-cap-reached'],
     ],
-    [
-      'a new machine lost its owner',
-      { etcd: settled({ machines: [...NEW, fresh(7, { owned: false })] }) },
-      ['etcd-orphans'],
-    ],
+    ['a new one has no owner', { etcd: settled({ machines: [...NEW, fresh(7, { owned: false })] }) }, ['etcd-orphans']],
     [
       'a machine is unhealthy',
       { etcd: told({ machines: [...OLD.slice(1), etcdMachine(1, { unhealthy: ['no disk'] })] }) },

@@ -15,12 +15,7 @@ import { valueOf } from '../contracts/value-of.ts';
 import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
 
-const MARK = {
-  id: 'berlin-20261121',
-  start: '2026-11-21T09:00:00Z',
-  reason: 'ends soon',
-  trigger: 'schedule',
-} as const;
+const MARK = { id: 'berlin-20261121', start: '2026-11-21T09:00:00Z', reason: 'it ends', trigger: 'schedule' } as const;
 
 const machine = (changed: Partial<MachineProgress> = {}): MachineProgress => ({
   name: 'berlin-cp-a',
@@ -178,10 +173,7 @@ describe('summaryOf', () => {
 
 describe('the newest look in the index', () => {
   const looked = (minutes: number, changed: Partial<RolloutSummary> = {}) =>
-    swept({
-      startedAt: at(minutes * MINUTE),
-      rollout: rolloutSummary({ at: at(minutes * MINUTE), ...changed }),
-    });
+    swept({ startedAt: at(minutes * MINUTE), rollout: rolloutSummary({ at: at(minutes * MINUTE), ...changed }) });
   const rolloutAfter = (...outcomes: ReturnType<typeof looked>[]) =>
     foldOutcomes(undefined, outcomes, NOW).clusters['paris']?.rollout;
 

@@ -43,11 +43,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'a cluster in which nobody asked': { ledgers: [NOTHING] },
   'only what is no promise': { ledgers: [minute(20, { refused: 9, unprovable: 9 })] },
   'all accepted': { ledgers: [minute(20, { us: 3, others: 4 })], attainment: 1 },
-  'the whole budget of a month': {
-    ledgers: [day(10, { others: 999, missed: 1, refused: 50 })],
-    attainment: 0.999,
-    budgetLeft: 0,
-  },
+  'a whole budget': { ledgers: [day(10, { others: 999, missed: 1, refused: 50 })], attainment: 0.999, budgetLeft: 0 },
   'half of it, in two clusters': {
     ledgers: [day(10, { us: 999 }), day(20, { us: 1_000, missed: 1 })],
     attainment: 0.9995,
@@ -106,20 +102,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'the first minute of the hour': { ledgers: [minute(76, { missed: 3 })], slowBurn: 1_000, missedLately: 3 },
   'the last minute before the hour': { ledgers: [minute(77, { missed: 3 })], slowBurn: 1_000, missedLately: 0 },
-  'the last minute that can be told': {
-    ledgers: [minute(17, { missed: 3 })],
-    fastBurn: 1_000,
-    slowBurn: 1_000,
-    missedLately: 3,
-  },
+  'the last minute told': { ledgers: [minute(17, { missed: 3 })], fastBurn: 1_000, slowBurn: 1_000, missedLately: 3 },
   'a minute that cannot be told everywhere': { ledgers: [minute(16, { missed: 3 })] },
   'the first hour of three days': { ledgers: [hour(72, { missed: 3, us: 2_997 })], slowBurn: 1, attainment: 0.999 },
   'the last hour before three days': { ledgers: [hour(73, { missed: 3, us: 2_997 })], slowBurn: 0, attainment: 0.999 },
-  'one missed of three, two days ago': {
-    ledgers: [hour(48, { missed: 1, us: 2 })],
-    slowBurn: 1_000 / 3,
-    attainment: 2 / 3,
-  },
+  'one missed of 3, 2 days ago': { ledgers: [hour(48, { missed: 1, us: 2 })], slowBurn: 1_000 / 3, attainment: 2 / 3 },
   'the first day of the month': { ledgers: [day(29, { missed: 1, us: 1 })], attainment: 0.5, budgetLeft: -499 },
   'the day before': { ledgers: [day(30, { missed: 1, us: 1 })], budgetLeft: 1 },
 };

@@ -48,10 +48,7 @@ describe('recordHealth', () => {
       {
         namespace: 'certmarshal',
         dimensions: { service: 'report' },
-        metrics: {
-          ...Object.fromEntries(SIGNAL_IDS.slice(1).map((id, i) => [id, [i + 1]])),
-          ClustersUnwell: [3],
-        },
+        metrics: { ...Object.fromEntries(SIGNAL_IDS.slice(1).map((id, i) => [id, [i + 1]])), ClustersUnwell: [3] },
       },
     ]);
     expect(dimensionSets()).toEqual([[['service']]]);
@@ -214,10 +211,7 @@ describe('recordRollouts', () => {
     const { metrics } = createTelemetry('report');
     recordRollouts({ at: at(), clusters }, metrics, TICK);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-    return output.records().map(({ dimensions, metrics: values }) => ({
-      cluster: dimensions['Cluster'],
-      values,
-    }));
+    return output.records().map(({ dimensions, metrics: values }) => ({ cluster: dimensions['Cluster'], values }));
   }
 
   it('publishes nothing while nothing rolls', () => {
@@ -242,11 +236,7 @@ describe('recordRollouts', () => {
   it.each<[string, Partial<Rollout>, number | undefined]>([
     ['is just done', { rollout: DONE, durationMs: 42 * MINUTE }, 2_520],
     ['is done for an hour', { rollout: DONE, durationMs: 42 * MINUTE, since: at(-60 * MINUTE) }, undefined],
-    [
-      'was done long before the index knew',
-      { rollout: { ...DONE, start: at(-3_000 * MINUTE) }, durationMs: MINUTE },
-      undefined,
-    ],
+    ['was done long before', { rollout: { ...DONE, start: at(-3_000 * MINUTE) }, durationMs: MINUTE }, undefined],
     ['took nobody knows how long', { rollout: DONE }, undefined],
     ['goes on', { state: 'rolling', rollout: DONE, durationMs: MINUTE }, undefined],
   ])('tells the duration of one that %s: %s', (_, rollout, seconds) => {

@@ -161,12 +161,7 @@ describe('recordAudit', () => {
     expect(output.records()).toMatchObject([
       {
         dimensions: { service: 'sweep' },
-        metrics: {
-          Audits: [1, 1],
-          AuditFindingsCritical: [2],
-          AuditFindingsWarning: [3, 1],
-          SnapshotsUnwritten: [1],
-        },
+        metrics: { Audits: [1, 1], AuditFindingsCritical: [2], AuditFindingsWarning: [3, 1], SnapshotsUnwritten: [1] },
       },
     ]);
   });
@@ -204,10 +199,7 @@ describe('recordJournal', () => {
   }
 
   it('counts the lines', () => {
-    expect(record({ entries: [entry(1), entry(2), entry(3)] })).toEqual({
-      metrics: { JournalLines: [3] },
-      logged: [],
-    });
+    expect(record({ entries: [entry(1), entry(2), entry(3)] })).toEqual({ metrics: { JournalLines: [3] }, logged: [] });
   });
 
   it('logs each line whole that was not written', () => {

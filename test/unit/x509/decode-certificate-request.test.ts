@@ -120,11 +120,7 @@ describe('attributes and extensions', () => {
       'DuplicateAttribute: extensionRequest attribute: more than 1 value found, 1 allowed',
     ],
     ['no value of extensionRequest', withValues(), 'UnexpectedStructure: extensionRequest attribute: missing'],
-    [
-      'no extension in extensionRequest',
-      withValues(sequence()),
-      'UnexpectedStructure: extensions: 0 found, at least 1 expected',
-    ],
+    ['no extension requested', withValues(sequence()), 'UnexpectedStructure: extensions: 0 found, at least 1 expected'],
     [
       'a challengePassword',
       { attributes: [challenge] },

@@ -28,16 +28,7 @@ interface Wanted {
   readonly isAuthority?: boolean;
 }
 
-function made({
-  subject,
-  issuer,
-  keys,
-  signer,
-  serial = 1,
-  keyId,
-  issuerKeyId,
-  isAuthority = true,
-}: Wanted): Certificate {
+function made({ subject, issuer, keys, signer, serial = 1, keyId, issuerKeyId, isAuthority = true }: Wanted) {
   const decoded = decodeCertificate(
     certificate({
       subject: name(cn(subject)),
@@ -179,13 +170,7 @@ describe('possible issuers', () => {
   const issuer = (keyId?: number) => made({ subject: 'root', issuer: 'root', keys, signer: keys.privateKey, keyId });
   const [other, named, unnamed] = [issuer(1), issuer(2), issuer()];
   const leaf = (issuerKeyId?: number) =>
-    made({
-      subject: 'leaf',
-      issuer: 'root',
-      keys,
-      signer: keys.privateKey,
-      issuerKeyId,
-    });
+    made({ subject: 'leaf', issuer: 'root', keys, signer: keys.privateKey, issuerKeyId });
 
   test('come first where their key is named, and last where another one is', () => {
     expect(possibleIssuers(leaf(2), [other, unnamed, named])).toEqual([named, unnamed, other]);

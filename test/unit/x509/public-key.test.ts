@@ -78,11 +78,7 @@ describe('public keys', () => {
       sequence(sequence(oid('1.2.840.10045.2.1'), p256, nullValue()), bitString(Buffer.alloc(65, 4))),
       'TrailingData: public key algorithm: 2 bytes follow its last element',
     ],
-    [
-      'RSA without NULL',
-      rsaKeyInfo(modulus, three, Buffer.alloc(0)),
-      'UnexpectedStructure: public key algorithm: missing',
-    ],
+    ['RSA, no NULL', rsaKeyInfo(modulus, three, Buffer.alloc(0)), 'UnexpectedStructure: public key algorithm: missing'],
     ['RSA with a negative modulus', rsaKeyInfo(modulus.subarray(1), three), notAbove('modulus')],
     ['RSA with modulus zero', rsaKeyInfo(Buffer.alloc(1), three), notAbove('modulus')],
     [

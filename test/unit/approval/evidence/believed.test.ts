@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../../lambdas/approval/decide-approval.ts';
-import { believe, withLearned } from '../../../../lambdas/approval/evidence/believed.ts';
+import { believe, type Listed, withLearned } from '../../../../lambdas/approval/evidence/believed.ts';
 import { indexEvidence, type SourceReading } from '../../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
@@ -42,10 +42,18 @@ interface World {
   readonly remembered?: readonly string[];
   readonly host?: string;
   readonly infrastructure?: string;
+  readonly listed?: Listed;
 }
 
 /** The endpoint is a name, and the hub comes in another way. */
-const believedIn = ({ machines, resolved, remembered, host = 'api.berlin.example.com', infrastructure }: World) =>
+const believedIn = ({
+  machines,
+  resolved,
+  remembered,
+  host = 'api.berlin.example.com',
+  infrastructure,
+  listed,
+}: World) =>
   believe(
     {
       cluster: { name: 'berlin', provider: 'eks-anywhere' },
@@ -64,6 +72,7 @@ const believedIn = ({ machines, resolved, remembered, host = 'api.berlin.example
         },
       }),
       ...(resolved && { resolved }),
+      ...listed,
     },
   );
 
@@ -123,6 +132,15 @@ describe('the addresses behind the name of an API endpoint', () => {
     const before = believedIn({ machines: [worker, leader], resolved: [VIP], remembered: [VIP] });
     expect(before.endpointAddresses).toEqual([VIP]);
     expect(believedIn({ machines: [leader], resolved: [VIP] }).endpointAddresses).toEqual([VIP]);
+    const gone = { ...worker, metadata: { ...worker.metadata, deletionTimestamp: '2026-11-27T11:59:00Z' } };
+    expect(believedIn({ machines: [gone, leader], resolved: [VIP] }).endpointAddresses).toEqual([VIP]);
+  });
+
+  it('are not remembered while Machines cannot be read, which is told before any doubt about them', () => {
+    const problem = { kind: 'forbidden', object: 'Cluster', problem: '403 Forbidden', remedy: 'Grant it.' };
+    const unread = { ...problem, source: 'machine', ok: false } as const;
+    const believed = believedIn({ machines: [], resolved: [VIP], listed: { machines: unread, object: problem } });
+    expect(believed).toMatchObject({ readings: [unread], endpointAddresses: [] });
   });
 
   it('need not be known where no guest tells its addresses, nor where the endpoint is an address', () => {

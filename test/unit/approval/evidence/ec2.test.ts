@@ -46,7 +46,7 @@ describe('ownerFromInstance', () => {
         ...running,
         NetworkInterfaces: [
           {
-            Attachment: attachment(0),
+            Attachment: { DeviceIndex: 0 },
             PrivateIpAddresses: [{ ...entry, Association: association }],
             Ipv6Addresses: [{ Ipv6Address: '2001:db8::23', IsPrimaryIpv6: true }],
           },
@@ -209,31 +209,17 @@ describe('ownerFromInstance', () => {
     expect(ownerFromInstance(delegated, 'dublin')?.addresses).toEqual(['10.0.1.23']);
   });
 
+  const HOST = 'ip-10-0-1-23';
   it.each([
-    ['us-east-1', 'ip-10-0-1-23.ec2.internal', 'us-east-1a', `${ID}.ec2.internal`],
-    [
-      'a region with a direction',
-      'ip-10-0-1-23.us-gov-west-1.compute.internal',
-      'us-gov-west-1b',
-      `${ID}.us-gov-west-1.compute.internal`,
-    ],
-    ['us-east-1, resource name as host name', `${ID}.ec2.internal`, 'us-east-1a', `${ID}.ec2.internal`],
-    [
-      'a domain of the VPC owner, by its zone',
-      'ip-10-0-1-23.corp.example.com',
-      'eu-west-1a',
-      `${ID}.eu-west-1.compute.internal`,
-    ],
-    [
-      'a Local Zone, by its host name',
-      'ip-10-0-1-23.us-west-2.compute.internal',
-      'us-west-2-lax-1a',
-      `${ID}.us-west-2.compute.internal`,
-    ],
-    ['a domain of the VPC owner in us-east-1', 'ip-10-0-1-23.corp.example.com', 'us-east-1f', `${ID}.ec2.internal`],
-  ])('derives the resource name in %s', (_, PrivateDnsName, AvailabilityZone, resourceName) => {
+    ['us-east-1', `${HOST}.ec2.internal`, 'us-east-1a', 'ec2.internal'],
+    ['a direction', `${HOST}.us-gov-west-1.compute.internal`, 'us-gov-west-1b', 'us-gov-west-1.compute.internal'],
+    ['us-east-1, resource name as host name', `${ID}.ec2.internal`, 'us-east-1a', 'ec2.internal'],
+    ['a domain of the VPC owner, by its zone', `${HOST}.corp.example.com`, 'eu-west-1a', 'eu-west-1.compute.internal'],
+    ['a Local Zone', `${HOST}.us-west-2.compute.internal`, 'us-west-2-lax-1a', 'us-west-2.compute.internal'],
+    ['a domain of the VPC owner in us-east-1', `${HOST}.corp.example.com`, 'us-east-1f', 'ec2.internal'],
+  ])('derives the resource name in %s', (_, PrivateDnsName, AvailabilityZone, domain) => {
     const nodes = nodesOf({ ...running, PrivateDnsName, Placement: { AvailabilityZone } });
-    expect(nodes).toEqual([...new Set([ID, PrivateDnsName, resourceName])]);
+    expect(nodes).toEqual([...new Set([ID, PrivateDnsName, `${ID}.${domain}`])]);
   });
 
   it.each([
@@ -243,38 +229,19 @@ describe('ownerFromInstance', () => {
     expect(nodesOf(object)).toEqual([ID]);
   });
 
-  it.each([
-    ['owned', [{ Key: 'kubernetes.io/cluster/dublin', Value: 'owned' }]],
-    ['shared', [{ Key: 'kubernetes.io/cluster/dublin', Value: 'shared' }]],
-    ['the tag that AWS alone writes', [{ Key: 'aws:eks:cluster-name', Value: 'dublin' }]],
-    ['the tag of managed node groups', [{ Key: 'eks:cluster-name', Value: 'dublin' }]],
-    ['the tag of Auto Mode', [{ Key: 'eks:eks-cluster-name', Value: 'dublin' }]],
-    [
-      'all of them, which agree',
-      [
-        { Key: 'aws:eks:cluster-name', Value: 'dublin' },
-        { Key: 'eks:cluster-name', Value: 'dublin' },
-        { Key: 'eks:eks-cluster-name', Value: 'dublin' },
-        { Key: 'kubernetes.io/cluster/dublin', Value: 'owned' },
-      ],
-    ],
-    [
-      'and a tag of no cluster',
-      [
-        { Key: 'aws:eks:cluster-name', Value: 'dublin' },
-        { Key: 'eks:cluster-name', Value: '' },
-        { Key: 'kubernetes.io/cluster/oslo', Value: 'no' },
-      ],
-    ],
-    [
-      'one right tag among others',
-      [
-        { Key: 'Name', Value: 'x' },
-        { Key: 'eks:cluster-name', Value: 'dublin' },
-      ],
-    ],
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['owned', { 'kubernetes.io/cluster/dublin': 'owned' }],
+    ['shared', { 'kubernetes.io/cluster/dublin': 'shared' }],
+    ['the tag that AWS alone writes', { 'aws:eks:cluster-name': 'dublin' }],
+    ['the tag of managed node groups', { 'eks:cluster-name': 'dublin' }],
+    ['the tag of Auto Mode', { 'eks:eks-cluster-name': 'dublin' }],
+    ['tags of EKS, which agree', { 'aws:eks:cluster-name': 'dublin', 'eks:cluster-name': 'dublin' }],
+    ['two that agree', { 'eks:eks-cluster-name': 'dublin', 'kubernetes.io/cluster/dublin': 'owned' }],
+    ['and an empty tag', { 'aws:eks:cluster-name': 'dublin', 'eks:cluster-name': '' }],
+    ['and a tag of no cluster', { 'aws:eks:cluster-name': 'dublin', 'kubernetes.io/cluster/oslo': 'no' }],
+    ['one right tag among others', { Name: 'x', 'eks:cluster-name': 'dublin' }],
   ])('belongs to the cluster: %s', (_, tags) => {
-    const owner = ownerFromInstance(tagged(...tags), 'dublin');
+    const owner = ownerFromInstance(tagged(...Object.entries(tags).map(([Key, Value]) => ({ Key, Value }))), 'dublin');
     expect(owner).toEqual(ownerFromInstance(running, 'dublin'));
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { collectOwners } from '../../../../lambdas/approval/evidence/collect-owners.ts';
 import { indexEvidence, indexInSteps, type Owner, ownedNames } from '../../../../lambdas/approval/evidence/evidence.ts';
 
 const owner = (object: string, node: string, ...addresses: string[]): Owner => ({
@@ -110,4 +111,16 @@ describe('ownedNames', () => {
       addresses: addresses.slice(0, 1_024),
     });
   });
+});
+
+it.each([
+  [20_000, 1, true],
+  [20_001, 1, false],
+  [1, 16 * 2 ** 20 - 100, true],
+  [1, 16 * 2 ** 20 - 99, false],
+])('collectOwners has room for %i objects with names of %i characters: %s', (count, length, fits) => {
+  const collected = collectOwners('machine');
+  const one = { ...owner('x'.repeat(length), ''), nodes: [], dnsNames: [] };
+  const added = Array.from({ length: count }, () => collected.add(one)).at(-1);
+  expect([added, collected.reading().ok]).toEqual([fits, fits]);
 });

@@ -142,12 +142,7 @@ function oldMachine(name: string, role: 'control-plane' | 'etcd', classes: reado
     { ...machine(name, role), ...of, createdAt: at(-400) },
     ...classes.map(
       (what): Observation =>
-        ({
-          ...inferred('etcd-peer', name),
-          what,
-          notBefore: at(-400),
-          notAfter: at(-35),
-        }) as Observation,
+        ({ ...inferred('etcd-peer', name), what, notBefore: at(-400), notAfter: at(-35) }) as Observation,
     ),
   ];
 }

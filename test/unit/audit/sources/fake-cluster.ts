@@ -77,15 +77,8 @@ export interface Surroundings {
   readonly remembered?: ReadonlySet<SourceId>;
 }
 
-export function contextOf(workload: KubernetesClient, surroundings: Surroundings = {}): AuditContext {
-  const {
-    provider = 'eks-anywhere',
-    reach,
-    members = [],
-    signal,
-    now = () => NOW,
-    remembered = new Set(),
-  } = surroundings;
+export function contextOf(workload: KubernetesClient, around: Surroundings = {}): AuditContext {
+  const { provider = 'eks-anywhere', reach, members = [], signal, now = () => NOW, remembered = new Set() } = around;
   return {
     target: {
       id: 'berlin',

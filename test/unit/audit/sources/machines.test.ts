@@ -144,10 +144,7 @@ test.each([
     'one with a period that is none',
     [{ spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: '90' } } } }],
   ],
-  [
-    'one that gives 0',
-    [{ spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: 0 } } } }],
-  ],
+  ['one with 0', [{ spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: 0 } } } }]],
 ] as const)('with a KubeadmControlPlane: %s, a year', async (_, planes) => {
   const read = await observeManaged(
     machines,

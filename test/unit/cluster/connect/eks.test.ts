@@ -15,12 +15,7 @@ it.each([
 ])('after %s EKS is asked again: %s', (code, expected) => {
   const { kind, object, problem, remedy } = connectionError(
     { code },
-    {
-      object: 'list x',
-      serverName: 'h',
-      bundle: undefined,
-      now: 0,
-    },
+    { object: 'list x', serverName: 'h', bundle: undefined, now: 0 },
   );
   expect(mayHaveMoved([{ kind, object, message: problem, remedy }])).toBe(expected);
 });

@@ -200,9 +200,7 @@ describe('access to an EKS cluster', () => {
     // The Region counts: a token for one is not for a server of another.
     const elsewhere = 'https://0A1B.gr7.eu-west-1.eks.amazonaws.com';
     expect(await problemOf({ access: { ...access, endpoint: elsewhere } }, { signToken, isEksEndpoint })).toMatchObject(
-      {
-        kind: 'endpoint',
-      },
+      { kind: 'endpoint' },
     );
     expect(signed).toEqual([]);
     expect(server.connections()).toBe(0);
@@ -259,17 +257,12 @@ describe('access to an EKS cluster', () => {
   it('fails as credentials when no token can be signed', async () => {
     const { caPem, server } = (await echo()).connection;
     const access = { kind: 'eks', endpoint: server, certificateAuthority: base64(caPem), scope: SCOPE } as const;
-    const error = new AwsError({
-      kind: 'expired',
-      object: 'token for berlin',
-      problem: 'no credentials',
-      remedy: 'Fix.',
-    });
+    const error = new AwsError({ kind: 'expired', object: 'token for berlin', problem: 'no token', remedy: 'Fix.' });
     const opened = await open({ access }, { signToken: async () => Promise.reject(error) });
     await expect(opened.workload.request(version)).rejects.toMatchObject({
       kind: 'credentials',
       object: 'token for berlin',
-      problem: 'no credentials',
+      problem: 'no token',
       remedy: 'Fix.',
     });
     expect(opened.workload.stats.requests).toBe(0);

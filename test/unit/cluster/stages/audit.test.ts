@@ -169,12 +169,7 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(bucket().snapshots);
     await audit(due());
     await audit(due({ target: DUBLIN }));
-    expect(seen.targets[0]).toEqual({
-      id: 'paris',
-      ...open,
-      reach: { handshakes: false, ...ORDERED },
-      policies: [],
-    });
+    expect(seen.targets[0]).toEqual({ id: 'paris', ...open, reach: { handshakes: false, ...ORDERED }, policies: [] });
     expect(seen.targets[1]?.eks).toEqual({
       scope: { account: '111122223333', region: 'eu-central-1' },
       name: 'dublin',
