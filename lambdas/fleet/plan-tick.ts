@@ -10,7 +10,6 @@ import { rolloutPolicyOf } from '../rollout/policy-of.ts';
 import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
-import { compare } from '../words.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { firstProblems } from './first-problems.ts';
@@ -140,20 +139,20 @@ export function planOrders(
   return { orders: askingEksInTurns(orders, tick, auditEveryMinutes), problems: firstProblems(problems, MAX_PROBLEMS) };
 }
 
-/** Where too many clusters would ask EKS, others ask in each round. */
+/** Where too many clusters would ask EKS, they take turns: twice as many while one has too many, so that few change theirs. */
 function askingEksInTurns(orders: readonly PlacedOrder[], tick: number, everyMinutes = 1): readonly PlacedOrder[] {
-  const first = Math.floor(tick / (everyMinutes * MINUTE_MS)) * EKS_AUDITS;
+  const round = Math.floor(tick / (everyMinutes * MINUTE_MS)) * MINUTE_MS;
   return [...Map.groupBy(orders, askedScope)].flatMap(([scope, same]) => {
-    if (scope === undefined || same.length <= EKS_AUDITS) return same;
-    return same
-      .toSorted((a, b) => compare(a.order.target.id, b.order.target.id))
-      .map(({ shard, order }, n) => {
-        const asks = (n + same.length - (first % same.length)) % same.length < EKS_AUDITS;
-        return {
-          shard,
-          order: asks ? order : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
-        };
-      });
+    let asking = same;
+    for (let turns = 2; scope !== undefined && asking.length > EKS_AUDITS; turns *= 2)
+      asking = same.filter(({ order }) => isTurnOf(`EKS ${order.target.id}`, turns, round));
+    const ids = new Set(asking.map(({ order }) => order.target.id));
+    return same.map(({ shard, order }) => ({
+      shard,
+      order: ids.has(order.target.id)
+        ? order
+        : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
+    }));
   });
 }
 

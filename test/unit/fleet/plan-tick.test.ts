@@ -5,6 +5,7 @@ import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/flee
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
+import { planOrders } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
   at,
@@ -314,6 +315,24 @@ describe('audits', () => {
     }
     const after = index(...MANY.map((id) => indexed(id, { audit: auditSummary() })));
     expect(planned(known, after, NOW, AUDITS).orders.filter(({ order }) => order.audit?.stored)).toEqual([]);
+  });
+
+  it('ask EKS in turns, at most a hundred in a minute, also while a cluster comes and goes', () => {
+    const all = Array.from({ length: 401 }, (_, n) => registered(`c${n}`, { target: { ...DUBLIN, id: `c${n}` } }));
+    const asked = new Map<string, number>();
+    let longest = 0;
+    for (let round = 0; round < 64; round += 1) {
+      const [there, tick] = [registry(...all.slice(round % 2)), NOW + round * MINUTE];
+      const { orders } = planOrders(there, undefined, tick, () => 'shard', { auditEveryMinutes: 1 });
+      const asking = orders.filter(({ order }) => order.audit !== undefined && order.audit.withoutEks === undefined);
+      expect(asking.length).toBeLessThanOrEqual(100);
+      for (const { order } of asking) {
+        longest = Math.max(longest, round - (asked.get(order.target.id) ?? 0));
+        asked.set(order.target.id, round);
+      }
+    }
+    expect(asked.size).toBeGreaterThanOrEqual(400);
+    expect(longest).toBe(8);
   });
 
   it('are not ordered where nobody asks for them', () => {
