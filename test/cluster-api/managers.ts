@@ -23,7 +23,7 @@ const WITHOUT_POOLS = ['--feature-gates=MachinePool=false'];
 
 /** The managers, in the order in which they start. */
 export const MANAGERS: readonly ManagerSource[] = [
-  { name: 'capi-core', goPackage: CORE, module: CORE, directory: '.', flags: WITHOUT_POOLS },
+  { name: 'capi-core', goPackage: `${CORE}/core`, module: CORE, directory: 'core', flags: WITHOUT_POOLS },
   {
     name: 'capi-kubeadm-bootstrap',
     goPackage: `${CORE}/bootstrap/kubeadm`,

@@ -109,7 +109,7 @@ export async function describeCluster(admin: Admin, controlPlane: ControlPlaneOn
       spec: {
         ...plane.spec,
         replicas: CONTROL_PLANE_MACHINES.length,
-        version: 'v1.36.3',
+        version: 'v1.37.2',
         rollout: { before: { certificatesExpiryDays: 30 } },
         kubeadmConfigSpec: {
           clusterConfiguration: {
@@ -149,7 +149,7 @@ export async function describeCluster(admin: Admin, controlPlane: ControlPlaneOn
       ...owners,
       spec: {
         ...owners.spec,
-        kubernetesVersion: '1.36',
+        kubernetesVersion: '1.37',
         controlPlaneConfiguration: { count: CONTROL_PLANE_MACHINES.length },
         externalEtcdConfiguration: { count: ETCD_MACHINES.length },
         managementCluster: { name: CLUSTER },

@@ -109,7 +109,7 @@ async function buildOne(
   say(`built ${label} in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
-/** The version that go.mod pins, for example `v1.36.3`. */
+/** The version that go.mod pins, for example `v1.37.2`. */
 async function kubernetesVersion(): Promise<string> {
   const text = await readFile(join(module, 'go.mod'), 'utf8');
   const version = /^\s*k8s\.io\/kubernetes (v\S+)/m.exec(text)?.[1];

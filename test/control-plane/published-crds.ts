@@ -10,8 +10,8 @@ import type { ControlPlane } from './start.ts';
 /** The definitions that an audit reads from, by the Go module that publishes them. Their versions are those of published-crds/go.mod. */
 const FILES: Readonly<Record<string, readonly string[]>> = {
   'sigs.k8s.io/cluster-api': [
-    'config/crd/bases/cluster.x-k8s.io_clusters.yaml',
-    'config/crd/bases/cluster.x-k8s.io_machines.yaml',
+    'core/config/crd/bases/cluster.x-k8s.io_clusters.yaml',
+    'core/config/crd/bases/cluster.x-k8s.io_machines.yaml',
     'bootstrap/kubeadm/config/crd/bases/bootstrap.cluster.x-k8s.io_kubeadmconfigs.yaml',
     'controlplane/kubeadm/config/crd/bases/controlplane.cluster.x-k8s.io_kubeadmcontrolplanes.yaml',
   ],

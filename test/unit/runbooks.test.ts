@@ -185,12 +185,12 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
 /** By which version of each tool its commands were checked: its source, or its `--help`. */
 const CHECKED: Readonly<Record<string, string>> = {
   aws: 'aws (API models of botocore 1.43.106)',
-  clusterctl: 'clusterctl 1.13',
+  clusterctl: 'clusterctl 1.14',
   eksctl: 'eksctl anywhere 0.26.1',
   etcdctl: 'etcdctl 3.6',
   etcdutl: 'etcdutl 3.6',
-  kubeadm: 'kubeadm 1.36',
-  kubectl: 'kubectl 1.36',
+  kubeadm: 'kubeadm 1.37',
+  kubectl: 'kubectl 1.37',
   openssl: 'openssl 3.0',
 };
 const TOOLS = ['awk', 'base64', 'date', 'export', 'grep', 'tail', 'umask'];

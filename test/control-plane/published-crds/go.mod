@@ -7,6 +7,6 @@ require (
 	github.com/aws/etcdadm-bootstrap-provider v1.0.22
 	github.com/aws/etcdadm-controller v1.0.28
 	github.com/cert-manager/cert-manager v1.19.1
-	sigs.k8s.io/cluster-api v1.13.4
-	sigs.k8s.io/cluster-api/test v1.13.4
+	sigs.k8s.io/cluster-api v1.14.0
+	sigs.k8s.io/cluster-api/test v1.14.0
 )
