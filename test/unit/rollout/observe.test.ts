@@ -18,11 +18,13 @@ import {
   NOW,
   rawCapiCluster,
   rawEksAnywhere,
+  rawEtcd,
 } from './fixtures.ts';
 import { failure, managementCluster } from './management-cluster.ts';
 import { certificate, healthyWorld, holdLease, showing, showingEtcd, type World, withEtcd } from './world.ts';
 
 const { signal } = new AbortController();
+const { paths } = healthyWorld();
 const look = async ({ target }: World, changes: Partial<World['target']> = {}) =>
   observeRollout({ ...target, ...changes }, signal);
 
@@ -60,6 +62,7 @@ function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
 describe('a cluster that is well', () => {
   it.each(['v1beta2', 'v1beta1'] as const)('is read from %s', async (version) => {
     const world = healthyWorld(version);
+    world.management.put(`${world.paths.healthCheck}-of-milan`, { spec: { clusterName: 'milan-prod' } });
     const observed = await look(world);
     const expected = asStored(world, healthyRollout());
     expect(observed).toMatchObject({ ...expected, controlPlane: { ...expected.controlPlane, apiVersion: version } });
@@ -71,6 +74,7 @@ describe('a cluster that is well', () => {
     const paths = world.management.made.map(({ path }) => path);
     expect(paths[0]).toBe(world.paths.lease);
     expect(new Set(paths).size).toBe(paths.length);
+    expect(paths.join()).not.toContain('etcdadm');
     expect(world.management.calls).toEqual([]);
   });
 
@@ -85,11 +89,19 @@ describe('a cluster that is well', () => {
   });
 });
 
-it('etcd is read that only the control plane calls external', async () => {
+it('etcd is read that only the control plane calls external, and none of another cluster', async () => {
   const world = healthyWorld();
+  world.management.put(paths.etcd.replace('berlin', 'milan'), rawEtcd());
   withEtcd(world);
-  world.management.change(world.paths.cluster, { spec: { managedExternalEtcdRef: null } });
-  expect((await look(world)).etcd).toMatchObject({ name: `${NAME}-etcd` });
+  const labels = { 'cluster.x-k8s.io/etcd-cluster': `${NAME}-etcd` };
+  world.management.put(paths.machine('milan-etcd'), { metadata: { labels }, spec: { clusterName: 'milan-prod' } });
+  world.management.change(paths.cluster, { spec: { managedExternalEtcdRef: null } });
+  world.management.before = ({ query = {} }) => {
+    for (const selector of ['fieldSelector', 'labelSelector']) Reflect.deleteProperty(query, selector);
+  };
+  const { etcd, unread } = await look(world);
+  expect(etcd).toMatchObject({ name: `${NAME}-etcd`, machines: [{}, {}, {}] });
+  expect(unread).toEqual([]);
 });
 
 it('a machine is not healthy while nothing tells of its etcd, but where etcd is elsewhere', async () => {
@@ -108,10 +120,10 @@ it('a machine is not healthy while nothing tells of its etcd, but where etcd is 
   expect(await unhealthy(external)).toEqual([]);
 });
 
-it('a control plane of another cluster that has no name is no sibling', async () => {
+it.each(['name', 'namespace'])('a control plane of another cluster that has no %s is no sibling', async (key) => {
   const world = healthyWorld();
   const { siblings } = await look(world);
-  world.management.put(world.paths.sibling.replace('milan-prod', 'nameless'), { metadata: { name: undefined } });
+  world.management.put(world.paths.sibling.replace('milan-prod', 'nameless'), { metadata: { [key]: undefined } });
   expect((await look(world)).siblings).toEqual(siblings);
 });
 
@@ -142,6 +154,7 @@ describe('what cannot be read', () => {
   it.each([
     ['clusters', '/cluster.x-k8s.io/v1beta2/clusters'],
     ['kubeadmcontrolplanes', '/kubeadmcontrolplanes'],
+    ['the versions of control planes', '/apis/controlplane.cluster.x-k8s.io'],
     ['machines', '/machines'],
     ['machinehealthchecks', '/machinehealthchecks'],
     ['the template', '/vspheremachinetemplates/'],
@@ -199,21 +212,46 @@ describe('what cannot be read', () => {
     expect(observed.controlPlane).toBeUndefined();
   });
 
-  it('is a machine without a time of creation', async () => {
-    const world = healthyWorld();
-    world.management.change(world.paths.machine('berlin-prod-1'), { metadata: { creationTimestamp: null } });
-    const observed = await look(world);
-    expect(observed.machines).toHaveLength(2);
-    expect(observed.unread).toMatchObject([{ kind: 'malformed', object: `Machine ${NAMESPACE}/berlin-prod-1` }]);
-  });
-
-  it('is an EtcdadmCluster that the Cluster has and nobody finds', async () => {
+  it.each([
+    [`Machine ${NAMESPACE}/${NAME}-1`, 'creationTimestamp', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE}/${NAME}-1`, 'uid', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE} of ${NAME}-etcd`, 'uid', paths.machine(`${NAME}-etcd-1`)],
+    [`KubeadmControlPlane ${NAMESPACE}/${NAME}`, 'uid', paths.controlPlane],
+    [`EtcdadmCluster ${NAMESPACE}/${NAME}-etcd`, 'uid', paths.etcd],
+    ['Lease kube-system/certmarshal-rollout', 'uid', paths.lease],
+  ])('is an object without what an API server writes: %s, %s', async (object, key, path) => {
     const world = healthyWorld();
     withEtcd(world);
-    world.management.remove(world.paths.etcd);
-    const observed = await look(world);
-    expect(observed.etcd).toBeUndefined();
-    expect(observed.unread).toMatchObject([{ kind: 'missing' }]);
+    holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
+    world.management.change(path, { metadata: { [key]: '' } });
+    expect((await look(world)).unread).toMatchObject([{ kind: 'malformed', object }]);
+  });
+
+  it('is more machines of its control plane than are read', async () => {
+    const world = healthyWorld();
+    const { metadata, ...rest } = world.management.get(paths.machine(`${NAME}-1`));
+    const { labels, creationTimestamp } = metadata;
+    const put = (name: string) =>
+      world.management.put(paths.machine(name), { ...rest, metadata: { labels, creationTimestamp } });
+    for (let index = 4; index <= 32; index += 1) put(`more-${index}`);
+    expect((await look(world)).unread).toEqual([]);
+    put('more-33');
+    expect((await look(world)).unread).toMatchObject([{ object: `Machine ${NAMESPACE}/more-33` }]);
+  });
+
+  it.each([
+    ['the Cluster has', {}, [{ kind: 'missing' }], [{ kind: 'not-found' }]],
+    ['the Cluster has not, which is no problem,', { managedExternalEtcdRef: null }, [], []],
+  ])('is an EtcdadmCluster that %s and nobody finds', async (_, spec, missing, unserved) => {
+    const world = healthyWorld();
+    withEtcd(world);
+    world.management.change(paths.cluster, { spec });
+    world.management.remove(paths.etcd);
+    expect(await look(world)).toMatchObject({ etcd: undefined, unread: missing });
+    world.management.before = ({ path }) => {
+      if (path.endsWith('/etcdadmclusters')) throw failure('not-found');
+    };
+    expect(await look(world)).toMatchObject({ etcd: undefined, unread: unserved });
   });
 });
 
@@ -228,7 +266,6 @@ describe('what others make too much of', () => {
     for (let index = 0; index < count; index += 1)
       world.management.put(`${collection}flood-${index}`, { ...rest, metadata: { labels } });
   };
-  const { paths } = healthyWorld();
   const tooLarge = (collection: string) => (world: World) => {
     world.management.before = ({ path }) => {
       if (path.endsWith(`/${collection}`) && !path.includes('/namespaces/')) throw failure('too-large');
@@ -244,6 +281,11 @@ describe('what others make too much of', () => {
   ])('does not hide our own: %s', async (_, flood) => {
     const world = healthyWorld();
     flood(world);
+    for (const path of [paths.eksAnywhere, paths.controlPlane, paths.machine(`${NAME}-3`)]) {
+      const own = world.management.get(path);
+      world.management.remove(path);
+      world.management.put(path, own);
+    }
     const observed = await look(world);
     const { siblings: _siblings, ...expected } = asStored(world, healthyRollout());
     expect(observed).toMatchObject({ ...expected, moreSiblings: true, unread: [] });
@@ -259,16 +301,21 @@ describe('what others make too much of', () => {
     expect(observed.moreSiblings).toBeUndefined();
   });
 
-  it('is told where it is in our own namespace', async () => {
+  it.each([
+    ['Machines', 10_001, paths.machine('flood')],
+    ['KubeadmControlPlanes', 2_001, paths.sibling],
+  ])('is told where it is in our own namespace: %s', async (_, count, path) => {
     const world = healthyWorld();
-    const machine = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
-    for (let index = 0; index < 10_001; index += 1) world.management.put(paths.machine(`flood-${index}`), machine);
+    const object = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
+    for (let index = 0; index < count; index += 1) world.management.put(`${path}-${index}`, object);
     expect((await look(world)).unread).toMatchObject([{ kind: 'too-large' }]);
   });
 });
 
-it('knows no cluster of another name', async () => {
-  const observed = await look(healthyWorld(), { name: 'hamburg' });
+it('knows no cluster of another name, where the server looks at no selector', async () => {
+  const world = healthyWorld();
+  world.management.before = ({ query }) => void Reflect.deleteProperty(query ?? {}, 'fieldSelector');
+  const observed = await look(world, { name: 'hamburg' });
   expect(observed).toMatchObject({ machines: [], siblings: [], unread: [] });
   expect(observed.capiCluster).toBeUndefined();
 });
@@ -366,8 +413,11 @@ describe('what machines show', () => {
     const { ca } = await createPki();
     const observed = await look(world, { authorities: async () => ca.certificate });
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
-    const damaged = await look(world, { authorities: async () => 'nothing' });
-    expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+    const unreadable = ca.certificate.replaceAll(/(?<=\n)[^-].*\n/g, '').replace('\n', '\nMAA=\n');
+    for (const pem of ['nothing', `${ca.certificate}\n${unreadable}`]) {
+      const damaged = await look(world, { authorities: async () => pem });
+      expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+    }
   });
 });
 
@@ -638,6 +688,10 @@ describe('the client certificate and the controller of etcd', () => {
   it('are read where that is allowed, and of the Secret only two times are kept', async () => {
     const world = healthyWorld();
     withEtcd(world);
+    const unreadKinds = async () => (await look(world, { readEtcdClientSecret: true })).unread.map(({ kind }) => kind);
+    expect(await unreadKinds()).toEqual(['not-found']);
+    world.management.put(world.paths.etcdSecret, { data: { 'tls.crt': base64('nothing') } });
+    expect(await unreadKinds()).toEqual(['malformed']);
     const pki = await createPki();
     const data = {
       'tls.crt': base64(await pki.leaf('berlin-prod-kube-apiserver-etcd-client')),
@@ -646,9 +700,11 @@ describe('the client certificate and the controller of etcd', () => {
     world.management.put(world.paths.etcdSecret, { data });
     const running = (startedAt: string) => ({
       status: {
-        phase: 'Running',
         startTime: '2026-01-01T00:00:00Z',
-        containerStatuses: [{ name: 'manager', state: { running: { startedAt } } }],
+        containerStatuses: [
+          { name: 'kube-rbac-proxy', state: { running: { startedAt: '2026-01-01T00:00:00Z' } } },
+          { name: 'manager', state: { running: { startedAt } } },
+        ],
       },
     });
     world.management.put(world.paths.pod('one'), running('2026-11-20T00:00:00Z'));
