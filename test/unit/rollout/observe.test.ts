@@ -111,13 +111,15 @@ it('a machine is not healthy while nothing tells of its etcd, but where etcd is 
   const unhealthy = async (world: World) => {
     const path = world.paths.machine('berlin-prod-1');
     const { conditions } = world.management.get(path)['status'] as { conditions: { type: string }[] };
-    world.management.change(path, {
-      status: { conditions: conditions.filter(({ type }) => !type.startsWith('Etcd')) },
-    });
+    const others = conditions.filter(({ type }) => !/^Etcd|^Ready$/.test(type));
+    world.management.change(path, { status: { conditions: [...others, { type: 'Ready', status: 'False' }] } });
     return (await look(world)).machines[0]?.unhealthy;
   };
-  expect(await unhealthy(stacked)).toEqual(['EtcdPodHealthy is Missing', 'EtcdMemberHealthy is Missing']);
-  expect(await unhealthy(external)).toEqual([]);
+  const missing = ['EtcdPodHealthy is Missing', 'EtcdMemberHealthy is Missing'];
+  expect(await unhealthy(stacked)).toEqual([...missing, 'Ready is False']);
+  expect(await unhealthy(external)).toEqual(['Ready is False']);
+  external.management.change(paths.machine(`${NAME}-etcd-1`), { status: { phase: 'Failed', failureReason: 'x' } });
+  expect((await look(external)).etcd?.machines[0]?.unhealthy).toEqual(['its phase is Failed', 'it failed: x']);
 });
 
 it.each(['name', 'namespace'])('a control plane of another cluster that has no %s is no sibling', async (key) => {
@@ -206,6 +208,7 @@ describe('what cannot be read', () => {
   it('is a second control plane of the cluster', async () => {
     const world = healthyWorld();
     const { metadata, ...rest } = world.management.get(world.paths.controlPlane);
+    world.management.change(paths.controlPlane, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
     world.management.put(`${world.paths.controlPlane}-2`, { ...rest, metadata: { labels: metadata['labels'] } });
     const observed = await look(world);
     expect(observed.unread).toMatchObject([{ kind: 'ambiguous' }]);
@@ -215,6 +218,7 @@ describe('what cannot be read', () => {
   it.each([
     [`Machine ${NAMESPACE}/${NAME}-1`, 'creationTimestamp', paths.machine(`${NAME}-1`)],
     [`Machine ${NAMESPACE}/${NAME}-1`, 'uid', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE}/`, 'name', paths.machine(`${NAME}-1`)],
     [`Machine ${NAMESPACE} of ${NAME}-etcd`, 'uid', paths.machine(`${NAME}-etcd-1`)],
     [`KubeadmControlPlane ${NAMESPACE}/${NAME}`, 'uid', paths.controlPlane],
     [`EtcdadmCluster ${NAMESPACE}/${NAME}-etcd`, 'uid', paths.etcd],
@@ -234,7 +238,8 @@ describe('what cannot be read', () => {
     const put = (name: string) =>
       world.management.put(paths.machine(name), { ...rest, metadata: { labels, creationTimestamp } });
     for (let index = 4; index <= 32; index += 1) put(`more-${index}`);
-    expect((await look(world)).unread).toEqual([]);
+    const { machines, unread } = await look(world);
+    expect([machines.filter(({ owned }) => owned).length, unread]).toEqual([3, []]);
     put('more-33');
     expect((await look(world)).unread).toMatchObject([{ object: `Machine ${NAMESPACE}/more-33` }]);
   });
@@ -341,18 +346,21 @@ describe('what machines show', () => {
   it('comes from the next address where the first does not answer, at the port of the cluster', async () => {
     const world = healthyWorld();
     world.management.change(world.paths.cluster, { spec: { clusterNetwork: { apiServerPort: 443 } } });
-    world.management.change(world.paths.machine('berlin-prod-1'), {
-      status: {
-        addresses: [
-          { type: 'InternalIP', address: '10.9.9.9' },
-          { type: 'ExternalIP', address: '10.0.1.31' },
-        ],
-      },
-    });
-    world.shown.set('10.0.1.31:443', showing());
-    const [first, second] = (await look(world)).machines;
-    expect(first?.served).toMatchObject({ kind: 'certificate', address: '10.0.1.31' });
-    expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
+    const machine = (number: number, ...last: readonly number[]) =>
+      world.management.change(paths.machine(`${NAME}-${number}`), {
+        status: { addresses: last.map((octet) => ({ type: 'InternalIP', address: `10.0.1.${octet}` })) },
+      });
+    machine(1, 7, 8, 31, 9);
+    machine(2, 7, 8, 9, 31);
+    machine(3);
+    for (const octet of [9, 31]) world.shown.set(`10.0.1.${octet}:443`, showing());
+    expect((await look(world)).machines.map(({ served }) => served)).toMatchObject([
+      { kind: 'certificate', address: '10.0.1.31' },
+      { kind: 'certificate', address: '10.0.1.9' },
+      { kind: 'failed', problem: 'the Machine has no address' },
+    ]);
+    machine(2, 7, 8, 10, 31);
+    expect((await look(world)).machines[1]?.served).toMatchObject({ kind: 'failed', address: '10.0.1.7' });
   });
 
   it('is that of kubelets, which may be their own', async () => {
@@ -392,9 +400,13 @@ describe('what machines show', () => {
     const { keyProven: _, ...unproven } = showing();
     world.shown.set('10.0.1.31:6443', unproven);
     world.shown.set('10.0.1.32:6443', { ok: true, chain: [{ ok: false, problem: 'no DER' }], keyProven: true });
-    const [first, second] = (await look(world)).machines;
-    expect(first?.served.kind).toBe('failed');
-    expect(second?.served.kind).toBe('failed');
+    world.shown.set('10.0.1.33:6443', { ok: true, chain: [], keyProven: true });
+    const problem = 'its certificate cannot be read';
+    expect((await look(world)).machines.map(({ served }) => served)).toMatchObject([
+      { kind: 'failed' },
+      { kind: 'failed', problem: `${problem}: no DER` },
+      { kind: 'failed', problem },
+    ]);
   });
 
   it('tells of authorities, and those that were given', async () => {
@@ -406,13 +418,17 @@ describe('what machines show', () => {
       notAfter: NOW + DAY,
     });
     const leaf = showing();
-    world.shown.set('10.0.1.31:6443', { ...leaf, chain: [...leaf.chain, { ok: true, certificate: sent }] });
+    const others = [sent, certificate({ fingerprint: 'ef'.repeat(32) })];
+    const chain = [...leaf.chain, ...others.map((one) => ({ ok: true as const, certificate: one }))];
+    world.shown.set('10.0.1.31:6443', { ...leaf, chain });
     const unknown = await look(world);
     expect(unknown.authorities).toHaveLength(2);
     expect(unknown.authorities).toContainEqual({ name: 'CN=sent', notAfter: NOW + DAY });
     const { ca } = await createPki();
     const observed = await look(world, { authorities: async () => ca.certificate });
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
+    // That of etcd is another one.
+    expect(observed.machines[0]?.etcdPorts[0]?.served.kind).toBe('certificate');
     const unreadable = ca.certificate.replaceAll(/(?<=\n)[^-].*\n/g, '').replace('\n', '\nMAA=\n');
     for (const pem of ['nothing', `${ca.certificate}\n${unreadable}`]) {
       const damaged = await look(world, { authorities: async () => pem });
@@ -523,7 +539,9 @@ describe('whose certificate machines show', () => {
       throw failure('timeout');
     };
     const { machines, unread } = await look(world, { authorities });
-    expect(kinds(machines)).toEqual(['failed', 'failed', 'failed']);
+    const problem = expect.stringContaining('no CA of the cluster could be read');
+    const none = { served: { kind: 'failed', problem, foreign: undefined } };
+    expect(machines).toMatchObject([none, none, none]);
     expect(unread).toHaveLength(1);
   });
 
@@ -558,6 +576,8 @@ describe('whose certificate machines show', () => {
     world.shown.set('10.0.1.52:2379', await shownBy(await other.leaf('etcd-2')));
     expect(await etcdOf(true)).toEqual(['certificate', 'failed', 'certificate']);
     expect(await etcdOf(false)).toEqual(['failed', 'failed', 'failed']);
+    const { etcd } = await look(world, { readEtcdClientSecret: true });
+    expect(etcd?.machines.map(({ etcdPorts: [peer] }) => peer?.served.kind)).toEqual(['failed', 'failed', 'failed']);
     world.management.put(secret, { data: { 'tls.crt': base64('nothing') } });
     expect((await look(world, { readEtcdClientSecret: true })).unread).toMatchObject([
       { kind: 'malformed', object: `the certificate in Secret ${NAMESPACE}/${NAME}-etcd` },
