@@ -10,6 +10,9 @@ import type { ObservedEksAnywhere } from './observed.ts';
  */
 export const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
 
+/** As observed, before upgrades are. */
+export type SeenEksAnywhere = Omit<ObservedEksAnywhere, 'controlPlaneUpgrade'>;
+
 export type OwnersCluster<T> =
   | { readonly kind: 'one'; readonly cluster: T }
   | { readonly kind: 'none'; readonly problem?: Problem }
@@ -70,11 +73,11 @@ export function namespacesOf(clusters: readonly { readonly namespace: string }[]
  * bans anything. The opt-in check ignores its `auto`. The API server writes the time in seconds: within one second, one
  * that bans. Pure.
  */
-export function firstMade(clusters: readonly ObservedEksAnywhere[]): ObservedEksAnywhere | undefined {
+export function firstMade(clusters: readonly SeenEksAnywhere[]): SeenEksAnywhere | undefined {
   const [first] = clusters.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || forbids(b) - forbids(a));
   return first && { ...first, contested: clusters.map(({ namespace }) => namespace) };
 }
 
-function forbids({ mode }: ObservedEksAnywhere): number {
+function forbids({ mode }: SeenEksAnywhere): number {
   return Number(mode !== undefined && mode !== OPT_IN);
 }

@@ -9,18 +9,16 @@ import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
  * @param now milliseconds since the epoch
  */
 export function foreignRollout(
-  { rolloutAfter, conditions, status, replicas }: ObservedControlPlane,
+  { rolloutAfter = Number.NEGATIVE_INFINITY, conditions, status, replicas }: ObservedControlPlane,
   machines: readonly ObservedMachine[],
   now: number,
 ): string | undefined {
-  if (rolloutAfter !== undefined && !(rolloutAfter <= now)) return `a rollout is planned for ${date(rolloutAfter)}`;
+  if (!(rolloutAfter <= now)) return `a rollout is planned for ${date(rolloutAfter)}`;
   if (conditions.RollingOut.status === 'True') {
     return `Cluster API rolls it: ${conditions.RollingOut.message || conditions.RollingOut.reason || 'no reason is given'}`;
   }
-  const old = machines.filter(
-    ({ owned, createdAt }) => owned && rolloutAfter !== undefined && createdAt < rolloutAfter,
-  );
-  if (rolloutAfter !== undefined && old.length > 0) {
+  const old = machines.filter(({ owned, createdAt }) => owned && createdAt < rolloutAfter);
+  if (old.length > 0) {
     return `${old.length} of ${machines.length} machines are older than the rollout of ${date(rolloutAfter)}`;
   }
   if (status.upToDate !== undefined && status.upToDate < replicas) {

@@ -18,9 +18,8 @@ import { servedCertificates } from './served-certificates.ts';
 /** Source: etcdadm-controller, config/default. */
 const CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
 const CONTROLLER_CONTAINER = 'manager';
-const MAX_ETCD_CLUSTERS = 10;
-const MAX_ETCD_MACHINES = 64;
-const MAX_PODS = 500;
+/** Of each kind. */
+const MAX_OBJECTS = 500;
 
 export interface EtcdPlace {
   readonly namespace: string;
@@ -42,7 +41,7 @@ export async function observeEtcd(
   const look = (object: unknown): void => {
     if (text(object, 'metadata', 'name') === etcdCluster) found.push(object);
   };
-  const end = await reader.each(pages, MAX_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
+  const end = await reader.each(pages, MAX_OBJECTS, look, ...(managed ? [] : (['not-found'] as const)));
   const [object] = found;
   if (object === undefined) {
     if (managed && end === 'whole') reader.unread.push(missing(namespace, etcdCluster));
@@ -54,7 +53,7 @@ export async function observeEtcd(
     readEtcdClientSecret === true ? clientCertificateOf() : undefined,
     startOfController(),
     readEtcdClientSecret === true ? authoritiesOf() : undefined,
-    reader.each(etcdMachines(), MAX_ETCD_MACHINES, (candidate) => {
+    reader.each(etcdMachines(), MAX_OBJECTS, (candidate) => {
       if (!isMachineOf(candidate, name) || etcdClusterOf(candidate) !== etcdCluster) return;
       const machine = observedMachine(candidate, { owner, role: 'etcd' });
       if (machine === undefined) reader.unread.push(malformed(`Machine ${namespace} of ${etcdCluster}`));
@@ -117,15 +116,13 @@ export async function observeEtcd(
     let oldest: number | undefined;
     await reader.each(
       listKind(management, 'pods', { namespace: CONTROLLER_NAMESPACE, signal }),
-      MAX_PODS,
+      MAX_OBJECTS,
       (item) => {
-        const pod = raw<V1Pod>(item);
-        if (text(pod, 'status', 'phase') !== 'Running') return;
-        const manager = list(pod, 'status', 'containerStatuses').find(
+        const manager = list(raw<V1Pod>(item), 'status', 'containerStatuses').find(
           (container) => text(container, 'name') === CONTROLLER_CONTAINER,
         );
-        // Its container may have restarted since.
-        const started = timeAt(manager, 'state', 'running', 'startedAt') ?? timeAt(pod, 'status', 'startTime');
+        // Not the pod's start: its container may have restarted since.
+        const started = timeAt(manager, 'state', 'running', 'startedAt');
         if (started !== undefined) oldest = Math.min(oldest ?? started, started);
       },
       'forbidden',

@@ -15,16 +15,16 @@ import { readEksAnywhere } from '../resources/eks-anywhere.ts';
 import { field, text } from '../resources/fields.ts';
 import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts';
 import { type Lease, readLease } from '../resources/lease.ts';
-import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
+import { CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
 import { type MachineHealthCheck, readMachineHealthCheck } from '../resources/machine-health-check.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
-import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
+import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster, type SeenEksAnywhere } from './eks-anywhere-owner.ts';
 import { machineDependencies } from './machine-dependencies.ts';
 import { observeEtcd } from './observe-etcd.ts';
-import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
+import type { ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
 import { observedMachine } from './observed-machine.ts';
 import { createReader, type ListEnd, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
@@ -70,7 +70,6 @@ const MAX_HEALTH_CHECKS = 5_000;
 const MAX_REQUESTS = 20_000;
 /** Cluster API allows any odd number; more than seven are useless for etcd. */
 const MAX_OWN_MACHINES = 32;
-const MAX_AUTHORITIES = 32;
 
 /**
  * Reads everything that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane
@@ -123,7 +122,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   ]);
   const addresses = machineAddresses(management);
   const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
-  const owner = eksAnywhere && eksAnywheres.objects.get(eksAnywhere.namespace);
+  const owner = eksAnywheres.objects.get(eksAnywhere?.namespace);
   const [served, healthChecks, etcd, waitingRequests, needed] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
@@ -139,18 +138,18 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     controlPlane?.etcd === 'stacked' && controlPlane.conditions.EtcdClusterHealthy.status === 'Unknown'
       ? waitingRequestsOf(target, seen.own, reader, signal)
       : undefined,
-    owner === undefined ? undefined : machineDependencies(management, owner, reader, target.handshakes, signal),
+    machineDependencies(management, owner, reader, target.handshakes, signal),
   ]);
   return {
     ...base,
     capiCluster: cluster,
-    eksAnywhere: eksAnywhere && { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) },
+    eksAnywhere: eksAnywhere && { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name) },
     controlPlane: controlPlane && { ...controlPlane, templateFound: templateFound === true },
     machines: served.machines,
     apiServer: toleratedBy(target, served.machines),
     etcd,
     waitingRequests,
-    dependencies: needed?.map(({ where, bundle: { certificates, problem } }) => ({
+    dependencies: needed.map(({ where, bundle: { certificates, problem } }) => ({
       where,
       notAfter: Math.max(0, ...readable(certificates).map(({ notAfter }) => notAfter)),
       problem,
@@ -196,7 +195,7 @@ async function clustersOf(
   await reader.each(pages, MAX_CLUSTERS, (object) => {
     const read = readCluster(object);
     // A server may ignore the selector.
-    if (read?.name === name && (namespace === undefined || read.namespace === namespace)) seen.push(read);
+    if (read?.name === name) seen.push(read);
   });
   return seen;
 }
@@ -209,9 +208,9 @@ function preferred(clusters: readonly Cluster[]): readonly Cluster[] {
 
 interface SeenEksAnywheres {
   /** Clusters with the name of the cluster. */
-  readonly own: readonly ObservedEksAnywhere[];
+  readonly own: readonly SeenEksAnywhere[];
   /** By their namespaces. */
-  readonly objects: ReadonlyMap<string, unknown>;
+  readonly objects: ReadonlyMap<string | undefined, unknown>;
   /** Unique names whose Cluster is opted in. */
   readonly optedIn: ReadonlySet<string>;
   /** All of that name were read. */
@@ -225,13 +224,13 @@ async function eksAnywheresOf(
   reader: Reader,
   signal: AbortSignal,
 ): Promise<SeenEksAnywheres> {
-  let own: ObservedEksAnywhere[] = [];
-  const objects = new Map<string, unknown>();
+  let own: SeenEksAnywhere[] = [];
+  const objects = new Map<string | undefined, unknown>();
   const agrees = new Map<string, boolean>();
   const lookAtOwn = (object: unknown): void => {
     const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object) : undefined;
     if (read === undefined) return;
-    own.push({ ...read, controlPlaneUpgrade: false });
+    own.push(read);
     objects.set(read.namespace, object);
   };
   const look = (object: unknown): void => {
@@ -263,7 +262,7 @@ function ownerOf(
   { name, eksAnywhereNamespace }: RolloutTarget,
   { own, whole }: SeenEksAnywheres,
   reader: Reader,
-): ObservedEksAnywhere | undefined {
+): SeenEksAnywhere | undefined {
   const found = ownersCluster(own, name, eksAnywhereNamespace);
   if (found.kind === 'one') return found.cluster;
   if (found.kind === 'contested') return firstMade(found.clusters);
@@ -277,12 +276,9 @@ async function upgradesOf(
   management: KubernetesClient,
   reader: Reader,
   signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
-  const look = (object: unknown): void => {
-    const name = text(object, 'spec', 'controlPlane', 'name');
-    if (name !== undefined) names.add(name);
-  };
+): Promise<ReadonlySet<string | undefined>> {
+  const names = new Set<string | undefined>();
+  const look = (object: unknown): void => void names.add(text(object, 'spec', 'controlPlane', 'name'));
   const pages = listKind(management, 'controlplaneupgrades', { namespace: EKS_ANYWHERE_NAMESPACE, signal });
   await reader.each(pages, MAX_CLUSTERS, look, 'not-found');
   return names;
@@ -339,8 +335,7 @@ async function machinesOf(
   };
   const look = (object: unknown): void => {
     if (isOwn(object)) return lookAtOwn(object);
-    const of = text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'spec', 'clusterName') ?? '';
-    const key = `${text(object, 'metadata', 'namespace') ?? ''}/${of}`;
+    const key = `${text(object, 'metadata', 'namespace')}/${text(object, 'spec', 'clusterName')}`;
     const group = others.get(key) ?? [];
     others.set(key, group);
     group.push(siblingMachine(object));
@@ -363,7 +358,7 @@ async function machinesOf(
   for (const object of ownObjects) {
     const machine = observedMachine(object, { owner: controlPlane?.uid, role, endpoint });
     if (machine === undefined || own.length === MAX_OWN_MACHINES) {
-      reader.unread.push(unreadable('Machine', namespace, text(object, 'metadata', 'name') ?? ''));
+      reader.unread.push(unreadable('Machine', namespace, `${text(object, 'metadata', 'name')}`));
       continue;
     }
     own.push(machine);
@@ -430,9 +425,7 @@ async function givenAuthorities(
 
 function endsOf(authorities: readonly Certificate[]): ObservedRollout['authorities'] {
   const byFingerprint = new Map(authorities.map((authority) => [authority.fingerprint, authority]));
-  return [...byFingerprint.values()]
-    .slice(0, MAX_AUTHORITIES)
-    .map(({ subject, notAfter }) => ({ name: printable(subject), notAfter }));
+  return [...byFingerprint.values()].map(({ subject, notAfter }) => ({ name: printable(subject), notAfter }));
 }
 
 function siblingsOf(

@@ -62,7 +62,7 @@ export function observedMachine(
     served: { kind: 'none' },
     etcdPorts: ETCD_PORTS[role].map((port) => ({ port, served: { kind: 'none' } })),
     kubelet: role === 'stacked' ? { kind: 'none' } : undefined,
-    etcdReady: role === 'etcd' ? state.etcdReady : undefined,
+    etcdReady: state.etcdReady,
   };
 }
 

@@ -95,7 +95,7 @@ export interface ObservedMachine {
   readonly etcdPorts: readonly PortServed[];
   /** The certificate of its kubelet, through which Cluster API reaches stacked etcd; absent with external etcd. */
   readonly kubelet?: Served;
-  /** External etcd only: the label `cluster.x-k8s.io/etcd-ready`. */
+  /** The label `cluster.x-k8s.io/etcd-ready` of external etcd. */
   readonly etcdReady?: boolean;
 }
 

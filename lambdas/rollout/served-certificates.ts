@@ -78,7 +78,6 @@ async function servedAt(
       const host = machine.addresses[turn];
       return host === undefined || seen.get(machine)?.kind === 'certificate' ? [] : [{ machine, host }];
     });
-    if (asked.length === 0) break;
     const results = await shake(
       asked.map(({ host }) => ({ host, port })),
       { addresses, signal },
@@ -86,16 +85,16 @@ async function servedAt(
     for (const [index, { machine, host }] of asked.entries()) {
       const result = results[index];
       if (result === undefined) continue;
-      const { served, issuer } = servedOf(result, host, proof, trusted);
+      const { served, issuer, sent = [] } = servedOf(result, host, proof, trusted);
       if (served.kind === 'certificate' || !seen.has(machine)) seen.set(machine, served);
       if (issuer !== undefined) issuers.add(issuer);
-      if (served.kind === 'certificate') authorities.push(...authoritiesOf(result));
+      authorities.push(...sent);
     }
   }
   // Which of them is the impostor is unknown.
   const agreed = trusted !== undefined || issuers.size <= 1;
   const served = (machine: ObservedMachine): Served => {
-    const shown = seen.get(machine) ?? unaddressed(machine);
+    const shown = seen.get(machine) ?? UNADDRESSED;
     return agreed || shown.kind !== 'certificate' ? shown : disagreeing(shown.address);
   };
   return { served, authorities: agreed ? authorities : [] };
@@ -105,6 +104,8 @@ interface Shown {
   readonly served: Served;
   /** The issuer according to the certificate: its name and key identifier. */
   readonly issuer?: string;
+  /** CAs. */
+  readonly sent?: readonly Certificate[];
 }
 
 function servedOf(
@@ -117,7 +118,7 @@ function servedOf(
     served: { kind: 'failed', address, problem, remedy, foreign },
   });
   if (!result.ok) return failed(result.failure.message, result.failure.remedy);
-  const [leaf, ...sent] = result.chain;
+  const [leaf, ...others] = result.chain;
   if (leaf?.ok !== true) {
     const why = leaf === undefined ? '' : `: ${leaf.problem}`;
     return failed(`its certificate cannot be read${why}`, 'Find out what answers there.');
@@ -128,13 +129,14 @@ function servedOf(
       'Find out what answers there: the handshake was not finished.',
     );
   const { certificate } = leaf;
-  const known =
-    trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, readable(sent), trusted) === true;
+  const sent = readable(others);
+  const known = trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, sent, trusted) === true;
   if (!known) return failed(...unknownIssuer(certificate, trusted), trusted?.length === 0 ? undefined : true);
   const { notBefore, notAfter, fingerprint, issuer, authorityKeyId = '' } = certificate;
   return {
     served: { kind: 'certificate', address, notBefore, notAfter, fingerprint },
     issuer: `${issuer}\n${authorityKeyId}`,
+    sent: sent.filter(({ isAuthority }) => isAuthority),
   };
 }
 
@@ -160,15 +162,8 @@ function disagreeing(address: string): Served {
   };
 }
 
-function authoritiesOf(result: HandshakeResult): readonly Certificate[] {
-  if (!result.ok) return [];
-  return result.chain.slice(1).flatMap((sent) => (sent.ok && sent.certificate.isAuthority ? [sent.certificate] : []));
-}
-
-function unaddressed({ addresses }: ObservedMachine): Served {
-  return {
-    kind: 'failed',
-    problem: addresses.length === 0 ? 'the Machine has no address' : 'not asked',
-    remedy: 'It is checked again the next time; without an address see what its infrastructure provider says.',
-  };
-}
+const UNADDRESSED: Served = {
+  kind: 'failed',
+  problem: 'the Machine has no address',
+  remedy: 'It is checked again the next time; see what its infrastructure provider says.',
+};

@@ -33,15 +33,14 @@ export function seenControlPlane(
 }
 
 /** The kept part of another cluster's control plane machine: there may be thousands. */
-export interface SiblingMachine extends Partial<Pick<Machine, 'createdAt' | 'node'>> {
-  readonly deleting: boolean;
+export interface SiblingMachine extends Partial<Pick<Machine, 'createdAt' | 'deleting' | 'node'>> {
   /** Expiry of its certificates. */
   readonly end?: number;
 }
 
 /** An unreadable one counts as without a Node. Never throws. */
 export function siblingMachine(object: unknown): SiblingMachine {
-  const { createdAt, deleting = false, node, certificatesExpiryDate }: Partial<Machine> = readMachine(object) ?? {};
+  const { createdAt, deleting, node, certificatesExpiryDate }: Partial<Machine> = readMachine(object) ?? {};
   return { createdAt, deleting, node, end: timeOf(certificatesExpiryDate) };
 }
 
@@ -77,6 +76,6 @@ function rolls(controlPlane: KubeadmControlPlane, machines: readonly SiblingMach
   if (remediating || machines.length > replicas) return true;
   return machines.some(({ createdAt, deleting, node }) => {
     const old = rolloutAfter !== undefined && (createdAt === undefined || createdAt < rolloutAfter);
-    return old || deleting || node === undefined;
+    return old || deleting === true || node === undefined;
   });
 }

@@ -192,6 +192,25 @@ export const EQUIVALENT_MUTANTS: Readonly<
   ],
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
+    [
+      'Either is in the first second of 1970.',
+      [
+        'notAfter: Math.max(0, ...readable(certificates).map(({ notAfter }) => notAfter)),',
+        'notAfter: Math.max(1, ...readable(certificates).map(({ notAfter }) => notAfter)),',
+      ],
+    ],
+  ],
+  'lambdas/rollout/served-certificates.ts': [
+    ['Each place that is asked has its result.', ['if (result === undefined)', 'if (false)']],
+  ],
+  'lambdas/rollout/checks/span.ts': [
+    [
+      'A share of a millisecond: certificates end at whole ones.',
+      [
+        'const lifeMs = Math.max(0, Math.min(notAfter - notBefore, validityMs));',
+        'const lifeMs = Math.max(1, Math.min(notAfter - notBefore, validityMs));',
+      ],
+    ],
   ],
   'lambdas/x509/pem.ts': [['A text has a first line.', ['lines[0]?.length ?? 0', 'lines[0]?.length ?? 1']]],
   'lambdas/x509/certificate-bundle.ts': [

@@ -69,12 +69,9 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
 
 /** Nothing is planned from incomplete data. */
 export function everythingRead({ observed: { unread } }: CheckQuestion): Verdict {
+  const [first] = unread;
   return verdictOf(
     unread.map(({ object, message }) => `${object}: ${message}`),
-    {
-      object: unread[0]?.object,
-      good: 'everything that it depends on was read',
-      remedy: unread[0]?.remedy ?? 'Restore the access that is missing',
-    },
+    { object: first?.object, good: 'everything that it depends on was read', remedy: `${first?.remedy}` },
   );
 }

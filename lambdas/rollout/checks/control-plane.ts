@@ -19,7 +19,7 @@ const describe = (controlPlane: ObservedControlPlane): string => kubectl('descri
 
 export const controlPlaneNotPaused = of((controlPlane) => {
   const { paused } = controlPlane;
-  const by = paused === undefined || paused === '' ? '' : ` = "${paused}"`;
+  const by = paused ? ` = "${paused}"` : '';
   return verdictOf(paused === undefined ? [] : [`it is paused (${PAUSED_ANNOTATION}${by})`], {
     object: nameOf(controlPlane),
     good: 'it is not paused',
@@ -82,13 +82,11 @@ export const etcdHealthy = of((controlPlane, question) =>
 
 export const notRollingAlready = of((controlPlane, { observed: { machines }, now }) => {
   const { rolloutAfter, mark } = controlPlane;
-  const asked = rolloutAfter !== undefined && rolloutAfter <= now ? rolloutAfter : undefined;
-  const old = asked === undefined ? [] : machines.filter(({ createdAt }) => createdAt < asked);
+  const asked = rolloutAfter !== undefined && rolloutAfter <= now ? rolloutAfter : Number.NEGATIVE_INFINITY;
+  const old = machines.filter(({ createdAt }) => createdAt < asked);
   const wrong = [
     ...notFalse(controlPlane, ['RollingOut']),
-    ...(old.length === 0 || asked === undefined
-      ? []
-      : [`${counted(old.length, 'machine')} made before rollout.after = ${isoOf(asked)}`]),
+    ...(old.length === 0 ? [] : [`${counted(old.length, 'machine')} made before rollout.after = ${isoOf(asked)}`]),
     ...(mark === 'unreadable' ? [`${ROLLOUT_ANNOTATION} is not what certmarshal writes`] : []),
   ];
   return verdictOf(wrong, {

@@ -73,7 +73,7 @@ export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | 
   const valid = seen.filter(({ notAfter }) => notAfter > now);
   const when = rolloutSpan(valid, observed, policy);
   if (when === undefined) {
-    if (seen.length > 0) return undefined;
+    if (valid.length < seen.length) return undefined;
     return fails({
       found: 'no certificate was seen, so it is not known how much time is left',
       remedy: 'Give certmarshal a route to the machines: see the check handshakes',
@@ -93,17 +93,17 @@ export function maintenanceWindow({ policy, now }: CheckQuestion): Verdict {
   const ends = windows.flatMap((window) => endOfWindow(window, now) ?? []);
   if (ends.length > 0) return passes(`a maintenance window is open until ${date(Math.max(...ends))}`);
   const next = windows.flatMap((window) => nextOpening(window, now) ?? []);
-  const opens = next.length === 0 ? undefined : Math.min(...next);
+  if (next.length === 0) {
+    return fails({
+      found: 'no maintenance window opens any more',
+      remedy: 'Add a future window to rollouts.clusters.windows of fleet.yaml',
+    });
+  }
+  const opens = Math.min(...next);
   return fails({
-    found:
-      opens === undefined
-        ? 'no maintenance window opens any more'
-        : `no maintenance window is open, the next opens in ${span(opens - now)}`,
-    remedy:
-      opens === undefined
-        ? 'Add a future window to rollouts.clusters.windows of fleet.yaml'
-        : `Wait until ${date(opens)}`,
-    passing: opens !== undefined,
+    found: `no maintenance window is open, the next opens in ${span(opens - now)}`,
+    remedy: `Wait until ${date(opens)}`,
+    passing: true,
   });
 }
 
@@ -140,10 +140,7 @@ function pastOf({ id, trigger, start, abortedAt }: RolloutMark): Past {
 }
 
 function latestOf(past: readonly Past[], key: 'startedAt' | 'at'): Past | undefined {
-  return past.reduce<Past | undefined>(
-    (latest, rollout) => (latest === undefined || rollout[key] > latest[key] ? rollout : latest),
-    undefined,
-  );
+  return past.toSorted((a, b) => b[key] - a[key])[0];
 }
 
 export function coolDown(question: CheckQuestion): Verdict {

@@ -48,9 +48,13 @@ export function objectOf(kind: string, { namespace, name }: Named): string {
 }
 
 /** A command that can be pasted: text that a shell would interpret becomes a placeholder. */
-export function kubectl(verb: string, resource: string, { namespace, name }: Named, rest = ''): string {
-  const command = `kubectl -n ${word(namespace, 'NAMESPACE')} ${verb} ${resource} ${word(name, 'NAME')}`;
-  return rest === '' ? command : `${command} ${rest}`;
+export function kubectl(
+  verb: string,
+  resource: string,
+  { namespace, name }: Named,
+  ...rest: readonly string[]
+): string {
+  return ['kubectl -n', word(namespace, 'NAMESPACE'), verb, resource, word(name, 'NAME'), ...rest].join(' ');
 }
 
 export const CONTROL_PLANES = 'kubeadmcontrolplanes.controlplane.cluster.x-k8s.io';

@@ -72,15 +72,13 @@ function hasNoPlaceToVouch({ policy, trigger }: CheckQuestion): boolean {
 
 /** Undefined if a machine is deleted before its replacement exists. */
 export function spareCapacity(question: CheckQuestion): Verdict | undefined {
-  const { controlPlane, eksAnywhere, capiCluster } = question.observed;
+  const { controlPlane, capiCluster } = question.observed;
   if (hasNoPlaceToVouch(question) || controlPlane === undefined || controlPlane.maxSurge === 0) return undefined;
   if (isAccepted(question, 'spare-capacity')) return passes('room for one more machine is vouched for');
-  const bareMetal =
-    eksAnywhere?.datacenter?.startsWith('Tinkerbell') === true ||
-    capiCluster?.infrastructure?.startsWith('Tinkerbell') === true;
-  const look = bareMetal
-    ? `Find a free machine, because certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
-    : 'Check that there are resources and an address for one more machine';
+  const look =
+    capiCluster?.infrastructure === 'TinkerbellCluster'
+      ? `Find a free machine, because certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
+      : 'Check that there are resources and an address for one more machine';
   return fails({
     found: 'room for one more machine is not vouched for, and without it a rollout waits forever',
     remedy: `${look}; then ${acceptIn(question, 'spare-capacity')}`,

@@ -37,6 +37,7 @@ test('the one that was made first speaks, of one second the one that forbids', (
   expect(firstOf(2, 1)).toMatchObject({ namespace: 'a-tenant', contested });
   expect(firstOf(1, 1)).toMatchObject({ namespace: 'default' });
   expect(firstMade([tenants, owners])).toMatchObject({ namespace: 'default' });
-  expect(firstOf(undefined, 1)).toMatchObject({ namespace: 'default' });
+  expect(firstOf(1, undefined)).toMatchObject({ namespace: 'a-tenant' });
+  expect(firstMade([tenants, { ...owners, createdAt: 1 }])).toMatchObject({ namespace: 'a-tenant' });
   expect(firstMade([])).toBeUndefined();
 });

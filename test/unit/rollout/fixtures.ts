@@ -406,7 +406,7 @@ export function rawEtcdMachine(number: number, provider: Provider = PROVIDER): F
       conditions: [
         rawCondition('BootstrapReady', 'True'),
         rawCondition('InfrastructureReady', 'True'),
-        rawCondition('NodeHealthy', 'False'),
+        rawCondition('Ready', 'False'),
       ],
     },
   };

@@ -23,6 +23,7 @@ import { failure, managementCluster } from './management-cluster.ts';
 import { certificate, healthyWorld, holdLease, showing, showingEtcd, type World, withEtcd } from './world.ts';
 
 const { signal } = new AbortController();
+const { paths } = healthyWorld();
 const look = async ({ target }: World, changes: Partial<World['target']> = {}) =>
   observeRollout({ ...target, ...changes }, signal);
 
@@ -60,6 +61,7 @@ function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
 describe('a cluster that is well', () => {
   it.each(['v1beta2', 'v1beta1'] as const)('is read from %s', async (version) => {
     const world = healthyWorld(version);
+    world.management.put(`${world.paths.healthCheck}-of-milan`, { spec: { clusterName: 'milan-prod' } });
     const observed = await look(world);
     const expected = asStored(world, healthyRollout());
     expect(observed).toMatchObject({ ...expected, controlPlane: { ...expected.controlPlane, apiVersion: version } });
@@ -71,6 +73,7 @@ describe('a cluster that is well', () => {
     const paths = world.management.made.map(({ path }) => path);
     expect(paths[0]).toBe(world.paths.lease);
     expect(new Set(paths).size).toBe(paths.length);
+    expect(paths.join()).not.toContain('etcdadm');
     expect(world.management.calls).toEqual([]);
   });
 
@@ -85,11 +88,19 @@ describe('a cluster that is well', () => {
   });
 });
 
-it('etcd is read that only the control plane calls external', async () => {
+it('etcd is read that only the control plane calls external, and none of another cluster', async () => {
   const world = healthyWorld();
+  world.management.put(paths.etcd.replace('berlin', 'milan'), {});
   withEtcd(world);
-  world.management.change(world.paths.cluster, { spec: { managedExternalEtcdRef: null } });
-  expect((await look(world)).etcd).toMatchObject({ name: `${NAME}-etcd` });
+  const labels = { 'cluster.x-k8s.io/etcd-cluster': `${NAME}-etcd` };
+  world.management.put(paths.machine('milan-etcd'), { metadata: { labels }, spec: { clusterName: 'milan-prod' } });
+  world.management.change(paths.cluster, { spec: { managedExternalEtcdRef: null } });
+  world.management.before = ({ query = {} }) => {
+    for (const selector of ['fieldSelector', 'labelSelector']) Reflect.deleteProperty(query, selector);
+  };
+  const { etcd, unread } = await look(world);
+  expect(etcd).toMatchObject({ name: `${NAME}-etcd`, machines: [{}, {}, {}] });
+  expect(unread).toEqual([]);
 });
 
 it('a machine is not healthy while nothing tells of its etcd, but where etcd is elsewhere', async () => {
@@ -99,19 +110,21 @@ it('a machine is not healthy while nothing tells of its etcd, but where etcd is 
   const unhealthy = async (world: World) => {
     const path = world.paths.machine('berlin-prod-1');
     const { conditions } = world.management.get(path)['status'] as { conditions: { type: string }[] };
-    world.management.change(path, {
-      status: { conditions: conditions.filter(({ type }) => !type.startsWith('Etcd')) },
-    });
+    const others = conditions.filter(({ type }) => !/^Etcd|^Ready$/.test(type));
+    world.management.change(path, { status: { conditions: [...others, { type: 'Ready', status: 'False' }] } });
     return (await look(world)).machines[0]?.unhealthy;
   };
-  expect(await unhealthy(stacked)).toEqual(['EtcdPodHealthy is Missing', 'EtcdMemberHealthy is Missing']);
-  expect(await unhealthy(external)).toEqual([]);
+  const missing = ['EtcdPodHealthy is Missing', 'EtcdMemberHealthy is Missing'];
+  expect(await unhealthy(stacked)).toEqual([...missing, 'Ready is False']);
+  expect(await unhealthy(external)).toEqual(['Ready is False']);
+  external.management.change(paths.machine(`${NAME}-etcd-1`), { status: { phase: 'Failed', failureReason: 'x' } });
+  expect((await look(external)).etcd?.machines[0]?.unhealthy).toEqual(['its phase is Failed', 'it failed: x']);
 });
 
-it('a control plane of another cluster that has no name is no sibling', async () => {
+it.each(['name', 'namespace'])('a control plane of another cluster that has no %s is no sibling', async (key) => {
   const world = healthyWorld();
   const { siblings } = await look(world);
-  world.management.put(world.paths.sibling.replace('milan-prod', 'nameless'), { metadata: { name: undefined } });
+  world.management.put(world.paths.sibling.replace('milan-prod', 'nameless'), { metadata: { [key]: undefined } });
   expect((await look(world)).siblings).toEqual(siblings);
 });
 
@@ -126,15 +139,13 @@ it('has the tolerated certificate of its own API server, unless a machine shows 
   expect((await look(world, { workload: tolerating('02'.repeat(32)) })).apiServer).toBeUndefined();
 });
 
-describe('the Lease', () => {
-  it('is told with its holder and how often it changed hands', async () => {
-    const world = healthyWorld();
-    holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
-    expect((await look(world)).lease).toMatchObject({
-      holder: 'eksa-system/milan-prod milan-1',
-      renewedAt: NOW,
-      transitions: 4,
-    });
+it('the Lease is told with its holder and how often it changed hands', async () => {
+  const world = healthyWorld();
+  holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
+  expect((await look(world)).lease).toMatchObject({
+    holder: 'eksa-system/milan-prod milan-1',
+    renewedAt: NOW,
+    transitions: 4,
   });
 });
 
@@ -142,6 +153,7 @@ describe('what cannot be read', () => {
   it.each([
     ['clusters', '/cluster.x-k8s.io/v1beta2/clusters'],
     ['kubeadmcontrolplanes', '/kubeadmcontrolplanes'],
+    ['the versions of control planes', '/apis/controlplane.cluster.x-k8s.io'],
     ['machines', '/machines'],
     ['machinehealthchecks', '/machinehealthchecks'],
     ['the template', '/vspheremachinetemplates/'],
@@ -173,7 +185,7 @@ describe('what cannot be read', () => {
     const { metadata: _, ...other } = rawCapiCluster();
     for (const namespace of ['other', 'another'])
       world.management.put(world.paths.cluster.replace(NAMESPACE, namespace), other);
-    expect((await look(world)).controlPlane).toBeDefined();
+    expect(await look(world)).toMatchObject({ capiCluster: { namespace: NAMESPACE }, unread: [] });
     world.management.remove(world.paths.cluster);
     expect((await look(world)).unread).toMatchObject([{ kind: 'ambiguous' }]);
     const observed = await look(world, { namespace: 'other' });
@@ -181,39 +193,58 @@ describe('what cannot be read', () => {
     expect(observed.capiCluster?.namespace).toBe('other');
   });
 
-  it('is not a Cluster of its name that somebody else made', async () => {
-    const world = healthyWorld();
-    const { metadata: _, ...other } = rawCapiCluster();
-    world.management.put(world.paths.cluster.replace(NAMESPACE, 'tenant-x'), other);
-    const observed = await look(world);
-    expect(observed.unread).toEqual([]);
-    expect(observed.capiCluster?.namespace).toBe(NAMESPACE);
-  });
-
   it('is a second control plane of the cluster', async () => {
     const world = healthyWorld();
     const { metadata, ...rest } = world.management.get(world.paths.controlPlane);
+    world.management.change(paths.controlPlane, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
     world.management.put(`${world.paths.controlPlane}-2`, { ...rest, metadata: { labels: metadata['labels'] } });
     const observed = await look(world);
     expect(observed.unread).toMatchObject([{ kind: 'ambiguous' }]);
     expect(observed.controlPlane).toBeUndefined();
   });
 
-  it('is a machine without a time of creation', async () => {
-    const world = healthyWorld();
-    world.management.change(world.paths.machine('berlin-prod-1'), { metadata: { creationTimestamp: null } });
-    const observed = await look(world);
-    expect(observed.machines).toHaveLength(2);
-    expect(observed.unread).toMatchObject([{ kind: 'malformed', object: `Machine ${NAMESPACE}/berlin-prod-1` }]);
-  });
-
-  it('is an EtcdadmCluster that the Cluster has and nobody finds', async () => {
+  it.each([
+    [`Machine ${NAMESPACE}/${NAME}-1`, 'creationTimestamp', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE}/${NAME}-1`, 'uid', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE}/`, 'name', paths.machine(`${NAME}-1`)],
+    [`Machine ${NAMESPACE} of ${NAME}-etcd`, 'uid', paths.machine(`${NAME}-etcd-1`)],
+    [`KubeadmControlPlane ${NAMESPACE}/${NAME}`, 'uid', paths.controlPlane],
+    [`EtcdadmCluster ${NAMESPACE}/${NAME}-etcd`, 'uid', paths.etcd],
+    ['Lease kube-system/certmarshal-rollout', 'uid', paths.lease],
+  ])('is an object without what an API server writes: %s, %s', async (object, key, path) => {
     const world = healthyWorld();
     withEtcd(world);
-    world.management.remove(world.paths.etcd);
-    const observed = await look(world);
-    expect(observed.etcd).toBeUndefined();
-    expect(observed.unread).toMatchObject([{ kind: 'missing' }]);
+    holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
+    world.management.change(path, { metadata: { [key]: '' } });
+    expect((await look(world)).unread).toMatchObject([{ kind: 'malformed', object }]);
+  });
+
+  it('is more machines of its control plane than are read', async () => {
+    const world = healthyWorld();
+    const { metadata, ...rest } = world.management.get(paths.machine(`${NAME}-1`));
+    const { labels, creationTimestamp } = metadata;
+    const put = (name: string) =>
+      world.management.put(paths.machine(name), { ...rest, metadata: { labels, creationTimestamp } });
+    for (let index = 4; index <= 32; index += 1) put(`more-${index}`);
+    const { machines, unread } = await look(world);
+    expect([machines.filter(({ owned }) => owned).length, unread]).toEqual([3, []]);
+    put('more-33');
+    expect((await look(world)).unread).toMatchObject([{ object: `Machine ${NAMESPACE}/more-33` }]);
+  });
+
+  it.each([
+    ['the Cluster has', {}, [{ kind: 'missing' }], [{ kind: 'not-found' }]],
+    ['the Cluster has not, which is no problem,', { managedExternalEtcdRef: null }, [], []],
+  ])('is an EtcdadmCluster that %s and nobody finds', async (_, spec, missing, unserved) => {
+    const world = healthyWorld();
+    withEtcd(world);
+    world.management.change(paths.cluster, { spec });
+    world.management.remove(paths.etcd);
+    expect(await look(world)).toMatchObject({ etcd: undefined, unread: missing });
+    world.management.before = ({ path }) => {
+      if (path.endsWith('/etcdadmclusters')) throw failure('not-found');
+    };
+    expect(await look(world)).toMatchObject({ etcd: undefined, unread: unserved });
   });
 });
 
@@ -228,7 +259,6 @@ describe('what others make too much of', () => {
     for (let index = 0; index < count; index += 1)
       world.management.put(`${collection}flood-${index}`, { ...rest, metadata: { labels } });
   };
-  const { paths } = healthyWorld();
   const tooLarge = (collection: string) => (world: World) => {
     world.management.before = ({ path }) => {
       if (path.endsWith(`/${collection}`) && !path.includes('/namespaces/')) throw failure('too-large');
@@ -244,6 +274,11 @@ describe('what others make too much of', () => {
   ])('does not hide our own: %s', async (_, flood) => {
     const world = healthyWorld();
     flood(world);
+    for (const path of [paths.eksAnywhere, paths.controlPlane, paths.machine(`${NAME}-3`)]) {
+      const own = world.management.get(path);
+      world.management.remove(path);
+      world.management.put(path, own);
+    }
     const observed = await look(world);
     const { siblings: _siblings, ...expected } = asStored(world, healthyRollout());
     expect(observed).toMatchObject({ ...expected, moreSiblings: true, unread: [] });
@@ -259,16 +294,21 @@ describe('what others make too much of', () => {
     expect(observed.moreSiblings).toBeUndefined();
   });
 
-  it('is told where it is in our own namespace', async () => {
+  it.each([
+    ['Machines', 10_001, paths.machine('flood')],
+    ['KubeadmControlPlanes', 2_001, paths.sibling],
+  ])('is told where it is in our own namespace: %s', async (_, count, path) => {
     const world = healthyWorld();
-    const machine = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
-    for (let index = 0; index < 10_001; index += 1) world.management.put(paths.machine(`flood-${index}`), machine);
+    const object = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
+    for (let index = 0; index < count; index += 1) world.management.put(`${path}-${index}`, object);
     expect((await look(world)).unread).toMatchObject([{ kind: 'too-large' }]);
   });
 });
 
-it('knows no cluster of another name', async () => {
-  const observed = await look(healthyWorld(), { name: 'hamburg' });
+it('knows no cluster of another name, where the server looks at no selector', async () => {
+  const world = healthyWorld();
+  world.management.before = ({ query }) => void Reflect.deleteProperty(query ?? {}, 'fieldSelector');
+  const observed = await look(world, { name: 'hamburg' });
   expect(observed).toMatchObject({ machines: [], siblings: [], unread: [] });
   expect(observed.capiCluster).toBeUndefined();
 });
@@ -294,18 +334,21 @@ describe('what machines show', () => {
   it('comes from the next address where the first does not answer, at the port of the cluster', async () => {
     const world = healthyWorld();
     world.management.change(world.paths.cluster, { spec: { clusterNetwork: { apiServerPort: 443 } } });
-    world.management.change(world.paths.machine('berlin-prod-1'), {
-      status: {
-        addresses: [
-          { type: 'InternalIP', address: '10.9.9.9' },
-          { type: 'ExternalIP', address: '10.0.1.31' },
-        ],
-      },
-    });
-    world.shown.set('10.0.1.31:443', showing());
-    const [first, second] = (await look(world)).machines;
-    expect(first?.served).toMatchObject({ kind: 'certificate', address: '10.0.1.31' });
-    expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
+    const machine = (number: number, ...last: readonly number[]) =>
+      world.management.change(paths.machine(`${NAME}-${number}`), {
+        status: { addresses: last.map((octet) => ({ type: 'InternalIP', address: `10.0.1.${octet}` })) },
+      });
+    machine(1, 7, 31, 9);
+    machine(2, 7, 8, 9, 31);
+    machine(3);
+    for (const octet of [9, 31]) world.shown.set(`10.0.1.${octet}:443`, showing());
+    expect((await look(world)).machines.map(({ served }) => served)).toMatchObject([
+      { kind: 'certificate', address: '10.0.1.31' },
+      { kind: 'certificate', address: '10.0.1.9' },
+      { kind: 'failed', problem: 'the Machine has no address' },
+    ]);
+    machine(2, 7, 8, 10, 31);
+    expect((await look(world)).machines[1]?.served).toMatchObject({ kind: 'failed', address: '10.0.1.7' });
   });
 
   it('is that of kubelets, which may be their own', async () => {
@@ -345,9 +388,13 @@ describe('what machines show', () => {
     const { keyProven: _, ...unproven } = showing();
     world.shown.set('10.0.1.31:6443', unproven);
     world.shown.set('10.0.1.32:6443', { ok: true, chain: [{ ok: false, problem: 'no DER' }], keyProven: true });
-    const [first, second] = (await look(world)).machines;
-    expect(first?.served.kind).toBe('failed');
-    expect(second?.served.kind).toBe('failed');
+    world.shown.set('10.0.1.33:6443', { ok: true, chain: [], keyProven: true });
+    const problem = 'its certificate cannot be read';
+    expect((await look(world)).machines.map(({ served }) => served)).toMatchObject([
+      { kind: 'failed' },
+      { kind: 'failed', problem: `${problem}: no DER` },
+      { kind: 'failed', problem },
+    ]);
   });
 
   it('tells of authorities, and those that were given', async () => {
@@ -359,48 +406,53 @@ describe('what machines show', () => {
       notAfter: NOW + DAY,
     });
     const leaf = showing();
-    world.shown.set('10.0.1.31:6443', { ...leaf, chain: [...leaf.chain, { ok: true, certificate: sent }] });
+    const others = [sent, certificate({ fingerprint: 'ef'.repeat(32) })];
+    const chain = [...leaf.chain, ...others.map((one) => ({ ok: true as const, certificate: one }))];
+    world.shown.set('10.0.1.31:6443', { ...leaf, chain });
     const unknown = await look(world);
     expect(unknown.authorities).toHaveLength(2);
     expect(unknown.authorities).toContainEqual({ name: 'CN=sent', notAfter: NOW + DAY });
     const { ca } = await createPki();
     const observed = await look(world, { authorities: async () => ca.certificate });
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
-    const damaged = await look(world, { authorities: async () => 'nothing' });
-    expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+    // That of etcd is another one.
+    expect(observed.machines[0]?.etcdPorts[0]?.served.kind).toBe('certificate');
+    const unreadable = ca.certificate.replaceAll(/(?<=\n)[^-].*\n/g, '').replace('\n', '\nMAA=\n');
+    for (const pem of ['nothing', `${ca.certificate}\n${unreadable}`]) {
+      const damaged = await look(world, { authorities: async () => pem });
+      expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+    }
   });
 });
 
-describe('what new machines need', () => {
-  it('is read from the Cluster of EKS Anywhere and what it names, and vCenter is asked', async () => {
-    const world = healthyWorld();
-    const { ca } = await createPki();
-    const [own] = decodeBundle(ca.certificate).certificates;
-    const der = own?.ok === true ? own.certificate.der : Buffer.alloc(0);
-    const thumbprint = createHash('sha1')
-      .update(der)
-      .digest('hex')
-      .toUpperCase()
-      .replaceAll(/..(?=.)/g, '$&:');
-    const datacenter = world.paths.eksAnywhere.replace('/clusters/', '/vspheredatacenterconfigs/');
-    const vcenter = (pin: string) => ({ spec: { server: 'vcenter.example', thumbprint: pin, insecure: false } });
-    world.management.change(world.paths.eksAnywhere, {
-      spec: { registryMirrorConfiguration: { caCertContent: ca.certificate } },
-    });
-    world.management.put(datacenter, vcenter(thumbprint));
-    const mirror = { where: `Cluster default/${NAME} spec.registryMirrorConfiguration.caCertContent` };
-    const found = async () => (await look(world)).dependencies;
-    expect(await found()).toMatchObject([mirror]);
-    world.shown.set('vcenter.example:443', showing({ der, notAfter: NOW + DAY }));
-    expect(await found()).toMatchObject([
-      { ...mirror, problem: undefined },
-      { notAfter: NOW + DAY, problem: undefined },
-    ]);
-    world.management.put(datacenter, vcenter('AA:BB'));
-    expect(await found()).toMatchObject([mirror, { problem: expect.stringContaining('spec.thumbprint, AA:BB') }]);
-    const { handshakes: _, ...unreached } = world.target;
-    expect((await observeRollout(unreached, signal)).dependencies).toMatchObject([mirror]);
+it('what new machines need is read from the Cluster of EKS Anywhere and what it names, and vCenter is asked', async () => {
+  const world = healthyWorld();
+  const { ca } = await createPki();
+  const [own] = decodeBundle(ca.certificate).certificates;
+  const der = own?.ok === true ? own.certificate.der : Buffer.alloc(0);
+  const thumbprint = createHash('sha1')
+    .update(der)
+    .digest('hex')
+    .toUpperCase()
+    .replaceAll(/..(?=.)/g, '$&:');
+  const datacenter = world.paths.eksAnywhere.replace('/clusters/', '/vspheredatacenterconfigs/');
+  const vcenter = (pin: string) => ({ spec: { server: 'vcenter.example', thumbprint: pin, insecure: false } });
+  world.management.change(world.paths.eksAnywhere, {
+    spec: { registryMirrorConfiguration: { caCertContent: ca.certificate } },
   });
+  world.management.put(datacenter, vcenter(thumbprint));
+  const mirror = { where: `Cluster default/${NAME} spec.registryMirrorConfiguration.caCertContent` };
+  const found = async () => (await look(world)).dependencies;
+  expect(await found()).toMatchObject([mirror]);
+  world.shown.set('vcenter.example:443', showing({ der, notAfter: NOW + DAY }));
+  expect(await found()).toMatchObject([
+    { ...mirror, problem: undefined },
+    { notAfter: NOW + DAY, problem: undefined },
+  ]);
+  world.management.put(datacenter, vcenter('AA:BB'));
+  expect(await found()).toMatchObject([mirror, { problem: expect.stringContaining('spec.thumbprint, AA:BB') }]);
+  const { handshakes: _, ...unreached } = world.target;
+  expect((await observeRollout(unreached, signal)).dependencies).toMatchObject([mirror]);
 });
 
 describe('the CSRs of kubelets', () => {
@@ -472,8 +524,11 @@ describe('whose certificate machines show', () => {
     const authorities = async () => {
       throw failure('timeout');
     };
+    await expect(look(world, { authorities: () => Promise.reject(new TypeError('a bug')) })).rejects.toThrow('a bug');
     const { machines, unread } = await look(world, { authorities });
-    expect(kinds(machines)).toEqual(['failed', 'failed', 'failed']);
+    const problem = expect.stringContaining('no CA of the cluster could be read');
+    const none = { served: { kind: 'failed', problem, foreign: undefined } };
+    expect(machines).toMatchObject([none, none, none]);
     expect(unread).toHaveLength(1);
   });
 
@@ -508,6 +563,8 @@ describe('whose certificate machines show', () => {
     world.shown.set('10.0.1.52:2379', await shownBy(await other.leaf('etcd-2')));
     expect(await etcdOf(true)).toEqual(['certificate', 'failed', 'certificate']);
     expect(await etcdOf(false)).toEqual(['failed', 'failed', 'failed']);
+    const { etcd } = await look(world, { readEtcdClientSecret: true });
+    expect(etcd?.machines.map(({ etcdPorts: [peer] }) => peer?.served.kind)).toEqual(['failed', 'failed', 'failed']);
     world.management.put(secret, { data: { 'tls.crt': base64('nothing') } });
     expect((await look(world, { readEtcdClientSecret: true })).unread).toMatchObject([
       { kind: 'malformed', object: `the certificate in Secret ${NAMESPACE}/${NAME}-etcd` },
@@ -616,28 +673,20 @@ describe('the Cluster of EKS Anywhere', () => {
     expect(await optedIn()).toEqual([true]);
     world.management.put(tenants.replace(NAME, 'milan-prod'), {});
     expect(await optedIn()).toEqual([false]);
+    world.management.remove(tenants.replace(NAME, 'milan-prod'));
+    world.management.put(paths.siblingEksAnywhere, {});
+    expect(await optedIn()).toEqual([false]);
   });
-
-  it('of another cluster that says nothing counts as not opted in', async () => {
-    const world = healthyWorld();
-    world.management.put(world.paths.siblingEksAnywhere, {});
-    expect((await look(world)).siblings.map(({ optedIn }) => optedIn)).toEqual([false]);
-  });
-});
-
-it('sees no upgrade in place that a tenant made', async () => {
-  const world = healthyWorld();
-  const upgrade = { spec: { controlPlane: { kind: 'KubeadmControlPlane', namespace: NAMESPACE, name: NAME } } };
-  world.management.put(world.paths.upgrade.replace(NAMESPACE, 'tenant-x'), upgrade);
-  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(false);
-  world.management.put(world.paths.upgrade, upgrade);
-  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(true);
 });
 
 describe('the client certificate and the controller of etcd', () => {
   it('are read where that is allowed, and of the Secret only two times are kept', async () => {
     const world = healthyWorld();
     withEtcd(world);
+    const unreadKinds = async () => (await look(world, { readEtcdClientSecret: true })).unread.map(({ kind }) => kind);
+    expect(await unreadKinds()).toEqual(['not-found']);
+    world.management.put(world.paths.etcdSecret, { data: { 'tls.crt': base64('nothing') } });
+    expect(await unreadKinds()).toEqual(['malformed']);
     const pki = await createPki();
     const data = {
       'tls.crt': base64(await pki.leaf('berlin-prod-kube-apiserver-etcd-client')),
@@ -646,9 +695,11 @@ describe('the client certificate and the controller of etcd', () => {
     world.management.put(world.paths.etcdSecret, { data });
     const running = (startedAt: string) => ({
       status: {
-        phase: 'Running',
         startTime: '2026-01-01T00:00:00Z',
-        containerStatuses: [{ name: 'manager', state: { running: { startedAt } } }],
+        containerStatuses: [
+          { name: 'kube-rbac-proxy', state: { running: { startedAt: '2026-01-01T00:00:00Z' } } },
+          { name: 'manager', state: { running: { startedAt } } },
+        ],
       },
     });
     world.management.put(world.paths.pod('one'), running('2026-11-20T00:00:00Z'));

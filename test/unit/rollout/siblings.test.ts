@@ -89,9 +89,10 @@ describe('another control plane of the same management cluster', () => {
       ...settled,
       optedIn: true,
     });
-    const sooner = [rawMachine(1), set(rawMachine(2), 'status>certificatesExpiryDate', days(30))];
+    const expiry = 'status>certificatesExpiryDate';
+    const sooner = [set(rawMachine(1), expiry, days(30)), rawMachine(2), set(rawMachine(3), expiry, undefined)];
     expect(readSibling(rawControlPlane(), 'v1beta2', sooner)?.soonestEnd).toBe(NOW + 30 * DAY);
-    const done = set(rawControlPlane(), 'spec>rollout>after', days(-326));
+    const done = set(rawControlPlane(), 'spec>rollout>after', days(-325));
     expect(readSibling(done, 'v1beta2', machines)).toEqual(settled);
   });
 
@@ -152,6 +153,7 @@ it('keeps nothing that a stranger may fill', () => {
   expect(seenControlPlane(filled, 'v1beta2')?.read).toBeDefined();
   expect(JSON.stringify(seenControlPlane(filled, 'v1beta2')).length).toBeLessThan(16_384);
   expect(JSON.stringify(siblingMachine(filled)).length).toBeLessThan(1024);
+  expect(siblingMachine({}).node).toBeUndefined();
   for (const none of [undefined, null, 'text', [], { metadata: 1, spec: null, status: [] }])
     expect(seenControlPlane(none, 'v1beta2')).toBeUndefined();
 });
