@@ -114,6 +114,8 @@ export type Served =
       readonly address?: string;
       readonly problem: string;
       readonly remedy: string;
+      /** Something answers there, and is not accepted. */
+      readonly answered?: true;
       /** It shows a certificate, which no CA of the cluster issued. */
       readonly foreign?: true;
     }

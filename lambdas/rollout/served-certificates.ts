@@ -1,6 +1,6 @@
 import type { AddressRule } from '../allowed-addresses.ts';
 import { printable } from '../printable.ts';
-import type { HandshakeResult } from '../tls/handshake.ts';
+import type { HandshakeFailureKind, HandshakeResult } from '../tls/handshake.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { leadsTo } from '../x509/issued-by.ts';
@@ -108,6 +108,8 @@ interface Shown {
   readonly sent?: readonly Certificate[];
 }
 
+const ANSWERED: ReadonlySet<HandshakeFailureKind> = new Set(['not-tls', 'old-tls', 'no-certificate', 'too-large']);
+
 function servedOf(
   result: HandshakeResult,
   address: string,
@@ -115,9 +117,12 @@ function servedOf(
   trusted: readonly Certificate[] | undefined,
 ): Shown {
   const failed = (problem: string, remedy: string, foreign?: true): Shown => ({
-    served: { kind: 'failed', address, problem, remedy, foreign },
+    served: { kind: 'failed', address, problem, remedy, answered: true, foreign },
   });
-  if (!result.ok) return failed(result.failure.message, result.failure.remedy);
+  if (!result.ok) {
+    const { kind, message: problem, remedy } = result.failure;
+    return { served: { kind: 'failed', address, problem, remedy, answered: ANSWERED.has(kind) || undefined } };
+  }
   const [leaf, ...others] = result.chain;
   if (leaf?.ok !== true) {
     const why = leaf === undefined ? '' : `: ${leaf.problem}`;
@@ -156,6 +161,7 @@ function disagreeing(address: string): Served {
   return {
     kind: 'failed',
     address,
+    answered: true,
     problem: 'the machines show certificates of several CAs, so one of them may not be the machine',
     remedy:
       'Find out who answers at the address of each machine. If the CA of the cluster is known, it decides: give the kubeconfig of the cluster too.',

@@ -97,10 +97,12 @@ export function unseenServers(observed: ObservedRollout) {
   return asked.filter(({ served }) => served.kind !== 'certificate' || shared.has(served.fingerprint));
 }
 
-/** Peers of etcd need not be reachable from outside: an unanswered one is a warning. */
+/** Peers of etcd need not be reachable from outside: one that does not answer is a warning. */
 export function handshakes({ observed }: CheckQuestion): Verdict {
   const unseen = unseenServers(observed);
-  const needed = unseen.filter(({ port }) => port !== ETCD_PEER_PORT);
+  const isSilent = ({ port, served }: (typeof unseen)[number]) =>
+    port === ETCD_PEER_PORT && (served.kind === 'none' || (served.kind === 'failed' && served.answered !== true));
+  const needed = unseen.filter((server) => !isSilent(server));
   const words = (needed.length > 0 ? needed : unseen).map(({ machine, port, served }, index) => {
     const what = served.kind === 'failed' ? served.problem : 'it was not tried';
     const found =

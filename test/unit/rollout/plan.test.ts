@@ -651,17 +651,11 @@ describe('stacked etcd has certificates of its own', () => {
   });
 
   it('begins without an answer of a peer, and not without one of etcd', () => {
-    const failed: Served = { kind: 'failed', problem: 'it refuses', remedy: 'Start it.' };
-    const silent = (port: number) =>
-      plan(
-        healthyRollout({
-          machines: withPort(
-            port,
-            failed,
-            [1, 2, 3].map((n) => ending(n, 40)),
-          ),
-        }),
-      );
+    const machines = [1, 2, 3].map((n) => ending(n, 40));
+    const silent = (port: number, answered?: true) => {
+      const failed: Served = { kind: 'failed', problem: 'it refuses', remedy: 'Start it.', answered };
+      return plan(healthyRollout({ machines: withPort(port, failed, machines) }));
+    };
     const begun = silent(2380);
     expect(begun).toMatchObject({ kind: 'act', state: 'ready' });
     expect(begun.checks.find(({ id }) => id === 'handshakes')).toMatchObject({
@@ -672,6 +666,7 @@ describe('stacked etcd has certificates of its own', () => {
       remedy: 'Start it.',
     });
     expect(isHold(silent(2379))).toEqual(['handshakes']);
+    expect(isHold(silent(2380, true))).toEqual(['handshakes']);
   });
 
   it('leaves open when it is due after a rollout whose peers were not seen', () => {
