@@ -51,7 +51,6 @@ function ending(ms: number): CheckQuestion {
   return seen({ machines: [1, 2, 3].map((n) => machine(n, { served: of(n) })) });
 }
 
-/** One of its machines is another. */
 function first(changes: Parameters<typeof machine>[1]): CheckQuestion {
   return seen({ machines: machines(machine(1, changes)) });
 }
@@ -64,7 +63,6 @@ function conditioned(changes: Parameters<typeof controlPlaneConditions>[0]): Che
   return seen({ controlPlane: controlPlane({ conditions: controlPlaneConditions(changes) }) });
 }
 
-/** Another cluster has the Lease. */
 function held(changes: Partial<ObservedRollout['lease']>, more: Partial<ObservedRollout> = {}): CheckQuestion {
   return seen({ lease: { uid: 'u', resourceVersion: '1', holder: 'eksa-system/milan-prod a', ...changes }, ...more });
 }

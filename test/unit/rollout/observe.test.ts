@@ -70,10 +70,10 @@ describe('a cluster that is well', () => {
   it('is read with one LIST a kind, after the Lease, and nothing is written', async () => {
     const world = healthyWorld();
     await look(world);
-    const paths = world.management.made.map(({ path }) => path);
-    expect(paths[0]).toBe(world.paths.lease);
-    expect(new Set(paths).size).toBe(paths.length);
-    expect(paths.join()).not.toContain('etcdadm');
+    const asked = world.management.made.map(({ path }) => path);
+    expect(asked[0]).toBe(world.paths.lease);
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked.join()).not.toContain('etcdadm');
     expect(world.management.calls).toEqual([]);
   });
 
@@ -415,7 +415,6 @@ describe('what machines show', () => {
     const { ca } = await createPki();
     const observed = await look(world, { authorities: async () => ca.certificate });
     expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
-    // That of etcd is another one.
     expect(observed.machines[0]?.etcdPorts[0]?.served.kind).toBe('certificate');
     const unreadable = ca.certificate.replaceAll(/(?<=\n)[^-].*\n/g, '').replace('\n', '\nMAA=\n');
     for (const pem of ['nothing', `${ca.certificate}\n${unreadable}`]) {
@@ -592,7 +591,7 @@ describe('the Cluster of EKS Anywhere', () => {
     const verdict = optedInByOwner({ observed, policy: undefined, history: NO_HISTORY, trigger: 'schedule', now: NOW });
     return { observed, verdict };
   };
-  const saysOnControlPlane = ({ management, paths }: World, mode: string) =>
+  const saysOnControlPlane = ({ management }: World, mode: string) =>
     management.change(paths.controlPlane, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': mode } } });
 
   it('counts where fleet.yaml names its namespace, whatever another one of the name says', async () => {
@@ -702,6 +701,7 @@ describe('the client certificate and the controller of etcd', () => {
         ],
       },
     });
+    world.management.put(paths.pod('none'), { status: {} });
     world.management.put(world.paths.pod('one'), running('2026-11-20T00:00:00Z'));
     world.management.put(world.paths.pod('two'), running('2026-11-10T00:00:00Z'));
     const { etcd, unread } = await look(world, { readEtcdClientSecret: true });
