@@ -95,15 +95,14 @@ describe('summaryOf', () => {
     });
   });
 
-  it.each<[string, Partial<RolloutStep>, Partial<RolloutSummary>]>([
-    ['of one that ended as it began', { movedAt: Date.parse(MARK.start) }, { durationMs: 0 }],
+  it.each<[string, Partial<RolloutStep>, object]>([
+    ['of one that ended as it began', { progress: progress({ movedAt: Date.parse(MARK.start) }) }, { durationMs: 0 }],
     ['of one that goes on', { state: 'rolling' }, { durationMs: undefined }],
     ['of one that was aborted', { mark: { ...MARK, abortedAt: at() } }, { rollout: { abortedAt: at() } }],
     ['of no time at which it can have begun', { mark: { ...MARK, start: 'soon' } }, { rollout: undefined }],
     ['of no name that is ours', { mark: { ...MARK, id: '' } }, { rollout: undefined }],
   ])('tells %s what there is', (_, changed, expected) => {
-    const { movedAt = NOW, ...more } = changed as { readonly movedAt?: number };
-    const step = nothing({ state: 'done', mark: MARK, progress: progress({ movedAt }), ...more });
+    const step = nothing({ state: 'done', mark: MARK, progress: progress(), ...changed });
     expect(summaryOf({ step, at: at() })).toMatchObject(expected);
   });
 
