@@ -87,7 +87,7 @@ async function dryRunThenWrite(write: RolloutWrite, options: ActOptions): Promis
   const body = patchOf(write);
   const rehearsed = await patch(write, body, true, options);
   if (rehearsed.kind !== 'written') return rehearsed.kind === 'unknown' ? { ...rehearsed, kind: 'failed' } : rehearsed;
-  const different = differsFrom(body, rehearsed.answer ?? {});
+  const different = differsFrom(body, rehearsed.answer);
   if (different !== undefined) return { kind: 'refused', problem: changedByServer(write, different, options) };
   const unclaimed = isBegin(write) ? await options.claim?.() : undefined;
   if (unclaimed !== undefined) return unclaimed;

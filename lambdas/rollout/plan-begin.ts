@@ -8,7 +8,7 @@ import { versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
 import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
-import { markOf, startOf, startOfMark } from './rollout-mark.ts';
+import { markOf, startOf } from './rollout-mark.ts';
 import type { RolloutCheck, RolloutStep } from './step.ts';
 import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
 import { nameOf } from './watch.ts';
@@ -37,11 +37,11 @@ export function isTooLate(checks: readonly RolloutCheck[]): boolean {
 
 /** Never empty if a check failed. */
 export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
-  return checks.map(({ id, object, found, remedy }) => ({
+  return checks.map(({ id, object, found, remedy = `See the runbook ${id}` }) => ({
     id,
     object,
     message: found,
-    remedy: remedy ?? `See the runbook ${id}`,
+    remedy,
   }));
 }
 
@@ -95,7 +95,7 @@ export function planBegin(
   const mending = inTheWay.filter(({ passing }) => !passing);
   const due = fails('due');
   if (due !== undefined && soonestEnd !== undefined) {
-    if (isAllSeen(question, controlPlane)) return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+    if (isAllSeen(question, controlPlane)) return nothing('idle', idleMessage(now, soonestEnd, facts.span));
     const unseen = checks.filter(({ warning }) => warning);
     const message = `it is not known when it is due, because not every certificate was seen; of those that were, the first expires in ${span(soonestEnd - now)}`;
     const blind = mending.filter(({ id }) => SEEING.has(id));
@@ -133,11 +133,10 @@ export function planBegin(
   if (passing !== undefined) return nothing('waiting', `${would}. Not yet: ${passing.found}`);
 
   const start = startOf(now);
-  const soon = tooEarly(question, controlPlane, start);
+  const soon = tooEarly(question, start);
   if (soon !== undefined) return nothing('waiting', `${would}. Not yet: ${soon}`);
 
-  const reason = soonestEnd === undefined ? 'wanted by a person' : `certificates expire ${date(soonestEnd)}`;
-  const mark = markOf(observed.cluster.id, start, reason, trigger);
+  const mark = markOf(observed.cluster.id, start, `certificates expire ${date(soonestEnd ?? now)}`, trigger);
   const object = versionOf(controlPlane);
   return controlPlane.etcd === 'external'
     ? {
@@ -166,7 +165,7 @@ export function planBegin(
  */
 function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[]): readonly RolloutCheck[] {
   const kept = inTheWay.filter(({ id }) => id !== 'maintenance-window');
-  return kept.length > 0 && (dueFor(question) ?? 0) > WAITED_MS && hasWaitedItsTurn(question) ? kept : [];
+  return (dueFor(question) ?? 0) > WAITED_MS && hasWaitedItsTurn(question) ? kept : [];
 }
 
 const EXPIRED: HoldReason = {
@@ -207,21 +206,17 @@ function endsIn(soonestEnd: number | undefined, now: number): string {
     : `its certificates expired ${span(now - soonestEnd)} ago`;
 }
 
-function idleMessage(soonestEnd: number, from: number | undefined, now: number): string {
-  const begins = from !== undefined && from > now ? `, a rollout may begin in ${span(from - now)}` : '';
-  return `nothing is due: ${endsIn(soonestEnd, now)}${begins}`;
+function idleMessage(now: number, soonestEnd: number, { from } = { from: now }): string {
+  return `nothing is due: ${endsIn(soonestEnd, now)}, a rollout may begin in ${span(from - now)}`;
 }
 
 /**
  * Cluster API replaces the machines older than the start: it must be later than all of them, so that every one is
  * replaced and none counts as new.
  */
-function tooEarly({ observed }: CheckQuestion, { mark }: ObservedControlPlane, start: number): string | undefined {
+function tooEarly({ observed }: CheckQuestion, start: number): string | undefined {
   const young = [...observed.machines, ...(observed.etcd?.machines ?? [])].find(
     ({ createdAt }) => !(createdAt < start),
   );
-  if (young !== undefined) return `Machine ${young.name} was made just now, or the clocks differ`;
-  const before = typeof mark === 'object' ? startOfMark(mark) : undefined;
-  if (before !== undefined && before >= start) return 'the last rollout began just now, or the clocks differ';
-  return undefined;
+  return young && `Machine ${young.name} was made just now, or the clocks differ`;
 }

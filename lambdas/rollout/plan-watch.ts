@@ -12,6 +12,7 @@ import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from 
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
 import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
 import { holdOf, startOfMark } from './rollout-mark.ts';
+import { isSettled as isAtRest } from './settled.ts';
 import type { RolloutHold, RolloutStep } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
 import { nameOf, troublesOf } from './watch.ts';
@@ -92,10 +93,10 @@ export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, p
 }
 
 /** Machines are created or deleted for any reason: an aborted rollout may not be settled yet. Pure. */
-export function isMoving({ controlPlane, machines, etcd }: ObservedRollout): boolean {
+export function isMoving(observed: ObservedRollout): boolean {
+  const { controlPlane, etcd } = observed;
   if (controlPlane === undefined) return false;
-  if (!isSettled(controlPlane) || machines.length !== controlPlane.replicas) return true;
-  if (machines.some(({ deleting, node }) => deleting || node === undefined)) return true;
+  if (!isAtRest(observed) || !isSettled(controlPlane)) return true;
   if (etcd === undefined) return false;
   const { upgrading, replicas, machines: members } = etcd;
   return (
@@ -246,19 +247,17 @@ function planAfterDone(question: CheckQuestion, controlPlane: ObservedControlPla
   const checks = checksOf(question);
   const next = planBegin(question, controlPlane, checks);
   if (trigger === 'person' || next.state === 'expired') return next;
+  const { soonestEnd = now } = next;
   const due = checks.some(({ id, passed }) => id === 'due' && passed);
   if (due && now - since < LOOP_GUARD_DAYS * DAY_MS) {
-    const { soonestEnd } = next;
-    const ends = soonestEnd === undefined ? '' : `, and their certificates expire in ${span(soonestEnd - now)}`;
-    const message = `machines were replaced ${span(now - since)} ago${ends}`;
+    const message = `machines were replaced ${span(now - since)} ago, and their certificates expire in ${span(soonestEnd - now)}`;
     return holdNow(question, controlPlane, going, [holdReason('still-expiring', nameOf(controlPlane), message)]);
   }
   if (now - since >= COOL_DOWN_DAYS * DAY_MS) return { mark, ...next };
-  const left = next.soonestEnd === undefined ? '' : `, the first of which expires in ${span(next.soonestEnd - now)}`;
   return {
     kind: 'nothing',
     state: 'done',
-    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}${isAllSeen(question, controlPlane) ? ': nothing is due' : ''}`,
+    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates, the first of which expires in ${span(soonestEnd - now)}${isAllSeen(question, controlPlane) ? ': nothing is due' : ''}`,
     checks,
     mark,
     progress,

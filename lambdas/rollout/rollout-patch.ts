@@ -67,7 +67,7 @@ function rolloutAfter(apiVersion: 'v1beta2' | 'v1beta1', after: string | null): 
  *
  * @returns the first different field: `spec.rollout.after`
  */
-export function differsFrom(patch: JsonObject, object: JsonObject): string | undefined {
+export function differsFrom(patch: JsonObject, object: unknown): string | undefined {
   return differing(patch, object, []);
 }
 

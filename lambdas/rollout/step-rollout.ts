@@ -95,8 +95,8 @@ export async function stepRollout(target: RolloutTarget, options: StepOptions): 
   let step = planned(NO_HISTORY);
   let history: RolloutHistory | undefined;
   if (ledger !== undefined && (!WITHOUT_HISTORY.has(step.state) || mayLinger(observed, target, now))) {
-    history = await historyOf(remember, observed, now);
-    if (!WITHOUT_HISTORY.has(step.state)) step = planned(history);
+    history = await historyOf(remember, ledger, observed, now);
+    step = planned(history);
   }
 
   const written = await writeOf(step, observed, remember);
@@ -116,7 +116,7 @@ interface Remembering {
 const ENDED_AGAIN_MS = 14 * 86_400_000;
 
 /** The longest timer. Milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** A rollout of ours is in progress. */
 const GOING: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held']);
@@ -124,9 +124,13 @@ const GOING: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held'
 const WITHOUT_HISTORY: ReadonlySet<RolloutState> = new Set(['off', 'idle', 'foreign', 'expired', 'done', 'aborted']);
 
 /** The history, without this cluster's claims that never began. A rollout without a mark ends when nothing moves. */
-async function historyOf(remember: Remembering, observed: ObservedRollout, now: number): Promise<RolloutHistory> {
-  const { ledger, options, target, problems } = remember;
-  if (ledger === undefined) return NO_HISTORY;
+async function historyOf(
+  remember: Remembering,
+  ledger: RolloutLedger,
+  observed: ObservedRollout,
+  now: number,
+): Promise<RolloutHistory> {
+  const { options, target, problems } = remember;
   let history: RolloutHistory;
   try {
     history = await ledger.read(options.signal);
@@ -190,7 +194,7 @@ async function writeOf(
   observed: ObservedRollout,
   remember: Remembering,
 ): Promise<RolloutWritten | undefined> {
-  const { ledger, options, target, problems } = remember;
+  const { options, target, problems } = remember;
   const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
   if (write === undefined) return undefined;
   const { holdWrites, clock, signal } = options;
@@ -198,10 +202,9 @@ async function writeOf(
     problems.push(heldBack(write, holdWrites));
     return undefined;
   }
-  const beginBy = isBegin(write) ? endOfWindows(options) : undefined;
   let claimedAt: number | undefined;
   const claim = async (): Promise<RolloutWritten | undefined> => {
-    if (!isBegin(write) || ledger === undefined) return undefined;
+    if (!isBegin(write)) return undefined;
     const at = clock();
     const refused = await claimTurn(write, at, remember);
     if (refused === undefined) claimedAt = at;
@@ -213,7 +216,7 @@ async function writeOf(
     settled: endsSettled(write, observed),
     takesOver: options.trigger === 'person' && options.waivers?.includes('one-of-its-management-cluster') === true,
     claim,
-    ...(beginBy === undefined ? {} : { beginBy }),
+    beginBy: endOfWindows(options),
   });
   if (outcome.problem !== undefined && outcome.kind !== 'overtaken') problems.push(outcome.problem);
   if (claimedAt !== undefined && isBegin(write) && outcome.kind !== 'written' && outcome.kind !== 'unknown') {

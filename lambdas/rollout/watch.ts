@@ -65,7 +65,8 @@ export function troublesOf(
   }
   for (const type of ['ControlPlaneComponentsHealthy', 'EtcdClusterHealthy'] as const) {
     const condition = controlPlane.conditions[type];
-    if (falseFor(condition, progress.movedAt, now) > UNHEALTHY_MS) {
+    // From the condition, or else from the last movement of a machine.
+    if (condition.status === 'False' && now - (condition.since ?? progress.movedAt) > UNHEALTHY_MS) {
       reasons.push(holdReason('unhealthy', object, `${type} is False: ${wordsOf(condition)}`));
     }
   }
@@ -128,11 +129,6 @@ export function endedReasons(observed: ObservedRollout, now: number): readonly H
 
 function wordsOf({ message, reason }: Condition): string {
   return message || reason || 'no reason is given';
-}
-
-/** For how long, from the condition, or else from the last movement of a machine. */
-function falseFor({ status, since }: Condition, movedAt: number, now: number): number {
-  return status === 'False' ? now - (since ?? movedAt) : 0;
 }
 
 export function nameOf({ namespace, name }: Pick<ObservedControlPlane, 'namespace' | 'name'>): string {

@@ -11,6 +11,7 @@ import { healthyWorld, holdLease, type World, withEtcd } from './world.ts';
 
 const CLUSTER = 'eksa-system/berlin-prod';
 const MARK: RolloutMark = { id: '20261128-1a2b3c', start: '2026-11-28T02:29:55Z', reason: 'due', trigger: 'schedule' };
+const HOLD = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
 const { signal } = new AbortController();
 
 async function prepared(version: 'v1beta2' | 'v1beta1' = 'v1beta2', prepare: (world: World) => void = () => {}) {
@@ -36,6 +37,9 @@ const roll = (object: Extract<RolloutWrite, { kind: 'roll-control-plane' }>['obj
   object,
   mark: MARK,
 });
+
+const END = { kind: 'abort', mark: MARK, clearAfter: true, unpause: false, unhold: false } as const;
+const abortOf = (object: Extract<RolloutWrite, { kind: 'abort' }>['object']): RolloutWrite => ({ ...END, object });
 
 describe('a rollout begins', () => {
   it('with the Lease, then a dry run, then exactly that write', async () => {
@@ -128,18 +132,16 @@ describe('a rollout begins', () => {
 describe('other writes', () => {
   it('take no Lease', async () => {
     const { act, object, world } = await prepared();
-    const hold = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
-    expect(await act({ kind: 'hold', object, hold })).toEqual({ kind: 'written' });
+    expect(await act({ kind: 'hold', object, hold: HOLD })).toEqual({ kind: 'written' });
     expect(world.management.calls).toEqual([`PATCH dryRun ${CONTROL_PLANE}`, `PATCH ${CONTROL_PLANE}`]);
   });
 
   it('ask for no claim, which only what begins a rollout needs', async () => {
     const { act, object, world } = await prepared();
     const claim = async () => ({ kind: 'locked' }) as const;
-    const hold = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
     expect(await act(roll(object), { claim })).toEqual({ kind: 'locked' });
     expect(world.management.calls).not.toContain(`PATCH ${CONTROL_PLANE}`);
-    expect(await act({ kind: 'hold', object, hold }, { claim })).toEqual({ kind: 'written' });
+    expect(await act({ kind: 'hold', object, hold: HOLD }, { claim })).toEqual({ kind: 'written' });
   });
 
   it.each([
@@ -147,8 +149,7 @@ describe('other writes', () => {
     ['the Lease of another cluster alone', 'eksa-system/milan-prod milan-1', 'eksa-system/milan-prod milan-1'],
   ])('abort: gives %s', async (_, holder, left) => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, holder, NOW - 60_000));
-    const abort = { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false } as const;
-    expect(await act(abort, { settled: true })).toEqual({ kind: 'written' });
+    expect(await act(abortOf(object), { settled: true })).toEqual({ kind: 'written' });
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: left });
   });
 
@@ -160,17 +161,14 @@ describe('other writes', () => {
     world.management.before = ({ path }) => {
       if (path.includes('/leases/')) throw failure(kind);
     };
-    const written = await act(
-      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false },
-      { settled: true },
-    );
+    const written = await act(abortOf(object), { settled: true });
     expect(written).toMatchObject({ kind: 'written', problem });
     expect(written.problem === undefined).toBe(problem === undefined);
   });
 
   it('abort: keeps the Lease while anything moves', async () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
-    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false });
+    const written = await act(abortOf(object));
     expect(written).toEqual({ kind: 'written' });
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
@@ -178,19 +176,15 @@ describe('other writes', () => {
   it('abort: keeps the Lease where it is not written', async () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
     world.management.change(world.paths.controlPlane, { spec: { replicas: 5 } });
-    const written = await act(
-      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false },
-      { settled: true },
-    );
+    const written = await act(abortOf(object), { settled: true });
     expect(written.kind).toBe('overtaken');
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
 
   it('hold, and resume', async () => {
-    const hold = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
     const { act, object, stored } = await prepared();
-    await act({ kind: 'hold', object, hold });
-    expect(stored().metadata['annotations']).toEqual({ 'certmarshal.dev/rollout-hold': JSON.stringify(hold) });
+    await act({ kind: 'hold', object, hold: HOLD });
+    expect(stored().metadata['annotations']).toEqual({ 'certmarshal.dev/rollout-hold': JSON.stringify(HOLD) });
     const version = String(stored().metadata['resourceVersion']);
     expect(await act({ kind: 'resume', object: { ...object, resourceVersion: version } })).toEqual({ kind: 'written' });
     expect(stored().metadata['annotations']).toEqual({});

@@ -26,10 +26,7 @@ function young(number: number, changes: Partial<ObservedMachine> = {}): Observed
 }
 
 /** It has no Node yet. */
-function booting(one: ObservedMachine): ObservedMachine {
-  const { node: _, ...others } = one;
-  return others;
-}
+const booting = (one: ObservedMachine): ObservedMachine => ({ ...one, node: undefined });
 
 const states = (observed: ObservedRollout) => progressOf(observed, SINCE, NOW).machines.map(({ state }) => state);
 

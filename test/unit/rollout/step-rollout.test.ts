@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { type RolloutLedger, type StepOptions, stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
+import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
-import { CLUSTER_ID, DAY, HOUR, MINUTE, NAME, NAMESPACE, NOW, policy, rawControlPlane } from './fixtures.ts';
+import { CLUSTER_ID, DAY, days, HOUR, MINUTE, NAME, NAMESPACE, NOW, policy, rawControlPlane } from './fixtures.ts';
 import { failure } from './management-cluster.ts';
-import { healthyWorld, holdLease, pathsOf, replaceMachines, type World } from './world.ts';
+import { healthyWorld, holdLease, replaceMachines, showing, type World } from './world.ts';
 
 const CONTROL_PLANE = `kubeadmcontrolplanes/${NAME}`;
 const CLUSTER = `${NAMESPACE}/${NAME}`;
@@ -54,8 +56,13 @@ function fleet(world = healthyWorld(), remembered?: object): Fleet {
 const conditionsWith = (type: string, status: string) => {
   const conditions = rawControlPlane()['status'];
   const all = isJsonObject(conditions) && Array.isArray(conditions['conditions']) ? conditions['conditions'] : [];
-  return all.map((one) => (isJsonObject(one) && one['type'] === type ? { ...one, status } : one));
+  return all.map((one) =>
+    isJsonObject(one) && one['type'] === type ? { ...one, status, lastTransitionTime: days(0) } : one,
+  );
 };
+
+const setMark = ({ management, paths }: World, mark: string | null, more: object = {}) =>
+  management.change(paths.controlPlane, { metadata: { annotations: { 'certmarshal.dev/rollout': mark } }, ...more });
 
 const past = (changes: object) => ({
   id: 'earlier',
@@ -89,6 +96,8 @@ describe('a cluster that is due', () => {
     expect(rolling.step.state).toBe('rolling');
     expect(made.lease()).toMatchObject({ renewTime: '2026-11-28T02:45:00.000000Z' });
     made.at += MINUTE;
+    await made.step({ holdWrites: 'a dry run' });
+    expect(made.lease()).toMatchObject({ renewTime: '2026-11-28T02:45:00.000000Z' });
     replaceMachines(made.world, made.at);
     made.at += 15 * MINUTE;
     const done = await made.step();
@@ -158,14 +167,44 @@ describe('a cluster that is due', () => {
 });
 
 describe('the ledger', () => {
-  it('is not asked where nothing is due', async () => {
-    const { step, state } = fleet();
-    state.broken.add(ROLLOUT_LEDGER_KEY);
-    expect(await step({ policy: undefined })).toMatchObject({ step: { state: 'off' }, problems: [] });
+  const mark = { id: 'a', start: days(-1 / 8), reason: 'x', trigger: 'person' };
+  const spec = { rollout: { after: mark.start } };
+  it.each<[RolloutState, (world: World) => void]>([
+    ['off', ({ management, paths }) => management.change(paths.eksAnywhere, { metadata: { annotations: null } })],
+    ['idle', (world) => replaceMachines(world, NOW - DAY)],
+    ['foreign', (world) => setMark(world, null, { status: { conditions: conditionsWith('RollingOut', 'True') } })],
+    ['expired', ({ shown }) => void shown.set('10.0.1.31:6443', showing({ notAfter: NOW }))],
+    ['done', (world) => (replaceMachines(world, NOW - HOUR), setMark(world, JSON.stringify(mark), { spec }))],
+    ['aborted', (world) => setMark(world, JSON.stringify({ ...mark, abortedAt: days(0) }), { spec })],
+  ])('is not asked by what is %s', async (state, prepare) => {
+    const made = fleet();
+    const read = vi.fn(made.ledger.read);
+    made.world.management.change(made.world.paths.controlPlane, { spec: { rollout: { after: days(-400) } } });
+    prepare(made.world);
+    expect(await made.step({ ledger: { ...made.ledger, read } })).toMatchObject({ step: { state } });
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  it.each(['read', 'claim', 'end'] as const)('is told where it fails to %s, and nobody hides a bug', async (call) => {
+    for (const error of [
+      new AwsError({ kind: 'throttled', object: 's3:X', problem: 'slow', remedy: 'Wait.' }),
+      new TypeError('a bug'),
+    ]) {
+      const made = fleet();
+      if (call === 'end') setMark(made.world, JSON.stringify({ ...mark, abortedAt: days(0) }));
+      const fails = async () => Promise.reject(error);
+      const stepped = made.step({ ledger: { ...made.ledger, [call]: fails } });
+      if (error instanceof TypeError) await expect(stepped).rejects.toThrow('a bug');
+      else expect(await stepped).toMatchObject({ problems: [{ kind: 'throttled' }] });
+      expect(made.patches()).toBe(0);
+    }
   });
 
   it('forgets what was claimed and never began, and the same cluster begins', async () => {
-    const { step, past: remembered } = fleet(undefined, { version: 1, rollouts: [past({})] });
+    const { step, past: remembered, world } = fleet(undefined, { version: 1, rollouts: [past({})] });
+    world.management.change(world.paths.controlPlane, { spec: { rollout: { after: days(-400) } } });
+    await step({ holdWrites: 'a dry run' });
+    expect(remembered()).toEqual([past({})]);
     const { written, step: planned } = await step();
     expect(written).toEqual({ kind: 'written' });
     expect(remembered()).toMatchObject([{ id: planned.mark?.id }]);
@@ -201,11 +240,15 @@ describe('the ledger', () => {
     expect(remembered()).toMatchObject([{ id: 'earlier' }]);
   });
 
-  it('keeps what was claimed while the mark of its cluster cannot be read', async () => {
+  it('keeps what was claimed while its cluster, or the mark of it, cannot be read', async () => {
     const made = fleet(undefined, { version: 1, rollouts: [past({})] });
-    made.world.management.change(made.world.paths.controlPlane, {
-      metadata: { annotations: { 'certmarshal.dev/rollout': '?' } },
-    });
+    made.world.management.before = ({ path }) => {
+      if (path.includes('kubeadmcontrolplanes')) throw failure('forbidden');
+    };
+    await made.step();
+    expect(made.past()).toEqual([past({})]);
+    made.world.management.before = undefined;
+    setMark(made.world, '?');
     await made.step();
     expect(made.past()).toEqual([past({})]);
   });
@@ -214,17 +257,16 @@ describe('the ledger', () => {
     const made = fleet();
     await made.step();
     made.at += HOUR;
-    made.world.management.change(pathsOf().controlPlane, {
-      metadata: { annotations: { 'certmarshal.dev/rollout': '?' } },
-    });
+    setMark(made.world, '?');
     expect(await made.step()).toMatchObject({ step: { state: 'held' } });
     expect(made.past()).toHaveLength(1);
   });
 
-  it('has no entry of what was refused', async () => {
+  it.each(['All', undefined])('has no entry of what was refused with dryRun=%s', async (dryRun) => {
     const { step, world, past: remembered, lease } = fleet();
-    world.management.before = ({ method, query }) => {
-      if (method === 'PATCH' && query?.['dryRun'] === 'All') throw failure('invalid', { problem: 'frozen' });
+    world.management.before = ({ method, query, path }) => {
+      if (method === 'PATCH' && path.endsWith(CONTROL_PLANE) && query?.['dryRun'] === dryRun)
+        throw failure('invalid', { problem: 'frozen' });
     };
     const { written, problems } = await step();
     expect(written).toMatchObject({ kind: 'refused', problem: { message: 'frozen' } });
@@ -274,8 +316,7 @@ describe('what the ledger has of a rollout that goes on', () => {
       made.at = NOW + hours * HOUR;
       const start = new Date(made.at - MINUTE).toISOString().replace('.000Z', 'Z');
       const mark = { id: `forged-${hours}`, start, reason: 'x', trigger: 'person' };
-      made.world.management.change(made.world.paths.controlPlane, {
-        metadata: { annotations: { 'certmarshal.dev/rollout': JSON.stringify(mark) } },
+      setMark(made.world, JSON.stringify(mark), {
         spec: { rollout: { after: start } },
         status: { conditions: conditionsWith('RollingOut', 'True') },
       });
@@ -299,10 +340,7 @@ describe('what the ledger has of a rollout that goes on', () => {
     const made = fleet();
     await made.step();
     made.at += 5 * MINUTE;
-    made.world.management.change(made.world.paths.controlPlane, {
-      metadata: { annotations: { 'certmarshal.dev/rollout': null } },
-      status: { conditions: conditionsWith('RollingOut', 'True') },
-    });
+    setMark(made.world, null, { status: { conditions: conditionsWith('RollingOut', 'True') } });
     made.at += 20 * MINUTE;
     await made.step();
     expect(made.past()).toMatchObject([{ startedAt: NOW }]);
@@ -328,9 +366,10 @@ describe('what the ledger has of a rollout that goes on', () => {
 });
 
 describe('a maintenance window', () => {
-  const closing = (ms: number) => {
-    const [from, until] = [NOW - HOUR, NOW + ms].map((at) => new Date(at).toISOString());
-    return policy({ windows: [{ from: from ?? '', until: until ?? '' }] });
+  /** One that is over, and those that are open for so long. */
+  const closing = (...open: readonly number[]) => {
+    const iso = (at: number) => new Date(NOW + at).toISOString();
+    return policy({ windows: [-MINUTE, ...open].map((ms) => ({ from: iso(-HOUR), until: iso(ms) })) });
   };
   /** Holds the dry run back until the call is told to stop, or for so long. */
   const slow = (ms: number) => {
@@ -358,7 +397,8 @@ describe('a maintenance window', () => {
 
   it('that is open for months stops nothing', async () => {
     const made = slow(100);
-    expect(await made.step({ policy: closing(90 * DAY) })).toMatchObject({ written: { kind: 'written' } });
+    expect(await made.step({ policy: closing(10, 90 * DAY) })).toMatchObject({ written: { kind: 'written' } });
+    expect(await fleet().step({ policy: policy({ windows: [] }) })).toMatchObject({ written: { kind: 'written' } });
   });
 
   it('is nothing to a person', async () => {
@@ -486,9 +526,7 @@ it('a rollout that was aborted keeps its Lease and its place while anything move
   const made = fleet();
   await made.step();
   const mark = JSON.parse(String(made.annotations()['certmarshal.dev/rollout']));
-  const aborted = JSON.stringify({ ...mark, abortedAt: '2026-11-28T02:31:00Z' });
-  made.world.management.change(made.world.paths.controlPlane, {
-    metadata: { annotations: { 'certmarshal.dev/rollout': aborted } },
+  setMark(made.world, JSON.stringify({ ...mark, abortedAt: '2026-11-28T02:31:00Z' }), {
     spec: { rollout: { after: null } },
     status: { conditions: conditionsWith('RollingOut', 'True') },
   });

@@ -50,6 +50,14 @@ describe('summaryOf', () => {
     const { etcd: _, ...etcd } = progress({ wanted: 3 });
     const { progress: told } = summaryOf({ step: nothing({ progress: progress({ etcd }) }), at: at() });
     expect(told).toMatchObject({ wanted: 1, etcd: { wanted: 3 } });
+    const old = machine({ name: 'b', state: 'old', served: { kind: 'none' } });
+    const mixed = progress({ wanted: -1, replaced: 0, machines: [machine(), old, machine({ createdAt: 0 })] });
+    const { progress: seen } = summaryOf({ step: nothing({ progress: mixed }), at: at() });
+    expect(seen).toMatchObject({ wanted: 0, replaced: 0, machines: [{ name: 'b', state: 'old' }, {}, {}] });
+    expect([seen?.machines[0]?.notAfter, seen?.machines[2]?.createdAt]).toEqual([
+      undefined,
+      '1970-01-01T00:00:00.000Z',
+    ]);
     expect(summaryOf({ step: nothing({ progress: progress() }), at: at() }).progress).not.toHaveProperty(
       'etcd',
       expect.anything(),
@@ -85,6 +93,17 @@ describe('summaryOf', () => {
         ],
       },
     });
+  });
+
+  it.each<[string, Partial<RolloutStep>, object]>([
+    ['of one that ended as it began', { progress: progress({ movedAt: Date.parse(MARK.start) }) }, { durationMs: 0 }],
+    ['of one that goes on', { state: 'rolling' }, { durationMs: undefined }],
+    ['of one that was aborted', { mark: { ...MARK, abortedAt: at() } }, { rollout: { abortedAt: at() } }],
+    ['of no time at which it can have begun', { mark: { ...MARK, start: 'soon' } }, { rollout: undefined }],
+    ['of no name that is ours', { mark: { ...MARK, id: '' } }, { rollout: undefined }],
+  ])('tells %s what there is', (_, changed, expected) => {
+    const step = nothing({ state: 'done', mark: MARK, progress: progress(), ...changed });
+    expect(summaryOf({ step, at: at() })).toMatchObject(expected);
   });
 
   it('tells what failed, and not what somebody answers for', () => {
@@ -207,6 +226,11 @@ describe('the newest look in the index', () => {
   });
 });
 
+const moving = (...states: readonly MachineProgress['state'][]) => ({
+  ...{ wanted: 2, replaced: 0, verified: 0 },
+  machines: states.map((state) => ({ name: 'a', state })),
+});
+
 it.each<[string, boolean, Partial<RolloutSummary>]>([
   ['one that rolls', true, { state: 'rolling' }],
   ['one that is verified', true, { state: 'verifying' }],
@@ -216,22 +240,10 @@ it.each<[string, boolean, Partial<RolloutSummary>]>([
   ['one that may have begun', true, { state: 'ready', write: { kind: 'roll-control-plane', outcome: 'unknown' } }],
   ['one that was refused', false, { state: 'ready', write: { kind: 'roll-control-plane', outcome: 'refused' } }],
   ['one that was aborted and is at rest', false, { state: 'aborted' }],
-  [
-    'one that was aborted while a machine is made',
-    true,
-    {
-      state: 'aborted',
-      progress: {
-        wanted: 2,
-        replaced: 0,
-        verified: 0,
-        machines: [
-          { name: 'a', state: 'new' },
-          { name: 'b', state: 'old' },
-        ],
-      },
-    },
-  ],
+  ['one that was aborted while a machine is made', true, { state: 'aborted', progress: moving('new', 'old') }],
+  ['one that was aborted while one goes', true, { state: 'aborted', progress: moving('leaving') }],
+  ['one that was aborted with a machine left', false, { state: 'aborted', progress: moving('old') }],
+  ['one that is refused while a machine is made', false, { state: 'refused', progress: moving('new') }],
 ])('of %s it is %s that it has to be looked at every minute', (_, expected, changed) => {
   expect(isUnderWay(rolloutSummary({ rollout: undefined, ...changed }))).toBe(expected);
 });

@@ -1,11 +1,29 @@
 import { expect, it } from 'vitest';
 import { progressOf } from '../../../lambdas/rollout/progress.ts';
-import { troublesOf } from '../../../lambdas/rollout/watch.ts';
-import { controlPlane, DAY, healthyRollout, NOW } from './fixtures.ts';
+import { lastReplacedFor, troublesOf } from '../../../lambdas/rollout/watch.ts';
+import { controlPlane, DAY, HOUR, healthyRollout, MINUTE, machine, NOW, served } from './fixtures.ts';
 
 it('a control plane that is to have no machine is stuck, and does not wait for new certificates', () => {
   const observed = healthyRollout({ machines: [], controlPlane: controlPlane({ replicas: 0 }) });
   const since = NOW - 2 * DAY;
   const troubles = troublesOf(observed, { since, progress: progressOf(observed, since, NOW) }, NOW);
   expect(troubles.map(({ id }) => id)).toEqual(['stuck']);
+});
+
+it('one machine that is new and shows an old certificate is not verified, and one that is not there is no trouble', () => {
+  const since = NOW - 3 * HOUR;
+  const one = machine(1, { createdAt: since, served: served() });
+  const observed = healthyRollout({
+    machines: [one],
+    controlPlane: controlPlane({ replicas: 1, status: { replicas: 1 } }),
+  });
+  const going = { since, progress: progressOf(observed, since, NOW) };
+  expect(troublesOf(observed, going, NOW).map(({ id }) => id)).toEqual(['not-verified']);
+  const { controlPlane: _, ...without } = observed;
+  expect(troublesOf(without, going, NOW)).toEqual([]);
+  const machines = [10, 11].map((minutes) => ({
+    ...{ name: 'a', state: 'replaced' as const, served: one.served, unhealthy: [] },
+    createdAt: NOW + minutes * MINUTE,
+  }));
+  expect(lastReplacedFor({ machines }, { since, now: NOW })).toBe(-10 * MINUTE);
 });
