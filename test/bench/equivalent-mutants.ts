@@ -74,11 +74,23 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ["where ?? ''", 'where'],
     ],
     [
-      'What is compared has one key, and the kind is part of it: both are certificates or none is.',
+      'What is compared has one key, and the kind is part of it: both are of it or none is.',
+      [
+        "before.kind === 'requests' && now.kind === 'requests'",
+        "before.kind === 'requests' || now.kind === 'requests'",
+      ],
       [
         "before.kind !== 'certificate' || now?.kind !== 'certificate'",
         "before.kind !== 'certificate' && now?.kind !== 'certificate'",
       ],
+    ],
+    [
+      'What is no certificate has no fingerprint, is issued by none, and begins and ends never.',
+      ["observation.kind === 'certificate' ? …", 'true ? …'],
+      ["if (observation.kind === 'certificate')", 'if (true)'],
+      ['now.filter(isCertificate)', 'now'],
+      ['previous.filter(isCertificate)', 'previous'],
+      ['now .filter(isCertificate)', 'now'],
     ],
     [
       'Only a member has a node too, and it is never gone while the list that had it is not read; else it is dropped.',
