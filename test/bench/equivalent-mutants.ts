@@ -57,12 +57,22 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/audit/certificates.ts': [
     ['A name that is set to what it is stays so.', ['node < known', 'node <= known']],
     [
-      'What has no end is in no slot; and in a bundle it is as little valid without a number as with 0.',
-      ['timeOf(observation.notAfter) ?? 0', 'timeOf(observation.notAfter)'],
+      'What has no end is in no slot, and every observation has its time: it is as little later without a number as with 0.',
+      ['timeOf(time) ?? 0', 'timeOf(time)'],
+      ['return timeOf(time) ?? 0;', 'return timeOf(time) ?? 1;'],
     ],
     [
-      'What has no end is in no slot.',
-      ['const notAfter = timeOf(observation.notAfter) ?? 0;', 'const notAfter = timeOf(observation.notAfter) ?? 1;'],
+      'A group has a first one, and no machine is without a name.',
+      ['if (best === undefined)', 'if (false)'],
+      ['if (first === undefined)', 'if (false)'],
+      ['best.member === undefined ? …', 'false ? …'],
+    ],
+    [
+      'Ranks are only compared.',
+      [
+        'return { status: 1, annotation: 3, inference: 4 }[basis];',
+        'return { status: 1, annotation: 3, inference: 5 }[basis];',
+      ],
     ],
   ],
   'lambdas/audit/rules/eks-authority.ts': [
