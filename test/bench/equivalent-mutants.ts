@@ -67,13 +67,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (first === undefined)', 'if (false)'],
       ['best.member === undefined ? …', 'false ? …'],
     ],
-    [
-      'Ranks are only compared.',
-      [
-        'return { status: 1, annotation: 3, inference: 4 }[basis];',
-        'return { status: 1, annotation: 3, inference: 5 }[basis];',
-      ],
-    ],
   ],
   'lambdas/audit/rules/eks-authority.ts': [
     ['Neither an infinite time nor none is before another.', ['timeOf(at) ?? Number.POSITIVE_INFINITY', 'timeOf(at)']],

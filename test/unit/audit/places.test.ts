@@ -84,16 +84,6 @@ describe('a server of a machine that answered at its second address', () => {
   });
 });
 
-it('an endpoint that shows a certificate of earlier again has that one only', () => {
-  const place = { what: 'endpoint', where: '10.0.2.1:443' } as const;
-  const [before, after] = audited(
-    [certificate({ ...place, notBefore: days(-9), notAfter: days(-1) }), read('tls')],
-    [certificate({ ...place, notBefore: days(-65), notAfter: days(300) }), read('tls')],
-  );
-  expect(before && codes(before)).toEqual(['critical CertificateExpired endpoint 10.0.2.1:443']);
-  expect(after && codes(after)).toEqual([]);
-});
-
 it('an endpoint that is looked at no more is forgotten, although another one does not answer at the same port', () => {
   const ended = certificate({ what: 'endpoint', where: '10.0.2.1:443', notAfter: days(-1) });
   const other = unread('tls', { what: 'endpoint', where: '10.0.2.2:443' });
