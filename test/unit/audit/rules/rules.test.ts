@@ -347,6 +347,9 @@ describe('whose word counts', () => {
     expect([names('z', 'y'), names('y', 'z'), names('z', 'a', undefined)]).toEqual([['y'], ['y'], ['a']]);
   });
 
+  it('of two of one requester at one place each, until it ends', () => {
+    expect(known(['a', 'b'].map((fingerprint) => certificate({ what: 'issued-client', fingerprint })))).toHaveLength(2);
+  });
   it.each<[string, Partial<CertificateObservation>]>([
     ['ca-bundle 10.0.1.31:6443 #2', { position: 1, isAuthority: true }],
     ['kube-apiserver 10.0.1.31:6443 #2', { position: 1 }],
