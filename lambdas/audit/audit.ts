@@ -81,7 +81,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const issuedJudge = once(async () =>
     createIssuedJudge({ target, listed, members, previous, now: startedAt, signal }),
   );
-  const second = await run('second', { members, authorities, issuedJudge, hasSuccessor: false });
+  const second = await run('second', { ...nothing, members, authorities, issuedJudge });
   const later = second.flatMap(({ observations }) => observations);
   const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(withRemembered(later, previous)) });
   const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
@@ -122,6 +122,8 @@ export async function auditUnopened(
   return { snapshot, durationMs: 0, requests: 0 };
 }
 
+type ReadSource = Omit<SourceObservations, 'count'>;
+
 /** The evidence that is missing if one of these sources fails. */
 const LISTS_OF_OWNERS: Partial<Record<SourceId, 'machine' | 'node'>> = { machines: 'machine', nodes: 'node' };
 
@@ -135,17 +137,17 @@ function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
 }
 
 /** The observations of the previous audit, if this one does not ask EKS. */
-function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions): SourceObservations | undefined {
+function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions): ReadSource | undefined {
   if (withoutEks !== true || !EKS_SOURCES.has(id)) return undefined;
-  return { observations: previous?.observations.filter(({ source }) => source === id) ?? [], count: 0 };
+  return { observations: previous?.observations.filter(({ source }) => source === id) ?? [] };
 }
 
-async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {
+async function observeSource(source: AuditSource, context: AuditContext): Promise<ReadSource> {
   const { id, deadlineMs } = source;
   const why = source.off(context.target);
   const told = { source: id, observedAt: new Date(context.now()).toISOString() };
-  if (why === false) return { observations: [], count: 0 };
-  if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }], count: 0 };
+  if (why === false) return { observations: [] };
+  if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }] };
 
   const deadline = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -163,12 +165,11 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
     if (source.optional === 'always' && isAbsent(error, id, context))
-      return { observations: [{ kind: 'read', ...told, count: 0 }], count: 0 };
+      return { observations: [{ kind: 'read', ...told, count: 0 }] };
     const isOwn = context.target.management === context.target.workload;
     if (typeof source.optional === 'object' && isOwn && isAbsent(error, id, context))
       return {
         observations: [{ kind: 'off', ...told, why: `this cluster has no ${source.optional.lacking}` }],
-        count: 0,
       };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
     const { object } = error;
@@ -178,7 +179,6 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     const list = LISTS_OF_OWNERS[id];
     return {
       observations: [{ kind: 'unread', ...told, problem: kind, message: `${printable(object)}: ${problem}`, remedy }],
-      count: 0,
       evidence: list && notRead(list, { kind, object, problem, remedy }),
     };
   } finally {

@@ -10,6 +10,7 @@ import {
 import { SEVERITIES } from '../tables/finding-codes.ts';
 import { compare, timeOf } from '../words.ts';
 import { namesOf } from './keep-observations.ts';
+import { memberName } from './machine-name.ts';
 import { AGREE_MS, inferredLife, withinEvidence } from './rules/inferred-ends.ts';
 import { isProven } from './rules/proof.ts';
 import { type Stake, stakes, WHOLE_STAKE } from './rules/stakes.ts';
@@ -75,7 +76,7 @@ function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<strin
   for (const observation of observations) {
     if (observation.kind !== 'member') continue;
     const names = namesOf(observation);
-    const node = observation.node ?? names[1] ?? observation.name;
+    const node = memberName(observation);
     for (const name of names) {
       const known = nodes.get(name);
       // A Machine with its Node says more than an earlier one without. Of two Nodes the alphabetically first counts.
@@ -141,17 +142,15 @@ function believed(
   const ranked = counting
     .filter((observation) => rankOf(observation) === rank)
     .toSorted(rank === ISSUED ? byNewest : byEnd);
-  const best = ranked[0] ?? said[0];
+  const [best] = ranked;
   if (best === undefined) throw new Error('a slot without observations');
   const isOld = kept.has(best);
-  const seenAt = timeOf(best.observedAt) ?? 0;
+  const seenAt = momentOf(best.observedAt);
   // An old certificate may have been replaced: later observations of a lower rank count too.
   const later = isOld
     ? counting.filter(
         (other) =>
-          rankOf(other) > rank &&
-          other.basis !== 'inference' &&
-          (timeOf(other.observedAt) ?? 0) > seenAt + LATER_AUDIT_MS,
+          rankOf(other) > rank && other.basis !== 'inference' && momentOf(other.observedAt) > seenAt + LATER_AUDIT_MS,
       )
     : [];
   const lives = [best, ...later, ...(proven.length > 0 ? unproven : [])].map((observation) =>
@@ -177,7 +176,7 @@ function believed(
 
 /** An observation with only an end means a certificate that lives as long as the best one. */
 function lifeOf(observation: CertificateObservation, best: CertificateObservation): Life {
-  const notAfter = timeOf(observation.notAfter) ?? 0;
+  const notAfter = endOf(observation);
   const notBefore = timeOf(observation.notBefore);
   const [from, to] = [timeOf(best.notBefore), timeOf(best.notAfter)];
   if (notBefore !== undefined || from === undefined || to === undefined) return { notBefore, notAfter };
@@ -189,7 +188,7 @@ function byEnd(a: CertificateObservation, b: CertificateObservation): number {
 }
 
 function byNewest(a: CertificateObservation, b: CertificateObservation): number {
-  return (timeOf(b.notBefore ?? b.notAfter) ?? 0) - (timeOf(a.notBefore ?? a.notAfter) ?? 0) || byEnd(a, b);
+  return momentOf(b.notBefore ?? b.notAfter) - momentOf(a.notBefore ?? a.notAfter) || byEnd(a, b);
 }
 
 /** Makes the result independent of the order of observations. */
@@ -258,20 +257,17 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
   const sorted = same.toSorted(byTelling);
   const [first] = sorted;
   if (first === undefined) throw new Error('a certificate without observations');
-  if (sorted.length === 1) return first;
-  const { lastSeen, ...certificate } = first;
-  const unproven = same.flatMap((known) => known.unproven ?? [])[0];
   const looks = same.flatMap((known) => known.lastSeen ?? []);
   return {
-    ...certificate,
+    ...first,
     places: [
       ...new Set(sorted.flatMap(({ places, stake }) => (stake.severity === first.stake.severity ? places : []))),
     ],
     lives: same.flatMap(({ lives }) => lives),
     notAfter: same.map(({ notAfter }) => notAfter).reduce(lesser),
     said: same.flatMap(({ said }) => said),
-    ...(unproven === undefined ? {} : { unproven }),
-    ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: looks.reduce(greater) } : {}),
+    unproven: same.flatMap(({ unproven }) => unproven ?? [])[0],
+    lastSeen: looks.length === same.length ? looks.reduce(greater) : undefined,
   };
 }
 
@@ -287,7 +283,11 @@ function latestEnd(said: readonly CertificateObservation[], now: number): number
 }
 
 function endOf({ notAfter }: CertificateObservation): number {
-  return timeOf(notAfter) ?? 0;
+  return momentOf(notAfter);
+}
+
+function momentOf(time: string): number {
+  return timeOf(time) ?? 0;
 }
 
 /** Records of another expiry than the best one; inferences and requests never disagree. */

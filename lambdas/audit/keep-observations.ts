@@ -47,12 +47,11 @@ export function keepObservations(
   previous: readonly Observation[],
   at: number,
 ): KnownObservations {
-  if (previous.length === 0) return { all: now, kept: new Set() };
   const sources = sourceStates(now);
   const read = (source: SourceId): boolean => sources.get(source)?.read === true;
   const seen = new Map(now.map((observation) => [keyOf(observation), observation]));
   const members = memberLists(now, previous, read);
-  const servers = Map.groupBy(now.filter(isCertificate).filter(isOfServer), serverKeyOf);
+  const servers = Map.groupBy(now.filter(isServer), serverKeyOf);
 
   const keeps = (before: Observation): boolean => {
     const state = sources.get(before.source);
@@ -60,25 +59,19 @@ export function keepObservations(
     if (state?.off === true) return false;
     if (before.kind === 'unread' && before.where === undefined) return state === undefined;
     const member = memberOf(before);
-    if (before.kind === 'certificate' && isOfServer(before)) {
+    if (isServer(before)) {
       const shown = servers.get(serverKeyOf(before)) ?? [];
-      if (shown.length > 0 && shown.every((other) => provesLess(other, before)))
-        return member === undefined || !members.isGone(member);
+      if (shown.length > 0 && shown.every((other) => provesLess(other, before))) return !members.isGone(member);
     }
     const again = seen.get(keyOf(before));
     if (again !== undefined) return isNewest(before, again);
     const failed = state !== undefined && placesOf(before).some((place) => state.unread.has(place));
-    if (!failed && member !== undefined && members.isGone(member)) return false;
+    if (!failed && members.isGone(member)) return false;
     if (state?.read !== true) return true;
     if (failed) return isStillSo(before, state);
     if (before.kind !== 'certificate' && !isUnreadIssued(before)) return false;
     if (REMEMBERED_SOURCES.has(before.source)) return isRemembered(before);
-    return (
-      before.kind === 'certificate' &&
-      member !== undefined &&
-      members.isLost(member) &&
-      !state.members.has(`${before.what} ${member}`)
-    );
+    return before.kind === 'certificate' && members.isLost(member) && !state.servers.has(serverKeyOf(before));
   };
 
   const isRemembered = (before: CertificateObservation | UnreadObservation): boolean => {
@@ -111,9 +104,9 @@ interface SourceState {
   /** Places that failed, and members with the class that failed. */
   readonly unread: Set<string>;
   /** Places and servers that answered, but without a readable certificate. */
-  readonly answered: Set<string>;
+  readonly answered: Set<string | undefined>;
   /** Members with a certificate, by class. */
-  readonly members: Set<string>;
+  readonly servers: Set<string>;
 }
 
 function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, SourceState> {
@@ -126,8 +119,8 @@ function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, Source
       read: false,
       off: false,
       unread: new Set<string>(),
-      answered: new Set<string>(),
-      members: new Set<string>(),
+      answered: new Set<string | undefined>(),
+      servers: new Set<string>(),
     };
     states.set(source, fresh);
     return fresh;
@@ -140,9 +133,8 @@ function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, Source
       if (observation.where === undefined) failed.add(observation.source);
       for (const place of placesOf(observation)) state.unread.add(place);
       if (observation.problem === 'malformed')
-        for (const place of [observation.where ?? '', ...serverOf(observation)]) state.answered.add(place);
-    } else if (observation.kind === 'certificate' && observation.member !== undefined)
-      state.members.add(`${observation.what} ${observation.member}`);
+        for (const place of [observation.where, ...serverOf(observation)]) state.answered.add(place);
+    } else if (observation.kind === 'certificate') state.servers.add(serverKeyOf(observation));
   }
   for (const source of failed) Object.assign(stateOf(source), { read: false, off: false });
   return states;
@@ -205,14 +197,14 @@ export function placesOf(observation: Observation): readonly string[] {
   switch (observation.kind) {
     case 'certificate':
     case 'unread': {
-      const { where, what, member } = observation;
+      const { where, what, member, alsoTried = [], problem }: Partial<Omit<UnreadObservation, 'kind'>> = observation;
       // A machine with a new address is another place, but still the same machine.
       return [
         ...(where === undefined ? [] : [where]),
-        ...(observation.kind === 'unread' ? (observation.alsoTried ?? []) : []),
+        ...alsoTried,
         ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
         // A server that answers no longer has what it does not show.
-        ...(observation.kind === 'unread' && observation.problem === 'malformed' ? [] : serverOf(observation)),
+        ...(problem === 'malformed' ? [] : serverOf(observation)),
       ];
     }
     case 'member':
@@ -243,7 +235,7 @@ function serverOf({ source, where, member }: CertificateObservation | UnreadObse
 /** A place that answers is no longer unreachable, whatever it answers. */
 function isStillSo(before: Observation, { answered }: SourceState): boolean {
   if (before.kind !== 'unread' || before.problem === 'malformed') return true;
-  return ![before.where ?? '', ...serverOf(before)].some((place) => answered.has(place));
+  return ![before.where, ...serverOf(before)].some((place) => answered.has(place));
 }
 
 /** A request that is listed late may be older than a remembered one. */
@@ -277,20 +269,13 @@ function newestRemembered(
   now: readonly Observation[],
   at: number,
 ): readonly Observation[] {
-  const over = supersededAtPlace(kept, now, at);
-  const newest = new Map<string, CertificateObservation>();
-  for (const observation of kept) {
-    if (observation.kind !== 'certificate' || !REMEMBERED_SOURCES.has(observation.source)) continue;
-    const key = keyOf(observation);
-    const other = newest.get(key);
-    if (other === undefined || beginning(observation) > beginning(other)) newest.set(key, observation);
+  const over = new Set<Observation>(supersededAtPlace(kept, now, at));
+  const remembered = kept.filter(isCertificate).filter(({ source }) => REMEMBERED_SOURCES.has(source));
+  for (const same of Map.groupBy(remembered, keyOf).values()) {
+    const [, ...older] = same.toSorted((a, b) => beginning(b) - beginning(a));
+    for (const one of older) over.add(one);
   }
-  return kept.filter(
-    (observation) =>
-      observation.kind !== 'certificate' ||
-      !REMEMBERED_SOURCES.has(observation.source) ||
-      (newest.get(keyOf(observation)) === observation && !over.has(observation)),
-  );
+  return kept.filter((observation) => !over.has(observation));
 }
 
 /** Of several at one place, those that no longer matter and those above the limit; never the newest one. */
@@ -298,28 +283,22 @@ function supersededAtPlace(
   kept: readonly Observation[],
   now: readonly Observation[],
   at: number,
-): ReadonlySet<Observation> {
+): readonly Observation[] {
   const remembered = kept.filter(isCertificate).filter(isOneOfSeveral);
-  if (remembered.length === 0) return new Set();
-  const shown = Map.groupBy(now.filter(isCertificate).filter(isOneOfSeveral), placeOf);
-  const over = [...Map.groupBy(remembered, placeOf)].flatMap(([place, same]) => {
+  const shown = Map.groupBy(now.filter(isCertificate), placeOf);
+  return [...Map.groupBy(remembered, placeOf)].flatMap(([place, same]) => {
     const newest = [...same, ...(shown.get(place) ?? [])].map(beginning).reduce((a, b) => Math.max(a, b));
     const older = same.filter((certificate) => beginning(certificate) < newest);
     const lasting = older
       .filter((certificate) => lasts(certificate, at))
-      .toSorted(
-        (a, b) =>
-          verdictOf(a) - verdictOf(b) || lastingFirst(a, b, at) || compare(a.fingerprint ?? '', b.fingerprint ?? ''),
-      );
+      .toSorted((a, b) => verdictOf(a) - verdictOf(b) || lastingFirst(a, b) || compare(keyOf(a), keyOf(b)));
     return [...older.filter((certificate) => !lasts(certificate, at)), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
   });
-  return new Set(over);
 }
 
 /** Of serving certificates that are not proven, the one that can be misused longest; of others, the one that expires first. */
-function lastingFirst(a: CertificateObservation, b: CertificateObservation, at: number): number {
-  if (a.issued === undefined && b.issued === undefined) return ending(a) - ending(b);
-  return Math.max(at, ending(b)) - Math.max(at, ending(a)) || ending(b) - ending(a);
+function lastingFirst(a: CertificateObservation, b: CertificateObservation): number {
+  return a.issued === undefined ? ending(a) - ending(b) : ending(b) - ending(a);
 }
 
 function lasts(certificate: CertificateObservation, at: number): boolean {
@@ -331,16 +310,20 @@ function verdictOf({ issued }: CertificateObservation): number {
   return issued === undefined ? ISSUED_VERDICTS.length : ISSUED_VERDICTS.indexOf(issued.verdict);
 }
 
-function placeOf({ source, what, where, position = 0 }: CertificateObservation): string {
+function placeOf({ source, what, where, position }: CertificateObservation): string {
   return [source, what, where, position].join('\n');
 }
 
 function ending({ notAfter }: CertificateObservation): number {
-  return timeOf(notAfter) ?? 0;
+  return Date.parse(notAfter);
 }
 
 function isCertificate(observation: Observation): observation is CertificateObservation {
   return observation.kind === 'certificate';
+}
+
+function isServer(observation: Observation): observation is CertificateObservation {
+  return isCertificate(observation) && isOfServer(observation);
 }
 
 /** A certificate with unknown names was issued: its node has it even after its request is gone. */
@@ -365,9 +348,9 @@ export function namesOf({ name, node }: MemberObservation): readonly string[] {
 
 interface MemberLists {
   /** Every list that had it was read completely, and none has it now. */
-  isGone(member: string): boolean;
+  isGone(member: string | undefined): boolean;
   /** A list that had it could not be read: it may exist, but sources that read each member do not know it. */
-  isLost(member: string): boolean;
+  isLost(member: string | undefined): boolean;
   /** Names of all listed Nodes. */
   readonly nodes: ReadonlySet<string>;
 }
@@ -377,10 +360,10 @@ function memberLists(
   previous: readonly Observation[],
   read: (source: SourceId) => boolean,
 ): MemberLists {
-  const present = new Set<string>();
+  const present = new Set<string | undefined>();
   const nodes = new Set<string>();
-  const gone = new Set<string>();
-  const lost = new Set<string>();
+  const gone = new Set<string | undefined>();
+  const lost = new Set<string | undefined>();
   for (const observation of now) {
     if (observation.kind !== 'member') continue;
     for (const name of namesOf(observation)) {

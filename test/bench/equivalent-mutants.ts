@@ -57,12 +57,15 @@ export const EQUIVALENT_MUTANTS: Readonly<
   'lambdas/audit/certificates.ts': [
     ['A name that is set to what it is stays so.', ['node < known', 'node <= known']],
     [
-      'What has no end is in no slot; and in a bundle it is as little valid without a number as with 0.',
-      ['timeOf(observation.notAfter) ?? 0', 'timeOf(observation.notAfter)'],
+      'What has no end is in no slot, and every observation has its time: it is as little later without a number as with 0.',
+      ['timeOf(time) ?? 0', 'timeOf(time)'],
+      ['return timeOf(time) ?? 0;', 'return timeOf(time) ?? 1;'],
     ],
     [
-      'What has no end is in no slot.',
-      ['const notAfter = timeOf(observation.notAfter) ?? 0;', 'const notAfter = timeOf(observation.notAfter) ?? 1;'],
+      'A group has a first one, and no machine is without a name.',
+      ['if (best === undefined)', 'if (false)'],
+      ['if (first === undefined)', 'if (false)'],
+      ['best.member === undefined ? …', 'false ? …'],
     ],
   ],
   'lambdas/audit/rules/eks-authority.ts': [
@@ -74,11 +77,23 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ["where ?? ''", 'where'],
     ],
     [
-      'What is compared has one key, and the kind is part of it: both are certificates or none is.',
+      'What is compared has one key, and the kind is part of it: both are of it or none is.',
+      [
+        "before.kind === 'requests' && now.kind === 'requests'",
+        "before.kind === 'requests' || now.kind === 'requests'",
+      ],
       [
         "before.kind !== 'certificate' || now?.kind !== 'certificate'",
         "before.kind !== 'certificate' && now?.kind !== 'certificate'",
       ],
+    ],
+    [
+      'What is no certificate has no fingerprint, is issued by none, and begins and ends never.',
+      ["observation.kind === 'certificate' ? …", 'true ? …'],
+      ["if (observation.kind === 'certificate')", 'if (true)'],
+      ['now.filter(isCertificate)', 'now'],
+      ['previous.filter(isCertificate)', 'previous'],
+      ['now .filter(isCertificate)', 'now'],
     ],
     [
       'Only a member has a node too, and it is never gone while the list that had it is not read; else it is dropped.',

@@ -231,7 +231,8 @@ it('an audit of a cluster that nothing could be asked about asked nothing, and k
   const problem = { kind: 'timeout', object: 'x', message: 'no answer', remedy: 'Look.' };
   const options = { previous, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW + 900_000 };
   const { snapshot, ...cost } = await auditUnopened(target, problem, options);
-  expect(cost).toEqual({ durationMs: 0, requests: 0 });
+  expect({ ...cost, version: snapshot.version }).toEqual({ durationMs: 0, requests: 0, version: 1 });
+  expect(snapshot.observations.filter(({ kind }) => kind === 'unread')).toHaveLength(2);
   const before = previous === undefined ? [] : found(previous);
   expect(before).not.toEqual([]);
   expect(found(snapshot)).toEqual(expect.arrayContaining([...before, 'warning SourceUnread source nodes']));
@@ -240,8 +241,9 @@ it('an audit of a cluster that nothing could be asked about asked nothing, and k
 it('a source of what a cluster does not have is neither asked nor told to be off', async () => {
   const { target, signal } = contextOf(fakeClient(EMPTY));
   const options = { previous: undefined, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW, signal };
-  const { snapshot } = await audit(target, { ...options, sources: [nodes, machines] });
-  expect(snapshot.observations).toMatchObject([{ kind: 'read', source: 'nodes' }]);
+  const report = await audit(target, { ...options, sources: [nodes, machines] });
+  const observations = [{ kind: 'read', source: 'nodes' }];
+  expect(report).toMatchObject({ snapshot: { version: 1, observations }, durationMs: 0 });
 });
 
 describe('how long kubeadm makes certificates live', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/audit/assess.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
-import { assess, certificate, codes, DAY, days, found, HOUR, member, NOW, read, unread } from './fixtures.ts';
+import { assess, certificate, codes, DAY, days, found, member, NOW, read, unread } from './fixtures.ts';
 
 const FIRST = '10.0.1.31';
 const SECOND = '10.0.1.32';
@@ -82,16 +82,6 @@ describe('a server of a machine that answered at its second address', () => {
     );
     expect(answered && codes(answered)).toEqual(['warning CertificateUnreadable tls kube-apiserver']);
   });
-});
-
-it('an endpoint that shows a certificate of earlier again has that one only', () => {
-  const place = { what: 'endpoint', where: '10.0.2.1:443' } as const;
-  const [before, after] = audited(
-    [certificate({ ...place, notBefore: days(-9), notAfter: days(-1) }), read('tls')],
-    [certificate({ ...place, notBefore: days(-65), notAfter: days(300) }), read('tls')],
-  );
-  expect(before && codes(before)).toEqual(['critical CertificateExpired endpoint 10.0.2.1:443']);
-  expect(after && codes(after)).toEqual([]);
 });
 
 it('an endpoint that is looked at no more is forgotten, although another one does not answer at the same port', () => {
@@ -251,24 +241,6 @@ describe('a server of the control plane that shows a certificate without proof',
   });
 });
 
-describe('who signed a certificate', () => {
-  const { fingerprint: _, ...bare } = certificate({ member: 'cp-1' });
-  const warned = 'warning IssuerUnknown kube-apiserver cp-1';
-
-  it.each([
-    ['is what was told of it before', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'a' }, true],
-    ['is not what was told of another one', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'b' }, false],
-    ['is not what was told where none was read', { issuedByCluster: false }, {}, false],
-    ['is what is told now, where none was', { fingerprint: 'a' }, { fingerprint: 'a', issuedByCluster: false }, true],
-  ])('%s, while its authorities cannot be read', (_title, before, now, expected) => {
-    const [, after] = audited(
-      [cp(), { ...bare, ...before }, ...lists, read('cluster-secrets')],
-      [cp(), { ...bare, ...now }, ...lists, unread('cluster-secrets')],
-    );
-    expect(after && codes(after).includes(warned)).toBe(expected);
-  });
-});
-
 describe('a kubelet whose certificate the cluster issued', () => {
   const worker = member({ name: 'Node worker-3', node: 'worker-3' });
   const place = { where: '10.0.1.43:10250', member: 'worker-3' } as const;
@@ -296,47 +268,6 @@ describe('a kubelet whose certificate the cluster issued', () => {
   it('never did: then its own is ordinary', () => {
     const results = audited([worker, own, ...lists], [worker, own, ...lists]);
     expect(results.map(codes)).toEqual([[], []]);
-  });
-});
-
-describe('what was issued by request', () => {
-  const issued = certificate({
-    source: 'signing-requests',
-    what: 'issued-client',
-    where: 'CN=ci, issued by s to admin',
-    fingerprint: 'a',
-    notBefore: days(-300),
-    notAfter: days(1),
-  });
-  const newer = { ...issued, fingerprint: 'b', notBefore: days(0), notAfter: days(365) };
-  const seen = (result: Assessment) =>
-    new Set(
-      result.observations.flatMap((observation) => (observation.kind === 'certificate' ? observation.fingerprint : [])),
-    );
-
-  it('to one subject twice is two certificates, until the first ends', () => {
-    const ending = 'warning CertificateExpiring issued-client CN=ci, issued by s to admin';
-    const first = assess([issued, read('signing-requests')]);
-    const next = assess([newer, read('signing-requests')], first, NOW + HOUR);
-    const later = assess([read('signing-requests')], next, NOW + 2 * HOUR);
-    const over = assess([read('signing-requests')], later, NOW + 2 * DAY);
-    expect([first, next, later, over].map(codes)).toEqual([[ending], [ending], [ending], []]);
-    expect([next, later, over].map(seen)).toEqual([new Set(['a', 'b']), new Set(['a', 'b']), new Set(['b'])]);
-    // The only one is told when it has ended.
-    const alone = assess([read('signing-requests')], first, NOW + 2 * DAY);
-    expect(codes(alone)).toEqual(['warning CertificateExpired issued-client CN=ci, issued by s to admin']);
-  });
-
-  it('to one subject a hundred times is bounded: the newest, and those that end first', () => {
-    const many = Array.from({ length: 100 }, (_, index) => ({
-      ...issued,
-      fingerprint: `f${String(index).padStart(2, '0')}`,
-      notBefore: days(-index),
-      notAfter: days(500 - index),
-    }));
-    const first = assess([...many, read('signing-requests')]);
-    const next = assess([read('signing-requests')], first, NOW + HOUR);
-    expect(seen(next)).toEqual(new Set(['f00', ...Array.from({ length: 15 }, (_, index) => `f${85 + index}`)]));
   });
 });
 

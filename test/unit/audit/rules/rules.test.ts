@@ -215,6 +215,8 @@ describe('judgeCertificate', () => {
 });
 
 describe('whose word counts', () => {
+  const known = (said: readonly Observation[], kept: readonly Observation[] = []) =>
+    finished(knownCertificates(said, new Set(kept), NOW));
   const machine = { source: 'machines', where: 'Machine eksa-system/cp-1', basis: 'status', member: 'cp-1' } as const;
   const served = certificate({ member: 'cp-1' });
 
@@ -296,14 +298,7 @@ describe('whose word counts', () => {
   ])('of two with one end, whoever was heard first: %s', (_, first, second) => {
     const [best, other] = [first, second].map((changes) => certificate({ member: 'cp-1', ...changes }));
     for (const seen of [[best, other] as const, [other, best] as const]) {
-      const known = finished(
-        knownCertificates(
-          seen.filter((one) => one !== undefined),
-          new Set(),
-          NOW,
-        ),
-      );
-      expect(known.map((one) => one.best)).toEqual([best]);
+      expect(known(seen.filter((one) => one !== undefined)).map((one) => one.best)).toEqual([best]);
     }
   });
 
@@ -333,9 +328,35 @@ describe('whose word counts', () => {
     expect(found(next, 'CertificateExpiring')).toEqual([]);
   });
 
-  it('a life whose beginning nobody tells has none', () => {
-    const [one] = finished(knownCertificates([endOnly({ notAfter: days(60) })], new Set(), NOW));
-    expect(one?.lives).toEqual([{ notAfter: NOW + 60 * DAY }]);
+  it('a life whose beginning nobody tells is as long as that of the best one, or has none', () => {
+    const lives = (said: readonly Observation[], kept = said.slice(0, 1)) => known(said, kept)[0]?.lives;
+    expect(lives([endOnly({ notAfter: days(60) })])).toEqual([{ notAfter: NOW + 60 * DAY }]);
+    const best = certificate({ member: 'cp-1', observedAt: days(-1) });
+    const told = (minutes: number) => endOnly({ ...machine, notAfter: days(60), observedAt: days(minutes / 1440 - 1) });
+    const own = { notBefore: NOW - 65 * DAY, notAfter: NOW + 300 * DAY };
+    expect(lives([best, told(11)])).toEqual([own, { notBefore: NOW - 305 * DAY, notAfter: NOW + 60 * DAY }]);
+    // What is of the same audit says less than the certificate.
+    expect([lives([best, told(10)]), lives([best, told(11)], [])]).toEqual([[own], [own]]);
+  });
+
+  it('that of a machine is of its Node, whichever of its names came first', () => {
+    const of = (node?: string) => member({ name: 'Machine x/m', node });
+    const names = (...nodes: readonly (string | undefined)[]) =>
+      known([...nodes.map(of), certificate({ member: 'm' })]).map(({ object }) => object.split(' ')[1]);
+    expect([names(undefined, 'z'), names('z', undefined), names('a', undefined)]).toEqual([['z'], ['z'], ['a']]);
+    expect([names('z', 'y'), names('y', 'z'), names('z', 'a', undefined)]).toEqual([['y'], ['y'], ['a']]);
+  });
+
+  it('of two of one requester at one place each, until it ends', () => {
+    expect(known(['a', 'b'].map((fingerprint) => certificate({ what: 'issued-client', fingerprint })))).toHaveLength(2);
+  });
+  it.each<[string, Partial<CertificateObservation>]>([
+    ['ca-bundle 10.0.1.31:6443 #2', { position: 1, isAuthority: true }],
+    ['kube-apiserver 10.0.1.31:6443 #2', { position: 1 }],
+    ['cluster-ca 10.0.1.31:6443 #2', { what: 'cluster-ca', position: 1, isAuthority: true }],
+    ['kube-apiserver cp-1', { isAuthority: true }],
+  ])('a server has its own certificate, and others that it sends along: %s', (object, changes) => {
+    expect(known([certificate({ member: 'cp-1', ...changes })])).toMatchObject([{ object }]);
   });
 
   it('what a Machine tells by its age since then takes no part', () => {
