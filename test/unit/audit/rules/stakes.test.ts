@@ -19,11 +19,18 @@ const bundle = (name: string, changes: Partial<CertificateObservation> = {}) =>
   ca(name, { what: 'ca-bundle', source: 'webhooks', where: HOOK, usedBy: FAIL, ...changes });
 const broken = (changes: object = {}) =>
   unread('webhooks', { what: 'ca-bundle', where: HOOK, problem: 'malformed', broken: true, usedBy: FAIL, ...changes });
-const root = (name: string, changes: Partial<CertificateObservation> = {}) =>
-  ca(name, { what: 'cluster-ca', source: 'trust-configmaps', where: 'ConfigMap a/b', ...changes });
+const TRUSTED = { what: 'cluster-ca', source: 'trust-configmaps', where: 'ConfigMap a/b' } as const;
+const root = (name: string, changes: Partial<CertificateObservation> = {}) => ca(name, { ...TRUSTED, ...changes });
 const SECRET = { what: 'tls-secret', source: 'tls-secrets', where: 'Secret shop/hook' } as const;
 const secret = (changes: Partial<CertificateObservation> = {}) =>
   issued('hook', 'own', { ...SECRET, serverNames: ['hook.shop.svc'], ...changes });
+const by = (name: string) => ({ issuer: `CN=${name}`, authorityKeyId: `key of ${name}` });
+const B = 'Secret shop/b';
+const another = secret({ ...by('new'), where: B });
+const inner = (changes: Partial<CertificateObservation> = {}) =>
+  issued('inner', 'own', { ...SECRET, position: 1, isAuthority: true, ...changes });
+const [STRANGER, ODD] = [{ issuedByCluster: false }, { refused: 'a negative serial number' }];
+const SHOWN = { isAuthority: false, fingerprint: 'x' };
 
 /** The stake of the first one among all. */
 function stakeOf(...observations: readonly Observation[]): string {
@@ -33,6 +40,7 @@ function stakeOf(...observations: readonly Observation[]): string {
 }
 
 const FAILS = 'critical: CREATE of pods fails (failurePolicy Fail)';
+const REFUSED = 'critical: for one such certificate, clients in pods refuse all of them';
 const UNUSED = 'info: clients do not need it: leave it out of the chain';
 const SERVES = `critical: it serves ${HOOK}: CREATE of pods fails (failurePolicy Fail)`;
 const chain = { what: 'ca-bundle', isAuthority: true } as const;
@@ -76,6 +84,17 @@ describe('what its clients lose without', () => {
       issued('a', 'old', {}),
     ],
     ['one that signed what has ended', 'warning', root('old', ENDED), root('new'), issued('a', 'old', ENDED)],
+    ['one whose key a valid one has', 'warning', root('a', ENDED), root('a'), issued('b', 'a', {})],
+    ['one whose key it may have', 'critical', root('a', ENDED), root('a', { subjectKeyId: '' }), issued('b', 'a', {})],
+    ['one that a TLS Secret names', 'warning', root('old', ENDED), root('new'), secret(by('old'))],
+    ['one that a stranger names', 'warning', root('old', ENDED), root('new'), issued('a', 'old', STRANGER)],
+    ['a refused certificate in a ConfigMap', REFUSED, root('odd', ODD), root('new')],
+    ['bytes in a ConfigMap', REFUSED, broken(TRUSTED), root('a')],
+    ['a refused one in a kubeconfig', 'warning', root('odd', { ...ODD, where: 'x' }), root('a', { where: 'x' })],
+    ['a CA beside one that may not sign', FAILS, bundle('old', ENDED), bundle('x', SHOWN)],
+    ['a CA beside what the server shows', 'warning', bundle('old', ENDED), bundle('x', SHOWN), secret(SHOWN)],
+    ['a CA that issued what the server shows', FAILS, bundle('own', ENDED), bundle('new'), secret()],
+    ['one that issued what it may show', 'warning', bundle('own', ENDED), bundle('new'), secret(), another],
     ['a CA of another class at the place', 'critical', root('a'), root('b', { what: 'front-proxy-ca' })],
     // Chains.
     ['the certificate of a server', 'critical', leaf],
@@ -122,6 +141,14 @@ describe('what its clients lose without', () => {
     ['a TLS Secret', 'warning', secret(ENDED)],
     ['a TLS Secret that a webhook verifies', SERVES, secret(ENDED), bundle('own')],
     ['one that a webhook with Ignore verifies', 'warning', secret(ENDED), bundle('own', { usedBy: IGNORE })],
+    ['one of a CA beside it', SERVES, secret({ ...ENDED, ...by('inner') }), inner(), bundle('own')],
+    ['the CA beside it', SERVES, inner(ENDED), secret(by('inner')), bundle('own')],
+    ['one for *', SERVES, secret({ ...ENDED, serverNames: ['*.shop.svc'] }), bundle('own')],
+    ['one for another *', 'warning', secret({ ...ENDED, serverNames: ['*.hook.shop.svc', '*.svc'] }), bundle('own')],
+    ['bytes where one was before', SERVES, broken(SECRET), secret({ observedAt: days(-1) }), bundle('own')],
+    ['bytes where none was before', 'warning', broken(SECRET), bundle('own')],
+    ['one whose successor is broken', SERVES, secret(ENDED), bundle('own'), another, broken({ ...SECRET, where: B })],
+    ['one whose successor is of a CA beside it', 'warning', secret(ENDED), bundle('own'), bundle('new'), another],
     ['one of another CA', 'warning', secret(ENDED), bundle('other')],
     ['one in another namespace', 'warning', secret({ ...ENDED, where: 'Secret mine/hook' }), bundle('own')],
     ['one for another name', 'warning', secret({ ...ENDED, serverNames: ['a.shop.svc'] }), bundle('own')],
