@@ -223,7 +223,7 @@ describe('machines that were renewed in place', () => {
       severity: 'warning',
       object: 'etcd-server cp-1',
       message: expect.stringMatching(
-        /by the age of its machine on 2026-12-10 .*, but the annotation \(machines, Machine eksa-system\/cp-1\) says 2027-11-07 .*: its machine was renewed in place, perhaps without it/,
+        /by the age of its machine on 2026-12-10 10:00 UTC, but the annotation \(machines, Machine eksa-system\/cp-1\) says 2027-11-07 .*: its machine was renewed in place, perhaps without it/,
       ),
     });
   });
@@ -289,19 +289,30 @@ describe('a guess that has passed', () => {
 
   it('is critical once the API server has not answered for a day, or since before', () => {
     let last = assessed([...machines, ...ANSWERS]);
-    const severities = [0.9, 1.1, 1.2].map((days) => {
+    const severities = [0.9, 1, 1.1, 1.2].map((days) => {
       last = assessed([...machines, ...silent(days)], last, NOW + days * DAY);
       return last.findings.find((finding) => finding.object === object)?.severity;
     });
-    expect(severities).toEqual(['warning', 'critical', 'critical']);
+    expect(severities).toEqual(['warning', 'warning', 'critical', 'critical']);
     expect(last.findings.find((finding) => finding.object === object)?.message).toMatch(
       /the API server last answered 28 hours ago/,
     );
-    // One list that is read is an answer.
-    const read = { kind: 'read', source: 'trust-configmaps', observedAt: at(1.3), count: 1 } as const;
-    const next = assessed([...machines, ...silent(1.3), read], last, NOW + 1.3 * DAY);
-    expect(outline(next)).toContain(`warning ExpiryUnknown ${object}`);
-    expect(outline(assessed([...machines, ...silent(0)]))).toContain(`critical ExpiryUnknown ${object}`);
+    // One list that is read is an answer, and one object that is not is no silence.
+    const read = { kind: 'read', observedAt: at(1.3), count: 1 } as const;
+    for (const answer of [
+      [...silent(1.3), { ...read, source: 'trust-configmaps' } as const],
+      [{ ...FAILED, source: 'nodes', observedAt: at(1.3) } as const, { ...read, source: 'signing-requests' } as const],
+      silent(1.3).map((one) => ({ ...one, where: 'x' }) as Observation),
+    ])
+      expect(outline(assessed([...machines, ...answer], last, NOW + 1.3 * DAY))).toContain(
+        `warning ExpiryUnknown ${object}`,
+      );
+    expect(assessed([...machines, ...silent(0)]).findings).toContainEqual(
+      expect.objectContaining({
+        object,
+        message: expect.stringContaining(', and the API server does not answer; look'),
+      }),
+    );
     const earlier = ANSWERS.map((one) => ({ ...one, observedAt: at(-35.1) }));
     const before = assessed([...machines, ...earlier], undefined, NOW - 35.1 * DAY);
     expect(outline(assessed([...machines, ...silent(0)], before))).toContain(`critical ExpiryUnknown ${object}`);

@@ -187,7 +187,25 @@ describe('judgeCertificate', () => {
       { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
       ['critical CertificateNotYetValid'],
     ],
-    ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
+    ['skew', { notBefore: new Date(NOW + 5 * MINUTE).toISOString(), notAfter: days(366) }, []],
+    ['valid for no moment', { notBefore: days(-1), notAfter: days(-1) }, ['critical CertificateExpired']],
+    [
+      'kubelet at 91 % of ten years',
+      { notBefore: days(-3322), notAfter: days(328), what: 'kubelet-client' },
+      ['warning KubeletRenewalOverdue', 'info VeryLongLived'],
+    ],
+    ['three years', { what: 'endpoint', notBefore: days(0), notAfter: days(1095.75) }, []],
+    [
+      'a CA in the place of a server',
+      { notBefore: days(-1), notAfter: days(3650), isAuthority: true },
+      ['warning IssuerUnknown'],
+    ],
+    ['a CA that does not say so', { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca' }, []],
+    [
+      'self-signed, after one of the cluster',
+      { ...year(200), what: 'kubelet-self-signed', issuedBefore: true },
+      ['warning IssuerUnknown'],
+    ],
     ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
     ['a year, dated back to a CA of nine years', { notBefore: days(-3285), notAfter: days(300) }, []],
     ['a year, dated back, with 74 days left', { notBefore: days(-3285), notAfter: days(74) }, []],
@@ -227,8 +245,18 @@ describe('whose word counts', () => {
     const result = assess([served, certificate({ ...machine, notAfter: days(5) })]);
     expect(codes(result)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
     expect(found(result, 'StaleAnnotation')[0]?.message).toMatch(
-      /2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
+      /certificate of cp-1 expires: .*2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
     );
+  });
+
+  it.each([
+    ['etcd-server', 'machines', 'annotation', /; delete the annotation \S+ of the Machine$/],
+    ['kube-apiserver', 'kubeadm-configs', 'annotation', /; delete the annotation \S+ of the KubeadmConfig, so/],
+    ['etcd-server', 'eks-anywhere', 'status', /; trust the first$/],
+  ] as const)('of a %s that %s tell in another way, with what helps', (what, source, basis, remedy) => {
+    const other = certificate({ ...machine, what, source, basis, notAfter: days(5) });
+    const [stale] = found(assess([certificate({ ...served, what }), other]), 'StaleAnnotation');
+    expect(stale?.message).toMatch(remedy);
   });
 
   it.each([
@@ -274,7 +302,12 @@ describe('whose word counts', () => {
         NOW + DAY,
       );
     expect(found(said(10), 'CertificateExpiring')).toMatchObject([
-      { severity: 'critical', due: days(10), lastSeen: days(0) },
+      {
+        severity: 'critical',
+        due: days(10),
+        lastSeen: days(0),
+        message: expect.stringMatching(/; it was last seen 24 hours ago and cannot be checked now$/),
+      },
     ]);
     expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
   });
@@ -380,7 +413,12 @@ describe('whose word counts', () => {
       certificate({ ...same, where: 'APIService v1.metrics', source: 'api-services', what: 'ca-bundle' }),
     ]);
     expect(found(result, 'CertificateExpired')).toMatchObject([
-      { object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt', placeCount: 2, severity: 'critical' },
+      {
+        object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt',
+        placeCount: 2,
+        severity: 'critical',
+        message: expect.not.stringContaining('also at'),
+      },
     ]);
   });
 
@@ -448,7 +486,9 @@ describe('what is remembered', () => {
 
   it('of requests that were deleted, while the Node is there', () => {
     expect(codes(first)).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
-    expect(codes(assess([member(), read('nodes'), read('signing-requests')], first))).toEqual(codes(first));
+    const later = assess([member(), read('nodes'), read('signing-requests')], first, NOW + DAY);
+    expect(codes(later)).toEqual(codes(first));
+    expect(later.findings[0]?.message).toMatch(/; its request was last seen 24 hours ago$/);
     expect(codes(assess([read('nodes'), read('signing-requests')], first))).toEqual([]);
     expect(codes(assess([unread('nodes'), read('signing-requests')], first))).toContain(
       'warning KubeletRenewalOverdue kubelet-serving worker-3',
@@ -517,6 +557,25 @@ describe('what cannot be seen', () => {
   ])('is not told of endpoints alone: %s', (_what, observations) => {
     expect(found(assess(observations), 'NotVisible')).toEqual([]);
   });
+});
+
+it('what cannot be seen is named, in order; where all is seen there is nothing to tell', () => {
+  const all = Object.keys(CERTIFICATE_CLASSES).map((what) =>
+    certificate({ what: what as CertificateClass, where: what, notBefore: days(-1), notAfter: days(364) }),
+  );
+  const off = (source: SourceId): Observation => ({ kind: 'off', source, observedAt: days(0), why: 'not opted in' });
+  const told = (...observations: readonly Observation[]) =>
+    found(assess([read('tls'), ...observations], undefined, NOW, DUBLIN), 'NotVisible').map(({ message, places }) => [
+      message,
+      places,
+    ]);
+  expect(told(...all)).toEqual([]);
+  expect(told(...all, off('webhooks'), off('machines'))).toEqual([
+    ['these sources are off: machines, webhooks', ['source machines (not opted in)', 'source webhooks (not opted in)']],
+  ]);
+  expect(told(...all.filter(({ what }) => what !== 'kubelet-serving' && what !== 'kube-apiserver'))).toEqual([
+    ['these certificates were not seen: kubelet serving', ['kubelet serving']],
+  ]);
 });
 
 describe('what could not be read', () => {
@@ -906,9 +965,12 @@ describe('coverage', () => {
   const lists = [read('machines'), read('tls')];
 
   it('a member of which nothing is known', () => {
-    expect(codes(assess([...three, machine('e4'), ...lists]))).toEqual([
-      'warning ExpiryUnknown etcd-server of members',
-    ]);
+    const result = assess([...three, machine('e5'), machine('e4'), ...lists]);
+    expect(codes(result)).toEqual(['warning ExpiryUnknown etcd-server of members']);
+    expect(result.findings[0]?.places).toEqual(['Machine eksa-system/e4', 'Machine eksa-system/e5']);
+    // AWS runs those of EKS, whatever a Node is labelled as.
+    const labelled = (['control-plane', 'etcd'] as const).map((role) => member({ role }));
+    expect(codes(assess(labelled, undefined, NOW, DUBLIN))).toEqual([]);
   });
 
   it.each([
@@ -933,13 +995,35 @@ describe('coverage', () => {
       since: new Date(NOW + HOUR).toISOString(),
       places: ['Machine eksa-system/e1'],
     });
-    expect(codes(assess([...two, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    const still = ['warning CoverageShrunk etcd machines gone'];
+    expect(codes(assess([...two, ...lists], later, NOW + 25 * HOUR))).toEqual(still);
+    const known = member({ source: 'eks-anywhere', role: 'etcd', name: 'Machine eksa-system/e2', node: 'e2' });
+    expect(codes(assess([...two, known, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    expect(codes(assess([unread('machines'), read('tls')], later, NOW + 26 * HOUR))).toEqual(
+      expect.arrayContaining(still),
+    );
     expect(codes(assess([...three, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+    const successor = [machine('e4', new Date(NOW + HOUR).toISOString()), server('e4')];
+    expect(codes(assess([...two, ...successor, ...lists], first, NOW + HOUR))).toEqual([]);
+    expect(codes(assess([...two, ...successor, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+  });
+
+  it('all machines that are gone are told for a day, in their order', () => {
+    const first = assess([...controlPlane, ...etcd.toReversed(), ...lists]);
+    const gone = assess([...controlPlane, ...lists], first, NOW + HOUR);
+    expect(found(gone, 'CoverageShrunk')).toMatchObject([
+      { places: ['e1', 'e2', 'e3'].map((e) => `Machine eksa-system/${e}`) },
+    ]);
+    expect(codes(assess([...controlPlane, ...lists], gone, NOW + 26 * HOUR))).toEqual([]);
   });
 
   it('a control plane without a Machine, where others have one; its Nodes do not stand for it', () => {
     const node = member({ source: 'nodes', role: 'control-plane', name: 'Node cp-1', node: 'cp-1' });
-    const { findings } = assess([...etcd, node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]);
+    const { findings } = assess([
+      ...etcd.toReversed(),
+      node,
+      certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' }),
+    ]);
     expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
       {
         object: 'control-plane machines',
@@ -964,18 +1048,26 @@ describe('coverage', () => {
   });
 
   it.each([
-    ['etcd', '3 of 5 etcd machines that EtcdadmCluster x wants are seen'],
-    ['control-plane', '1 of 5 control plane machines that EtcdadmCluster x wants is seen'],
-  ] as const)('fewer than wanted says so in words: %s', (role, message) => {
-    expect(found(assess([...three, { ...wants, role }]), 'CoverageShrunk')).toMatchObject([{ message }]);
+    ['etcd', 5, '3 of 5 etcd machines that EtcdadmCluster a, EtcdadmCluster x wants are seen'],
+    ['control-plane', 5, '1 of 5 control plane machines that EtcdadmCluster a, EtcdadmCluster x wants is seen'],
+    ['worker', 1, '0 of 1 worker machine that EtcdadmCluster a, EtcdadmCluster x wants are seen'],
+  ] as const)('fewer than wanted says so in words: %s', (role, wanted, message) => {
+    const groups = [
+      { ...wants, role, wanted },
+      { ...wants, role, wanted: 0, name: 'EtcdadmCluster a' },
+    ];
+    expect(found(assess([...three, ...groups]), 'CoverageShrunk')).toMatchObject([{ message }]);
   });
 
   it('the machine too many of a rollout is not missed when it goes, but one that is wanted is', () => {
     const fourth = [machine('e4'), server('e4')];
     const gone = (wanted: number) => {
-      const want = { ...wants, wanted };
-      const first = assess([...three, ...fourth, want, ...lists]);
-      return codes(assess([...three, want, ...lists], first, NOW + HOUR));
+      const want: Observation[] = [
+        { ...wants, wanted },
+        { ...wants, role: 'control-plane', wanted: 1 },
+      ];
+      const first = assess([...three, ...fourth, ...want, ...lists]);
+      return codes(assess([...three, ...want, ...lists], first, NOW + HOUR));
     };
     expect(gone(3)).toEqual([]);
     expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
@@ -1007,6 +1099,16 @@ describe('coverage', () => {
         command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
       },
     ]);
+    const more = ['ip-3', 'ip-4'].map((node) => member({ name: `Node ${node}`, node }));
+    const all = (...asking: readonly Observation[]) =>
+      found(assess([...seen, ...more, shown, ...asking]), 'ExpiryUnknown')[0]?.message;
+    const [second, third] = ['ip-3', 'ip-4'].map((node) => waiting({ requester: `system:node:${node}` })) as [
+      Observation,
+      Observation,
+    ];
+    expect(all(second)).toMatch(/expires; 1 of these has a pending request$/);
+    expect(all(second, third)).toMatch(/expires; 2 of these have a pending request$/);
+    expect(all(waiting({}), second, third)).toMatch(/^3 nodes have a pending request; it is unknown/);
     for (const other of [
       { requester: 'system:node:ip-3' },
       { signer: 'kubernetes.io/kube-apiserver-client-kubelet' },
@@ -1095,6 +1197,12 @@ describe('kubelets and clocks', () => {
       ['info KubeletAddressMissing kubelet-self-signed worker-3'],
     ],
     ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
+    ['another name of its client', [{ ...kubelet, what: 'kubelet-client', commonName: 'x' }, member()], []],
+    [
+      'another name, where it is a machine without a Node',
+      [{ ...kubelet, commonName: 'x' }, member({ source: 'machines', name: 'Machine a/worker-3', node: undefined })],
+      ['warning CoverageShrunk control-plane machines'],
+    ],
     [
       'another name, where no Node is known',
       [{ ...kubelet, commonName: 'system:node:other' }],
@@ -1103,6 +1211,21 @@ describe('kubelets and clocks', () => {
   ])('%s', (_, observations, expected) => {
     expect(codes(assess(observations))).toEqual(expected);
   });
+});
+
+it.each([
+  [{ commonName: 'system:node:x' }, 'is system:node:x, not system:node:worker-3, which'],
+  [{ subject: 'O=x' }, 'is absent, not system:node:worker-3, which'],
+])('a kubelet with %j has another name than API servers can expect', (names, words) => {
+  const kubelet = certificate({ what: 'kubelet-serving', member: 'worker-3', ...names });
+  expect(found(assess([kubelet, member()]), 'KubeletNameMismatch')[0]?.message).toContain(words);
+});
+
+it('an unknown issuer of etcd is news where the CA of etcd is there to compare', () => {
+  const server = certificate({ what: 'etcd-server', issuedByCluster: false });
+  const ca = (what: CertificateClass) => certificate({ what, source: 'cluster-secrets', where: `Secret a/${what}` });
+  const told = (...cas: readonly CertificateClass[]) => found(assess([server, ...cas.map(ca)]), 'IssuerUnknown').length;
+  expect([told(), told('cluster-ca'), told('cluster-ca', 'etcd-ca')]).toEqual([0, 0, 1]);
 });
 
 it('what a kubelet said is forgotten with its Node, also while nothing can be read of it', () => {

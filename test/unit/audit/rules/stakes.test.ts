@@ -172,8 +172,25 @@ describe('findings', () => {
   });
 
   it('a caBundle that is not valid yet is worth what an expired one is', () => {
-    const result = assess([bundle('a', { notBefore: days(1), notAfter: days(90) })]);
-    expect(codes(result)).toEqual([`critical CertificateNotYetValid ca-bundle ${HOOK}`]);
+    const commands = [0, 1].map((position) => {
+      const [finding] = assess([bundle('a', { notBefore: days(1), notAfter: days(90), position })]).findings;
+      expect(finding).toMatchObject({ code: 'CertificateNotYetValid', severity: 'critical' });
+      expect(finding?.message).toMatch(/ from now; clients refuse it until then: CREATE of pods fails/);
+      return finding?.command.includes('n == 2');
+    });
+    expect(commands).toEqual([false, true]);
+  });
+
+  it('what clients do not need is no news before it ends', () => {
+    const kubelet = { what: 'kubelet-serving', where: 'w:10250', member: 'w' } as const;
+    const spare = (end: number) =>
+      certificate({ ...kubelet, position: 1, notBefore: days(end - 365), notAfter: days(end) });
+    expect(codes(assess([leaf, ca('issuing', { ...second, notAfter: days(3) })]))).toEqual([]);
+    expect(codes(assess([certificate(kubelet), spare(7)]))).toEqual([]);
+    expect(assess([certificate(kubelet), spare(-1)]).findings[0]).toMatchObject({
+      severity: 'info',
+      message: expect.stringContaining('the kubelet serving certificate (number 2) at w:10250 expired'),
+    });
   });
 
   it('what Go refuses is broken, whatever its date', () => {
@@ -221,13 +238,13 @@ describe('findings', () => {
       notAfter: days(20),
     });
     const told = { kind: 'group', source: 'kubeadm-control-plane', observedAt: days(0), wanted: 3, name: 'K' } as const;
-    const [finding] = found(
-      assess([kubeconfig, { ...told, role: 'control-plane', paused: true }]),
-      'CertificateExpiring',
-    );
-    expect(finding?.renewedBy).toBe(
-      'the kubeadm control plane provider, automatically, once its control plane is not paused',
-    );
+    const renewal = (role: 'control-plane' | 'etcd', one = kubeconfig) =>
+      found(assess([one, { ...told, role, paused: true }]), 'CertificateExpiring')[0]?.renewedBy;
+    const provider = 'the kubeadm control plane provider, automatically';
+    expect(renewal('control-plane')).toBe(`${provider}, once its control plane is not paused`);
+    expect(renewal('etcd')).toBe(provider);
+    const server = certificate({ notBefore: days(-345), notAfter: days(20) });
+    expect(renewal('control-plane', server)).toBe('a rollout of the control plane machines');
   });
 
   it.each([
