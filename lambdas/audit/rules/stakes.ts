@@ -23,10 +23,10 @@ type Certificates = readonly CertificateObservation[];
 /** What certificates elsewhere in the cluster say about issuers and clients. */
 interface Context {
   /** Valid CAs of the cluster, by subject. */
-  readonly anchors: ReadonlyMap<string, Certificates>;
-  readonly issued: ReadonlyMap<string, Certificates>;
+  readonly anchors: ReadonlyMap<string | undefined, Certificates>;
+  readonly issued: ReadonlyMap<string | undefined, Certificates>;
   /** CAs with which webhooks verify a server, by its name: `SERVICE.NAMESPACE.svc`. */
-  readonly verifiers: ReadonlyMap<string, Certificates>;
+  readonly verifiers: ReadonlyMap<string | undefined, Certificates>;
   /** Valid certificates of Secrets, by the same names. */
   readonly servers: ReadonlyMap<string, readonly { readonly one: CertificateObservation }[]>;
   readonly now: number;
@@ -46,12 +46,11 @@ export function* stakes(observations: readonly Observation[], now: number): Step
     one.kind === 'certificate' || (one.kind === 'unread' && one.broken === true) ? [one] : [],
   );
   const valid = shown.filter((one) => isValid(one, now));
-  const verifiers = shown.filter(isCertificate).filter(({ usedBy }) => usedBy?.server !== undefined);
   const servers = valid.flatMap((one) => (one.serverNames ?? []).map((server) => ({ one, server })));
   const context: Context = {
-    anchors: yield* groupInSteps(valid.filter(isAnchor), ({ subject = '' }) => subject),
-    issued: yield* groupInSteps(valid, ({ issuer = '' }) => issuer),
-    verifiers: Map.groupBy(verifiers, ({ usedBy }) => usedBy?.server ?? ''),
+    anchors: yield* groupInSteps(valid.filter(isAnchor), ({ subject }) => subject),
+    issued: yield* groupInSteps(valid, ({ issuer }) => issuer),
+    verifiers: Map.groupBy(shown.filter(isCertificate), ({ usedBy }) => usedBy?.server),
     servers: Map.groupBy(servers, ({ server }) => server),
     now,
   };
@@ -83,7 +82,7 @@ function placeOf(one: Shown): string {
 
 function isValid(one: Shown, now: number): one is CertificateObservation {
   if (one.kind !== 'certificate' || one.refused !== undefined) return false;
-  return (timeOf(one.notBefore) ?? now) <= now && (timeOf(one.notAfter) ?? 0) > now;
+  return (timeOf(one.notBefore) ?? now) <= now && Date.parse(one.notAfter) > now;
 }
 
 /** By name and key identifier; no signature is verified. */
@@ -105,7 +104,7 @@ function ofBundle(place: readonly Shown[], { issued, now }: Context): (one: Show
   const isUsable = (one: Shown): boolean => isValid(one, now) && one.observedAt >= since;
   const usable = place.filter(isUsable).length;
   const isNeeded = (one: CertificateObservation): boolean =>
-    isAnchor(one) && (issued.get(one.subject ?? '') ?? []).some((leaf) => !isSelfIssued(leaf) && isIssuedBy(leaf, one));
+    isAnchor(one) && (issued.get(one.subject) ?? []).some((leaf) => !isSelfIssued(leaf) && isIssuedBy(leaf, one));
   return (one) => {
     if (usable > (isUsable(one) ? 1 : 0)) return isCertificate(one) && isNeeded(one) ? WHOLE_STAKE : SPARE;
     const { blocks = true, effect } = one.usedBy ?? {};
@@ -132,13 +131,13 @@ function neededFrom(leaf: CertificateObservation, chain: Certificates, { anchors
   // Then valid certificates lead there.
   if (leaf.issuedByCluster === true) return [];
   const sent = Map.groupBy(
-    chain.filter((one) => (one.position ?? 0) > 0 && one.isAuthority === true && !isSelfIssued(one)),
-    ({ subject = '' }) => subject,
+    chain.filter((one) => one.isAuthority === true && !isSelfIssued(one)),
+    ({ subject }) => subject,
   );
   const needed = new Set<CertificateObservation>();
   const open = [leaf];
   for (let current = open.pop(); current !== undefined; current = open.pop()) {
-    const { issuer = '' } = current;
+    const { issuer } = current;
     const isIssuer = isIssuedBy.bind(undefined, current);
     if (anchors.get(issuer)?.some(isIssuer) === true) continue;
     const issuers = (sent.get(issuer) ?? []).filter((one) => isIssuer(one) && !needed.has(one));
@@ -155,8 +154,8 @@ function neededFrom(leaf: CertificateObservation, chain: Certificates, { anchors
 function ofLeaf(one: Shown, { verifiers, servers }: Context): Stake {
   const { what = 'endpoint', where = '' } = one;
   const usual = CERTIFICATE_CLASSES[what].mild ? SPARE : WHOLE_STAKE;
-  const [folder = '', namespace] = /^Secret ([^/]+)\//.exec(where) ?? [];
-  if (!isCertificate(one) || namespace === undefined) return usual;
+  const [folder = '', namespace = ''] = /^Secret ([^/]+)\//.exec(where) ?? [];
+  if (!isCertificate(one)) return usual;
   const isAnother = (other: CertificateObservation, verifier: CertificateObservation): boolean =>
     other.where !== where && other.where.startsWith(folder) && isIssuedBy(other, verifier);
   const [verifier] = (one.serverNames ?? [])

@@ -88,6 +88,8 @@ describe('an end that follows from the age of a Machine', () => {
     expect(dues(...machines, node('cp-1', at(-1)))).toEqual({});
     expect(dues(...machines, node('cp-1'))).toEqual({ 'control-plane-clients cp-1': at(18) });
     expect(dues(...machines, node('cp-2'))).toEqual({});
+    const older = { ...machine('etcd-1', 'etcd'), createdAt: at(REAL) } as Observation;
+    expect(dues(older, inferred('etcd-peer', 'etcd-1'))).toEqual({ 'etcd-peer etcd-1': at(18) });
   });
 
   it('is not later than that of a certificate that was made in the same run', () => {
@@ -123,6 +125,10 @@ describe('an end that follows from the age of a Machine', () => {
         ({ object }) => object === 'etcd-peer etcd-1',
       )?.message;
     const etcd = [machine('etcd-1', 'etcd'), inferred('etcd-peer', 'etcd-1')];
+    const noted = (days: number) => told('annotation', 'etcd-server', 'etcd-1', days);
+    expect(message(...etcd, node('etcd-1', at(MOVED)))).toMatch(/, estimated from the age of its machine: the/);
+    expect(message(...etcd, noted(313))).toMatch(/, estimated from the age of its machine: the/);
+    expect(message(...etcd, noted(310))).toMatch(/, estimated from another certificate of its machine: the/);
     expect(message(...etcd)).toMatch(
       /at the latest, estimated from the age of its Machine: neither its Node nor a certificate/,
     );
@@ -240,7 +246,7 @@ describe('machines that were renewed in place', () => {
 
   it('lift nothing with a certificate that a server shows without its proof', () => {
     const foreign = { ...shown('etcd-server', 'etcd-1', 3_000), issuedByCluster: false } as Observation;
-    const machines = oldMachine('etcd-1', 'etcd', ['etcd-server', 'etcd-peer']);
+    const machines = oldMachine('etcd-1', 'etcd', ['etcd-peer']);
     expect(outline(assessed([...machines, ...ANSWERS, foreign]))).toContain('warning ExpiryUnknown etcd-peer etcd-1');
   });
 
@@ -249,6 +255,11 @@ describe('machines that were renewed in place', () => {
     expect(outline(assessed([...moved, shown('kube-apiserver', 'cp-1', 300)]))).toEqual([
       'warning ExpiryUnknown etcd-server cp-1',
     ]);
+    const etcd = [machine('etcd-1', 'etcd'), inferred('etcd-peer', 'etcd-1'), machine('cp-1', 'control-plane')];
+    const noted = (end: number) => outline(assessed([...etcd, told('annotation', 'etcd-server', 'etcd-1', end)]));
+    expect(noted(350)).toContain('warning ExpiryUnknown etcd-peer etcd-1');
+    // Two days later than its Machine allows is the same certificate.
+    expect(noted(315)).not.toContain('warning ExpiryUnknown etcd-peer etcd-1');
   });
 
   it('do not include a machine whose Machine waited for hardware', () => {
@@ -266,6 +277,11 @@ describe('a guess that has passed', () => {
     { ...FAILED, source: 'nodes', observedAt: at(days) },
     { ...FAILED, source: 'signing-requests', observedAt: at(days) },
   ];
+
+  it('is unknown from that moment on, also where nobody knows since when it is valid', () => {
+    const passed = { ...inferred('etcd-peer', 'etcd-1'), notBefore: undefined, notAfter: at(0) } as Observation;
+    expect(outline(assessed([passed]))).toEqual([`warning ExpiryUnknown ${object}`]);
+  });
 
   it('is a warning with the line to run while the API server answers', () => {
     const { findings } = assessed([...machines, ...ANSWERS]);

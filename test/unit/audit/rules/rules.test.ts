@@ -39,16 +39,17 @@ import {
 
 describe('expirySeverity', () => {
   it.each([
-    [365, 74, undefined],
+    [365, 73, undefined],
     [365, 72, 'warning'],
     [365, 17, 'critical'],
     // The floor of 14 days is more than the share, and more than twice of it.
-    [20, 8.1, undefined],
+    [20, 8, undefined],
     [20, 7.9, 'warning'],
     [60, 14.1, undefined],
     [60, 13.9, 'warning'],
     [45, 14.1, undefined],
     [45, 13.9, 'warning'],
+    [45, 3, 'warning'],
     [45, 2.9, 'critical'],
     // Of a long life the ceilings count.
     [3650, 149, undefined],
@@ -167,6 +168,7 @@ describe('judgeCertificate', () => {
     ['well', year(200), []],
     ['little left', year(60), ['warning CertificateExpiring']],
     ['hardly any left', year(10), ['critical CertificateExpiring']],
+    ['a CA with no beginning', { notAfter: days(300), what: 'cluster-ca' }, ['warning CertificateExpiring']],
     ['no beginning', { notAfter: days(60), what: 'endpoint' }, ['warning CertificateExpiring']],
     ['ended', year(-1), ['critical CertificateExpired']],
     ['ends this moment', year(0), ['critical CertificateExpired']],
@@ -230,6 +232,15 @@ describe('judgeCertificate', () => {
     const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
   });
+});
+
+it.each([
+  [{}, /; its issue date is not known, so a lifetime of 365 days is assumed$/],
+  [{ notBefore: days(-335) }, / 90 % of its lifetime$/],
+])('an overdue kubelet of %j says from which life that follows', (life, words) => {
+  const { notBefore: _, ...end } = certificate({ what: 'kubelet-client', notAfter: days(30) });
+  const [finding] = found(assess([{ ...end, ...life }]), 'KubeletRenewalOverdue');
+  expect(finding?.message).toMatch(words);
 });
 
 describe('whose word counts', () => {
@@ -490,6 +501,8 @@ describe('what is remembered', () => {
     expect(codes(later)).toEqual(codes(first));
     expect(later.findings[0]?.message).toMatch(/; its request was last seen 24 hours ago$/);
     expect(codes(assess([read('nodes'), read('signing-requests')], first))).toEqual([]);
+    // What is remembered does not say when its source was read.
+    expect(found(assess([unread('signing-requests')], first, NOW + 25 * HOUR), 'SourceUnread')).toHaveLength(1);
     expect(codes(assess([unread('nodes'), read('signing-requests')], first))).toContain(
       'warning KubeletRenewalOverdue kubelet-serving worker-3',
     );
@@ -586,6 +599,7 @@ describe('what could not be read', () => {
     expect(codes(at(1))).toContain('warning SourceUnread source tls');
     expect(codes(at(25))).toContain('critical SourceLost source tls');
     expect(found(at(25), 'SourceLost')[0]).toMatchObject({ since: days(0), lastSeen: days(0) });
+    expect(found(at(25), 'SourceLost')[0]?.message).toMatch(/source tls could not be read for 25 hours \(/);
     const well = assess([certificate(), read('tls')]);
     expect(codes(assess([unread('tls')], well, NOW + 25 * HOUR))).toEqual(['warning SourceLost source tls']);
   });
@@ -618,9 +632,10 @@ describe('what could not be read', () => {
   });
 
   it('says so even where nobody looked', () => {
-    const first = assess([certificate(), read('tls')]);
+    const machine = member({ source: 'machines', role: 'control-plane', name: 'Machine a/cp-1', node: 'cp-1' });
+    const first = assess([certificate({ source: 'machines', member: 'cp-1' }), machine, read('machines')]);
     expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
-      /source tls was not checked; 1 certificate/,
+      /source machines was not checked; 1 certificate seen there earlier still counts$/,
     );
   });
 
@@ -748,6 +763,7 @@ describe('requests', () => {
     [{ requester: '*' }, ['warning RequestPending * kubernetes.io/kubelet-serving']],
     [{ state: 'approved' }, [`warning RequestNotIssued ${who}`]],
     [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'approved', oldestAt: days(-1) }, [`warning RequestNotIssued ${who}`]],
     [{ state: 'approved', oldestAt: days(-1.1) }, [`critical RequestNotIssued ${who}`]],
     [{ state: 'failed' }, [`warning RequestFailed ${who}`]],
     [{ state: 'failed', count: 0 }, []],
@@ -770,6 +786,7 @@ describe('requests', () => {
     const [one, ...others] = findings.filter(({ code }) => code !== 'NotVisible');
     expect([one?.severity, one?.code, ...others]).toEqual([severity, 'SignerDoesNotIssue']);
     expect(one?.message).toContain('2 nodes without a certificate');
+    expect(one?.command).toContain('csr-9');
   });
 
   it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
@@ -785,25 +802,29 @@ describe('requests', () => {
   });
 
   it.each([
-    ['failed', 'the signer failed 1 request of'],
-    ['denied', '3 requests of'],
-  ])('that are %s say why, where the reason is told', (state, begins) => {
-    const messages = [{}, { message: 'no such node' }].map(
-      (reason) => assess([group({ state, lastHour: 3, ...reason }), read('signing-requests')]).findings[0]?.message,
-    );
+    ['failed', 'the signer failed 1 request of system:node:worker-3 for', 'system:node:worker-3'],
+    ['denied', '3 requests of system:node:worker-3 for', 'system:node:worker-3'],
+    ['failed', 'the signer failed 1 request of further requesters for', '*'],
+  ])('that are %s say why, where the reason is told', (state, begins, requester) => {
+    const messages = [{}, { message: 'no such node' }].map((reason) => {
+      const [finding] = assess([
+        group({ state, requester, lastHour: 3, ...reason }),
+        read('signing-requests'),
+      ]).findings;
+      expect(finding?.command).toContain('csr-9');
+      return finding?.message;
+    });
     expect(messages[0]).toMatch(new RegExp(`^${begins}.*(kubelet-serving|asks again)$`));
     expect(messages[1]).toBe(`${messages[0]}: no such node`);
   });
 
   it('that a kubelet left behind are no news', () => {
-    const renewed = certificate({
-      what: 'kubelet-serving',
-      member: 'worker-3',
-      notBefore: days(0),
-      notAfter: days(365),
-      where: 'x:10250',
-    });
-    expect(codes(assess([group({}), renewed]))).toEqual([]);
+    // Signers date back by up to five minutes.
+    const renewed = (minutes: number, what: CertificateClass = 'kubelet-serving') =>
+      codes(assess([group({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - minutes * MINUTE) })]));
+    expect([renewed(0), renewed(20)]).toEqual([[], []]);
+    expect(renewed(21)).toEqual([`warning RequestPending ${who}`]);
+    expect(renewed(0, 'kubelet-client')).toEqual([`warning RequestPending ${who}`]);
   });
 });
 
@@ -829,7 +850,7 @@ describe('EKS authorities', () => {
 
   it.each<[object, string[]]>([
     [{}, ['warning SuccessorNotTrusted EKS certificate authority ca-2']],
-    [{ firstAutoActivation: days(59) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ firstAutoActivation: days(60) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
     [{ signingStatus: 'ACTIVATING' }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
     [{ signingStatus: 'IN_USE' }, []],
     [{ createdAt: days(-200) }, []],
@@ -876,9 +897,11 @@ describe('EKS authorities', () => {
 
   it('names no Node and no newer group as the node group that is to be replaced', () => {
     const newer = { ...group, name: 'node group amber', createdAt: days(-1) };
-    const node = member({ name: 'Node amber-1', node: 'amber-1' });
-    const [finding] = found(on(successor({}), node, newer, group), 'SuccessorNotTrusted');
+    const other = { ...group, name: 'node group green' };
+    const nodes = ['b', 'a'].map((node) => member({ name: `Node ${node}`, node }));
+    const [finding] = found(on(successor({}), ...nodes, newer, other, group), 'SuccessorNotTrusted');
     expect(finding?.command).toContain('--nodegroup-name blue');
+    expect(finding?.places).toEqual(['a', 'b']);
   });
 
   it.each([
@@ -921,8 +944,8 @@ describe('authorities and leaves', () => {
       notAfter: days(end),
       subjectKeyId: 'aa',
     });
-  const leaf = (end: number) =>
-    certificate({ issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
+  const leaf = (end: number, where = '10.0.1.31:6443') =>
+    certificate({ where, issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
 
   it('a leaf that ends with its authority is cut short', () => {
     const result = assess([authority(800), leaf(800)]);
@@ -939,6 +962,7 @@ describe('authorities and leaves', () => {
     ['signs nothing that is seen, and ends a moment before', 364.99, [], ['info']],
     ['signs for 100 days, and ends in 100 days', 100, [leaf(95)], []],
     ['signs for 100 days, and ends a moment before', 99.99, [leaf(95)], ['info']],
+    ['signs for 100 days at most', 99.99, [leaf(45, 'a:1'), leaf(95, 'b:1'), leaf(60, 'c:1')], ['info']],
     ['signs for 100 days, and ends in a year less a moment', 364.99, [leaf(95)], []],
   ])('an authority that %s', (_, end, leaves, severities) => {
     const result = found(assess([authority(end), ...leaves]), 'AuthorityBoundsLeaves');
@@ -1102,10 +1126,8 @@ describe('coverage', () => {
     const more = ['ip-3', 'ip-4'].map((node) => member({ name: `Node ${node}`, node }));
     const all = (...asking: readonly Observation[]) =>
       found(assess([...seen, ...more, shown, ...asking]), 'ExpiryUnknown')[0]?.message;
-    const [second, third] = ['ip-3', 'ip-4'].map((node) => waiting({ requester: `system:node:${node}` })) as [
-      Observation,
-      Observation,
-    ];
+    const second = waiting({ requester: 'system:node:ip-3' });
+    const third = waiting({ requester: 'system:node:ip-4' });
     expect(all(second)).toMatch(/expires; 1 of these has a pending request$/);
     expect(all(second, third)).toMatch(/expires; 2 of these have a pending request$/);
     expect(all(waiting({}), second, third)).toMatch(/^3 nodes have a pending request; it is unknown/);
@@ -1168,8 +1190,14 @@ describe('kubelets and clocks', () => {
   };
 
   it.each<[string, Observation[], string[]]>([
-    ['errors', [renewal(2, false)], ['warning RenewalErrors kubelet-serving worker-3']],
+    ['errors', [renewal(1, false)], ['warning RenewalErrors kubelet-serving worker-3']],
     ['errors that were mended', [renewal(2, false), kubelet], []],
+    ['errors, with 31 % left', [renewal(2, false), { ...kubelet, notBefore: days(-69), notAfter: days(31) }], []],
+    [
+      'errors, with 29 % left',
+      [renewal(2, false), { ...kubelet, notBefore: days(-71), notAfter: days(29) }],
+      ['warning RenewalErrors kubelet-serving worker-3'],
+    ],
     ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
     ['rotations before 60 % of a life', [rotated(0.59), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
     ['rotations from 60 % on', [rotated(0.6), kubelet], []],
@@ -1455,7 +1483,7 @@ describe('certificateGroups', () => {
     const worker = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3', fingerprint: 'k' } as const;
     const result = assess([
       certificate(),
-      certificate({ ...worker, issuedByCluster: false, notAfter: days(300) }),
+      certificate({ ...worker, issuedByCluster: false, notAfter: days(300), commonName: 'x' }),
       unread('tls', { what: 'kube-apiserver', where: 'b:6443', problem: 'unreachable' }),
     ]);
     expect(result.findings.map(({ code }) => code)).toEqual(expect.arrayContaining(['IssuerUnknown', 'Unreachable']));
