@@ -4,8 +4,8 @@ import { certificateGroups } from '../../../../lambdas/audit/rules/certificate-g
 import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
 import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
+import { certificate, DAY, member } from '../fixtures.ts';
 
-const DAY = 86_400_000;
 const NOW = Date.parse('2026-11-22T10:00:00Z');
 const at = (days: number) => new Date(NOW + days * DAY).toISOString();
 const TOLD = { observedAt: at(0) };
@@ -14,68 +14,36 @@ const TOLD = { observedAt: at(0) };
 const MOVED = -52;
 const REAL = -347;
 
-const machine = (name: string, role: 'control-plane' | 'etcd', node?: string): Observation => ({
-  kind: 'member',
+const seen = { ...TOLD, addresses: [] };
+const machine = (name: string, role: 'control-plane' | 'etcd', node?: string): Observation =>
+  member({ ...seen, source: 'machines', role, name: `Machine eksa-system/${name}`, node, createdAt: at(MOVED) });
+const node = (name: string, createdAt = at(REAL)): Observation =>
+  member({ ...seen, role: 'control-plane', name: `Node ${name}`, node: name, createdAt });
+const AGE = {
   ...TOLD,
   source: 'machines',
-  role,
-  name: `Machine eksa-system/${name}`,
-  ...(node === undefined ? {} : { node }),
-  createdAt: at(MOVED),
-  addresses: [],
-});
-const node = (name: string, createdAt = at(REAL)): Observation => ({
-  kind: 'member',
-  ...TOLD,
-  source: 'nodes',
-  role: 'control-plane',
-  name: `Node ${name}`,
-  node: name,
-  createdAt,
-  addresses: [],
-});
-const inferred = (what: 'control-plane-clients' | 'etcd-peer' | 'etcd-server', member: string): Observation => ({
-  kind: 'certificate',
-  ...TOLD,
-  source: 'machines',
-  what,
-  where: `Machine eksa-system/${member}`,
-  member,
   basis: 'inference',
   notBefore: at(MOVED),
   notAfter: at(MOVED + 365),
-  precisionMs: DAY,
-});
-const shown = (
-  what: 'kube-apiserver' | 'etcd-server' | 'kubelet-serving',
-  member: string,
-  days: number,
-): Observation => ({
-  kind: 'certificate',
-  ...TOLD,
-  source: 'tls',
-  what,
-  where: `${member}:443`,
-  member,
-  basis: 'certificate',
-  notBefore: at(days - 365),
-  notAfter: at(days),
-});
-const ETCD_CLIENT: Observation = {
-  kind: 'certificate',
-  ...TOLD,
-  source: 'machines',
+} as const;
+const inferred = (what: 'control-plane-clients' | 'etcd-peer' | 'etcd-server', name: string): Observation =>
+  certificate({ ...AGE, what, where: `Machine eksa-system/${name}`, member: name, precisionMs: DAY });
+const shown = (what: 'kube-apiserver' | 'etcd-server' | 'kubelet-serving', name: string, end: number): Observation =>
+  certificate({ ...TOLD, what, where: `${name}:443`, member: name, notBefore: at(end - 365), notAfter: at(end) });
+const SECRET = 'Secret eksa-system/berlin-apiserver-etcd-client tls.crt';
+const ETCD_CLIENT: Observation = certificate({
+  ...AGE,
   what: 'apiserver-etcd-client',
-  where: 'Secret eksa-system/berlin-apiserver-etcd-client tls.crt',
-  basis: 'inference',
-  notBefore: at(MOVED),
-  notAfter: at(MOVED + 365),
+  where: SECRET,
   precisionMs: DAY,
-};
+});
+
+const CLUSTER = { id: 'berlin', provider: 'eks-anywhere' } as const;
+const assessed = (observations: readonly Observation[], previous?: Assessment, now = NOW) =>
+  assessExpiry(CLUSTER, observations, previous, DEFAULT_THRESHOLDS, now);
 
 function dues(...observations: readonly Observation[]): Readonly<Record<string, string | undefined>> {
-  const cluster = { id: 'berlin', provider: 'eks-anywhere' } as const;
-  const { findings } = assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, NOW);
+  const { findings } = assessed(observations);
   return Object.fromEntries(
     findings.flatMap(({ code, object, due }) => (code.startsWith('CertificateExpir') ? [[object, due]] : [])),
   );
@@ -108,7 +76,7 @@ describe('an end that follows from the age of a Machine', () => {
       'control-plane-clients cp-1': at(18),
       'etcd-server etcd-1': at(19),
       'etcd-peer etcd-1': at(19),
-      'apiserver-etcd-client Secret eksa-system/berlin-apiserver-etcd-client tls.crt': at(19),
+      [`apiserver-etcd-client ${SECRET}`]: at(19),
     });
   });
 
@@ -119,11 +87,9 @@ describe('an end that follows from the age of a Machine', () => {
   });
 
   it('says that it is the latest possible where neither its Node nor a certificate was seen', () => {
-    const cluster = { id: 'berlin', provider: 'eks-anywhere' } as const;
     const message = (...observations: readonly Observation[]) =>
-      assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, NOW + 300 * DAY).findings.find(
-        ({ object }) => object === 'etcd-peer etcd-1',
-      )?.message;
+      assessed(observations, undefined, NOW + 300 * DAY).findings.find(({ object }) => object === 'etcd-peer etcd-1')
+        ?.message;
     const etcd = [machine('etcd-1', 'etcd'), inferred('etcd-peer', 'etcd-1')];
     const noted = (days: number) => told('annotation', 'etcd-server', 'etcd-1', days);
     expect(message(...etcd, node('etcd-1', at(MOVED)))).toMatch(/, estimated from the age of its machine: the/);
@@ -138,7 +104,6 @@ describe('an end that follows from the age of a Machine', () => {
   });
 });
 
-const CLUSTER = { id: 'berlin', provider: 'eks-anywhere' } as const;
 const FAILED = { kind: 'unread', problem: 'timeout', message: 'no answer', remedy: 'Look.' } as const;
 
 /** Machines that are 400 days old, so that what kubeadm and etcdadm issued at first expired 35 days ago. */
@@ -168,20 +133,14 @@ const ANSWERS: readonly Observation[] = [
   { ...node('cp-1', at(-400)) },
   { kind: 'read', source: 'nodes', ...TOLD, count: 1 },
 ];
-const told = (basis: 'annotation' | 'status', what: 'kube-apiserver' | 'etcd-server', member: string, end: number) =>
-  ({
-    kind: 'certificate',
-    ...TOLD,
-    source: basis === 'status' ? 'eks-anywhere' : 'machines',
-    what,
-    where: basis === 'status' ? `Cluster default/berlin status (machine ${member})` : `Machine eksa-system/${member}`,
-    member,
-    basis,
-    notAfter: at(end),
-  }) as const satisfies Observation;
+const told = (basis: 'annotation' | 'status', what: 'kube-apiserver' | 'etcd-server', name: string, end: number) => {
+  const [source, where] =
+    basis === 'status'
+      ? (['eks-anywhere', 'Cluster default/berlin'] as const)
+      : (['machines', `Machine eksa-system/${name}`] as const);
+  return certificate({ ...TOLD, source, what, where, member: name, basis, notBefore: undefined, notAfter: at(end) });
+};
 
-const assessed = (observations: readonly Observation[], previous?: Assessment, now = NOW) =>
-  assessExpiry(CLUSTER, observations, previous, DEFAULT_THRESHOLDS, now);
 const outline = ({ findings }: Assessment) =>
   findings.flatMap(({ severity, code, object }) => (code === 'NotVisible' ? [] : `${severity} ${code} ${object}`));
 
