@@ -70,6 +70,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['const notAfter = timeOf(observation.notAfter) ?? 0;', 'const notAfter = timeOf(observation.notAfter) ?? 1;'],
     ],
   ],
+  'lambdas/audit/rules/inferred-ends.ts': [['Members have a time.', ['timeOf(createdAt) ?? []', 'timeOf(createdAt)']]],
   'lambdas/audit/rules/kubelet.ts': [
     ['Only a renewal has errors, or none.', ["if (observation.kind !== 'renewal')", 'if (false)']],
     ['What has no start has no length: neither is above 0.', ['notBefore === undefined ? …', 'false ? …']],

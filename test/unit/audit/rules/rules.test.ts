@@ -56,12 +56,18 @@ describe('expirySeverity', () => {
     [3650, 89, 'warning'],
     [3650, 20, 'critical'],
     [21_477, 729, undefined],
-  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
-    const notAfter = NOW + left * DAY;
-    expect(expirySeverity({ notBefore: notAfter - life * DAY, notAfter }, 'endpoint', DEFAULT_THRESHOLDS, NOW)).toBe(
-      severity,
-    );
-  });
+    // Of what only people renew, the floors count in full.
+    [20, 14.1, undefined, 'kube-apiserver'],
+    [20, 13.9, 'warning', 'kube-apiserver'],
+    [2, 1.5, 'critical', 'kube-apiserver'],
+  ] as const)(
+    'of a life of %d days with %d left is %s',
+    (life, left, severity, what: CertificateClass = 'endpoint') => {
+      const notAfter = NOW + left * DAY;
+      const lived = { notBefore: notAfter - life * DAY, notAfter };
+      expect(expirySeverity(lived, what, DEFAULT_THRESHOLDS, NOW)).toBe(severity);
+    },
+  );
 });
 
 describe('the severity of a certificate', () => {
@@ -103,18 +109,6 @@ describe('the severity of a certificate', () => {
         expect([60, 45, 22, 10].map((left) => rankOf('kube-apiserver', length, left))).toEqual([1, 1, 1, 2]);
       }),
     );
-  });
-});
-
-describe('expirySeverity of what only people renew', () => {
-  it.each([
-    [20, 14.1, undefined],
-    [20, 13.9, 'warning'],
-    [2, 1.5, 'critical'],
-  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
-    const notAfter = NOW + left * DAY;
-    const lived = { notBefore: notAfter - life * DAY, notAfter };
-    expect(expirySeverity(lived, 'kube-apiserver', DEFAULT_THRESHOLDS, NOW)).toBe(severity);
   });
 });
 
@@ -164,6 +158,10 @@ describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
 
 describe('judgeCertificate', () => {
   const year = (end: number) => ({ notBefore: days(end - 365), notAfter: days(end) });
+  const [soon, ten] = [year(366), { notBefore: days(-1), notAfter: days(3650) }];
+  const old = days(-3285);
+  const NOT_YET = ['critical CertificateNotYetValid'];
+  const OVERDUE = ['warning KubeletRenewalOverdue', 'info VeryLongLived'];
   it.each<[string, Partial<CertificateObservation>, string[]]>([
     ['well', year(200), []],
     ['little left', year(60), ['warning CertificateExpiring']],
@@ -178,51 +176,24 @@ describe('judgeCertificate', () => {
     ['kubelet at 91 %', { ...year(32), what: 'kubelet-serving' }, ['warning KubeletRenewalOverdue']],
     ['kubelet at 98 %', { ...year(7), what: 'kubelet-client' }, ['critical KubeletRenewalOverdue']],
     ['kubelet ended', { ...year(-1), what: 'kubelet-serving' }, ['critical CertificateExpired']],
-    ['future', { notBefore: days(1), notAfter: days(366) }, ['critical CertificateNotYetValid']],
-    [
-      'future, of a file that no client is shown',
-      { notBefore: days(1), notAfter: days(366), what: 'tls-secret', source: 'tls-secrets' },
-      ['warning CertificateNotYetValid'],
-    ],
-    [
-      'future, of a kubelet that only a request names',
-      { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
-      ['critical CertificateNotYetValid'],
-    ],
+    ['future', soon, NOT_YET],
+    ['future, of a file', { ...soon, what: 'tls-secret', source: 'tls-secrets' }, ['warning CertificateNotYetValid']],
+    ['future, of a request', { ...soon, what: 'kubelet-serving', source: 'signing-requests' }, NOT_YET],
     ['skew', { notBefore: new Date(NOW + 5 * MINUTE).toISOString(), notAfter: days(366) }, []],
     ['valid for no moment', { notBefore: days(-1), notAfter: days(-1) }, ['critical CertificateExpired']],
-    [
-      'kubelet at 91 % of ten years',
-      { notBefore: days(-3322), notAfter: days(328), what: 'kubelet-client' },
-      ['warning KubeletRenewalOverdue', 'info VeryLongLived'],
-    ],
+    ['kubelet of ten years', { what: 'kubelet-client', notBefore: old, notAfter: days(328) }, OVERDUE],
     ['three years', { what: 'endpoint', notBefore: days(0), notAfter: days(1095.75) }, []],
-    [
-      'a CA in the place of a server',
-      { notBefore: days(-1), notAfter: days(3650), isAuthority: true },
-      ['warning IssuerUnknown'],
-    ],
-    ['a CA that does not say so', { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca' }, []],
-    [
-      'self-signed, after one of the cluster',
-      { ...year(200), what: 'kubelet-self-signed', issuedBefore: true },
-      ['warning IssuerUnknown'],
-    ],
-    ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
-    ['a year, dated back to a CA of nine years', { notBefore: days(-3285), notAfter: days(300) }, []],
-    ['a year, dated back, with 74 days left', { notBefore: days(-3285), notAfter: days(74) }, []],
-    ['99 years, dated back', { notBefore: days(-3285), notAfter: days(36_000) }, ['info VeryLongLived']],
-    [
-      'ten years of an endpoint, with one left',
-      { what: 'endpoint', notBefore: days(-3285), notAfter: days(365) },
-      ['info VeryLongLived'],
-    ],
-    ['CA of ten years', { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true }, []],
-    [
-      'weak',
-      { ...year(200), weakKey: 'RSA-1024', weakSignature: 'SHA-1' },
-      ['warning WeakKey', 'warning WeakSignature'],
-    ],
+    ['a CA in the place of a server', { ...ten, isAuthority: true }, ['warning IssuerUnknown']],
+    ['a CA that does not say so', { ...ten, what: 'cluster-ca' }, []],
+    ['self-signed since', { ...year(200), what: 'kubelet-self-signed', issuedBefore: true }, ['warning IssuerUnknown']],
+    ['ten years', ten, ['info VeryLongLived']],
+    ['a year, dated back to a CA of nine years', { notBefore: old, notAfter: days(300) }, []],
+    ['a year, dated back, with 74 days left', { notBefore: old, notAfter: days(74) }, []],
+    ['99 years, dated back', { notBefore: old, notAfter: days(36_000) }, ['info VeryLongLived']],
+    ['ten years, with one left', { what: 'endpoint', notBefore: old, notAfter: days(365) }, ['info VeryLongLived']],
+    ['CA of ten years', { ...ten, what: 'cluster-ca', isAuthority: true }, []],
+    ['weak key', { ...year(200), weakKey: 'RSA-1024' }, ['warning WeakKey']],
+    ['weak signature', { ...year(200), weakSignature: 'SHA-1' }, ['warning WeakSignature']],
     ['foreign', { ...year(200), issuedByCluster: false, issuer: 'CN=x' }, ['warning IssuerUnknown']],
     ['foreign endpoint', { ...year(200), issuedByCluster: false, what: 'endpoint' }, []],
     ['no time', { notAfter: 'soon' }, ['warning CertificateUnreadable']],
@@ -578,16 +549,13 @@ it('what cannot be seen is named, in order; where all is seen there is nothing t
   );
   const off = (source: SourceId): Observation => ({ kind: 'off', source, observedAt: days(0), why: 'not opted in' });
   const told = (...observations: readonly Observation[]) =>
-    found(assess([read('tls'), ...observations], undefined, NOW, DUBLIN), 'NotVisible').map(({ message, places }) => [
-      message,
-      places,
-    ]);
+    found(assess([read('tls'), ...observations], undefined, NOW, DUBLIN), 'NotVisible');
   expect(told(...all)).toEqual([]);
-  expect(told(...all, off('webhooks'), off('machines'))).toEqual([
-    ['these sources are off: machines, webhooks', ['source machines (not opted in)', 'source webhooks (not opted in)']],
-  ]);
-  expect(told(...all.filter(({ what }) => what !== 'kubelet-serving' && what !== 'kube-apiserver'))).toEqual([
-    ['these certificates were not seen: kubelet serving', ['kubelet serving']],
+  const places = ['source machines (not opted in)', 'source webhooks (not opted in)'];
+  const message = 'these sources are off: machines, webhooks';
+  expect(told(...all, off('webhooks'), off('machines'))).toMatchObject([{ message, places }]);
+  expect(told(...all.filter(({ what }) => what !== 'kubelet-serving' && what !== 'kube-apiserver'))).toMatchObject([
+    { message: 'these certificates were not seen: kubelet serving', places: ['kubelet serving'] },
   ]);
 });
 
@@ -734,21 +702,22 @@ describe('what could not be read', () => {
   });
 });
 
+const request = (changes: object): Observation => ({
+  kind: 'requests',
+  source: 'signing-requests',
+  observedAt: days(0),
+  signer: 'kubernetes.io/kubelet-serving',
+  requester: 'system:node:worker-3',
+  state: 'pending',
+  count: 1,
+  lastHour: 1,
+  oldestAt: days(0, NOW - 16 * MINUTE),
+  newestAt: days(0, NOW - 16 * MINUTE),
+  examples: ['csr-9'],
+  ...changes,
+});
+
 describe('requests', () => {
-  const group = (changes: object): Observation => ({
-    kind: 'requests',
-    source: 'signing-requests',
-    observedAt: days(0),
-    signer: 'kubernetes.io/kubelet-serving',
-    requester: 'system:node:worker-3',
-    state: 'pending',
-    count: 1,
-    lastHour: 1,
-    oldestAt: days(0, NOW - 16 * MINUTE),
-    newestAt: days(0, NOW - 16 * MINUTE),
-    examples: ['csr-9'],
-    ...changes,
-  });
   const who = 'system:node:worker-3 kubernetes.io/kubelet-serving';
 
   it.each<[object, string[]]>([
@@ -773,14 +742,14 @@ describe('requests', () => {
     [{ state: 'issued', lastHour: 101 }, ['critical RequestStorm system:node:worker-3']],
     [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
   ])('%j', (changes, expected) => {
-    expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
+    expect(codes(assess([request(changes), read('signing-requests')]))).toEqual(expected);
   });
 
   it.each([
     ['eks', 'warning'],
     ['eks-anywhere', 'critical'],
   ] as const)('that certmarshal approved and the signer of %s does not issue are one finding', (provider, severity) => {
-    const idle = (node: string) => group({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
+    const idle = (node: string) => request({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
     const cluster = { id: 'berlin', provider };
     const { findings } = assess([idle('a'), idle('b'), read('signing-requests')], undefined, NOW, cluster);
     const [one, ...others] = findings.filter(({ code }) => code !== 'NotVisible');
@@ -790,14 +759,14 @@ describe('requests', () => {
   });
 
   it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
-    const first = assess([group({ count: 5 }), read('signing-requests')]);
-    const cut = (count: number) => assess([group({ count }), unread('signing-requests')], first).observations;
+    const first = assess([request({ count: 5 }), read('signing-requests')]);
+    const cut = (count: number) => assess([request({ count }), unread('signing-requests')], first).observations;
     expect(cut(3)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 5 }));
     expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
   });
 
   it('count while they cannot be listed', () => {
-    const first = assess([group({}), read('signing-requests')]);
+    const first = assess([request({}), read('signing-requests')]);
     expect(codes(assess([unread('signing-requests')], first))).toContain(`warning RequestPending ${who}`);
   });
 
@@ -807,10 +776,8 @@ describe('requests', () => {
     ['failed', 'the signer failed 1 request of further requesters for', '*'],
   ])('that are %s say why, where the reason is told', (state, begins, requester) => {
     const messages = [{}, { message: 'no such node' }].map((reason) => {
-      const [finding] = assess([
-        group({ state, requester, lastHour: 3, ...reason }),
-        read('signing-requests'),
-      ]).findings;
+      const asked = request({ state, requester, lastHour: 3, ...reason });
+      const [finding] = assess([asked, read('signing-requests')]).findings;
       expect(finding?.command).toContain('csr-9');
       return finding?.message;
     });
@@ -820,8 +787,8 @@ describe('requests', () => {
 
   it('that a kubelet left behind are no news', () => {
     // Signers date back by up to five minutes.
-    const renewed = (minutes: number, what: CertificateClass = 'kubelet-serving') =>
-      codes(assess([group({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - minutes * MINUTE) })]));
+    const renewed = (ago: number, what: CertificateClass = 'kubelet-serving') =>
+      codes(assess([request({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - ago * MINUTE) })]));
     expect([renewed(0), renewed(20)]).toEqual([[], []]);
     expect(renewed(21)).toEqual([`warning RequestPending ${who}`]);
     expect(renewed(0, 'kubelet-client')).toEqual([`warning RequestPending ${who}`]);
@@ -1043,18 +1010,15 @@ describe('coverage', () => {
 
   it('a control plane without a Machine, where others have one; its Nodes do not stand for it', () => {
     const node = member({ source: 'nodes', role: 'control-plane', name: 'Node cp-1', node: 'cp-1' });
-    const { findings } = assess([
-      ...etcd.toReversed(),
-      node,
-      certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' }),
-    ]);
+    const shown = certificate({ member: 'cp-1' });
+    const { findings } = assess([...etcd.toReversed(), node, shown]);
     expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
       {
         object: 'control-plane machines',
         message: expect.stringContaining('there is no control plane machine among 3 Machines (Machine eksa-system/e1,'),
       },
     ]);
-    expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);
+    expect(codes(assess([node, shown]))).toEqual([]);
   });
 
   const wants = {
@@ -1103,19 +1067,7 @@ describe('coverage', () => {
     );
     const shown = certificate({ what: 'kubelet-serving', member: 'ip-1', where: '10.0.0.1:10250' });
     const unknown = (request: Observation) => found(assess([...seen, shown, request]), 'ExpiryUnknown');
-    const asks = { signer: 'kubernetes.io/kubelet-serving', requester: 'system:node:ip-2', state: 'pending' } as const;
-    const waiting = (changes: object) => ({
-      kind: 'requests' as const,
-      source: 'signing-requests' as const,
-      observedAt: days(0),
-      ...asks,
-      count: 1,
-      lastHour: 1,
-      oldestAt: days(0),
-      newestAt: days(0),
-      examples: ['csr-1'],
-      ...changes,
-    });
+    const waiting = (changes: object) => request({ requester: 'system:node:ip-2', ...changes });
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
@@ -1152,16 +1104,17 @@ describe('coverage', () => {
   });
 });
 
+const renewal = (errors: number, none: boolean): RenewalObservation => ({
+  kind: 'renewal',
+  source: 'kubelet-metrics',
+  observedAt: days(0),
+  what: 'kubelet-serving',
+  node: 'worker-3',
+  errors,
+  none,
+});
+
 describe('kubelets and clocks', () => {
-  const renewal = (errors: number, none: boolean): RenewalObservation => ({
-    kind: 'renewal',
-    source: 'kubelet-metrics',
-    observedAt: days(0),
-    what: 'kubelet-serving',
-    node: 'worker-3',
-    errors,
-    none,
-  });
   const clock = (skewMs: number): Observation => ({
     kind: 'clock',
     source: 'clock',
@@ -1181,6 +1134,11 @@ describe('kubelets and clocks', () => {
     basis: 'status',
     notBefore: undefined,
   };
+  const another = { ...kubelet, commonName: 'system:node:other' };
+  const own = { ...kubelet, what: 'kubelet-self-signed' } as const;
+  const lacks = { lacksAddress: '10.0.0.7' };
+  const late = { ...kubelet, notBefore: days(-71), notAfter: days(29) };
+  const lone = member({ source: 'machines', name: 'Machine a/worker-3', node: undefined });
   /** The one that was issued to it before. */
   const longer: Observation = {
     ...kubelet,
@@ -1193,11 +1151,7 @@ describe('kubelets and clocks', () => {
     ['errors', [renewal(1, false)], ['warning RenewalErrors kubelet-serving worker-3']],
     ['errors that were mended', [renewal(2, false), kubelet], []],
     ['errors, with 31 % left', [renewal(2, false), { ...kubelet, notBefore: days(-69), notAfter: days(31) }], []],
-    [
-      'errors, with 29 % left',
-      [renewal(2, false), { ...kubelet, notBefore: days(-71), notAfter: days(29) }],
-      ['warning RenewalErrors kubelet-serving worker-3'],
-    ],
+    ['errors, with 29 % left', [renewal(2, false), late], ['warning RenewalErrors kubelet-serving worker-3']],
     ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
     ['rotations before 60 % of a life', [rotated(0.59), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
     ['rotations from 60 % on', [rotated(0.6), kubelet], []],
@@ -1209,33 +1163,17 @@ describe('kubelets and clocks', () => {
     ['rotations that are late for one of two lives only', [rotated(0.96), kubelet, longer], []],
     ['skew', [clock(-61_000)], ['warning ClockSkew clock of https://x']],
     ['little skew', [clock(60_000)], []],
+    ['another name', [another, member()], ['info KubeletNameMismatch kubelet-serving worker-3']],
+    ['another name, where no Node is known', [another], ['info KubeletNameMismatch kubelet-serving worker-3']],
+    ['not its address', [{ ...kubelet, ...lacks }], ['warning KubeletAddressMissing kubelet-serving worker-3']],
     [
-      'another name',
-      [{ ...kubelet, commonName: 'system:node:other' }, member()],
-      ['info KubeletNameMismatch kubelet-serving worker-3'],
-    ],
-    [
-      'a certificate that is not for the address of its Node',
-      [{ ...kubelet, lacksAddress: '10.0.0.7' }, member()],
-      ['warning KubeletAddressMissing kubelet-serving worker-3'],
-    ],
-    [
-      'the same of one that the kubelet made itself',
-      [{ ...kubelet, what: 'kubelet-self-signed', lacksAddress: '10.0.0.7' }, member()],
+      'not its address, made itself',
+      [{ ...own, ...lacks }],
       ['info KubeletAddressMissing kubelet-self-signed worker-3'],
     ],
     ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
-    ['another name of its client', [{ ...kubelet, what: 'kubelet-client', commonName: 'x' }, member()], []],
-    [
-      'another name, where it is a machine without a Node',
-      [{ ...kubelet, commonName: 'x' }, member({ source: 'machines', name: 'Machine a/worker-3', node: undefined })],
-      ['warning CoverageShrunk control-plane machines'],
-    ],
-    [
-      'another name, where no Node is known',
-      [{ ...kubelet, commonName: 'system:node:other' }],
-      ['info KubeletNameMismatch kubelet-serving worker-3'],
-    ],
+    ['another name of its client', [{ ...another, what: 'kubelet-client' }, member()], []],
+    ['another name of a machine without a Node', [another, lone], ['warning CoverageShrunk control-plane machines']],
   ])('%s', (_, observations, expected) => {
     expect(codes(assess(observations))).toEqual(expected);
   });
@@ -1257,15 +1195,7 @@ it('an unknown issuer of etcd is news where the CA of etcd is there to compare',
 });
 
 it('what a kubelet said is forgotten with its Node, also while nothing can be read of it', () => {
-  const said: Observation = {
-    kind: 'renewal',
-    source: 'kubelet-metrics',
-    observedAt: days(0),
-    what: 'kubelet-serving',
-    node: 'worker-3',
-    errors: 2,
-    none: false,
-  };
+  const said = renewal(2, false);
   const first = assess([said, member(), read('nodes'), read('kubelet-metrics')]);
   const next = (...nodes: readonly Observation[]) =>
     found(assess([...nodes, read('nodes'), unread('kubelet-metrics')], first, NOW + HOUR), 'RenewalErrors');

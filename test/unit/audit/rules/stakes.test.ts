@@ -43,16 +43,17 @@ const old = (signed: Partial<CertificateObservation>, changes: Partial<Certifica
 const chain = { what: 'ca-bundle', isAuthority: true } as const;
 const [second, third] = [{ ...chain, position: 1 } as const, { ...chain, position: 2 } as const];
 const leaf = issued('kube-apiserver', 'issuing', {});
+const issuing = issued('issuing', 'root', second);
+const endedCa = { ...issuing, ...ENDED };
+const crossed = issued('root', 'old', { ...third, ...ENDED });
+const refused = issued('x', 'y', { position: 1, refused: 'a fraction' });
+const OTHER = { position: 1, subjectKeyId: 'another' };
 
 describe('what its clients lose without', () => {
   it.each<[string, string, ...Observation[]]>([
     // Bundles.
     ['the only CA of a webhook', FAILS, bundle('old', ENDED)],
-    [
-      'the only CA of a webhook that is ignored',
-      `warning: ${IGNORE.effect}`,
-      bundle('old', { ...ENDED, usedBy: IGNORE }),
-    ],
+    ['that of a webhook that is ignored', `warning: ${IGNORE.effect}`, bundle('old', { ...ENDED, usedBy: IGNORE })],
     ['a CA beside a valid one', 'warning', bundle('old', ENDED), bundle('new', { position: 1 })],
     ['the valid one', FAILS, bundle('new', { position: 1 }), bundle('old', ENDED)],
     ['a CA beside one without a beginning', 'warning', bundle('old', ENDED), bundle('new', { notBefore: undefined })],
@@ -62,18 +63,8 @@ describe('what its clients lose without', () => {
     ['a CA beside one that Go refuses', FAILS, bundle('old', ENDED), bundle('new', { refused: 'a fraction' })],
     ['bytes that clients refuse', FAILS, broken()],
     ['such bytes beside a valid CA', 'warning', broken(), bundle('new')],
-    [
-      'such bytes where a valid CA was before',
-      FAILS,
-      broken({ observedAt: days(0) }),
-      bundle('a', { observedAt: days(-1) }),
-    ],
-    [
-      'a CA in another bundle than the valid one',
-      FAILS,
-      bundle('old', ENDED),
-      bundle('new', { where: 'APIService v1' }),
-    ],
+    ['such bytes where a valid CA was before', FAILS, broken(), bundle('a', { observedAt: days(-1) })],
+    ['a CA in another bundle', FAILS, bundle('old', ENDED), bundle('new', { where: 'APIService v1' })],
     ['the only CA of the cluster', 'critical', root('kubernetes', ENDED)],
     ['a CA of the cluster that signed nothing', 'warning', root('old', ENDED), root('new', { position: 1 })],
     ['one that signed what is in use', 'critical', ...old({})],
@@ -86,50 +77,20 @@ describe('what its clients lose without', () => {
     // Chains.
     ['the certificate of a server', 'critical', leaf],
     ['that of a kubelet which signs its own', 'warning', certificate({ what: 'kubelet-self-signed' })],
-    ['the CA that leads to no other', 'critical', issued('issuing', 'root', { ...second, ...ENDED }), leaf],
+    ['the CA that leads to no other', 'critical', endedCa, leaf],
     ['a root that is sent along', UNUSED, ca('issuing', { ...second, ...ENDED }), leaf],
-    ['a CA of the same name', UNUSED, issued('issuing', 'root', { ...second, ...ENDED, subjectKeyId: 'x' }), leaf],
+    ['a CA of the same name', UNUSED, { ...endedCa, subjectKeyId: 'x' }, leaf],
     ['a CA of what is mild', 'warning', issued('own', 'root', { ...second, ...ENDED }), issued('w', 'own', MILD)],
-    ['a CA that Go refuses, without its leaf', 'critical', issued('x', 'y', { position: 1, refused: 'a fraction' })],
+    ['one without its leaf', 'critical', refused],
     ['bytes in a TLS Secret', 'warning', bytes],
     ['bytes where a webhook verifies', SERVES, bytes, secret({ serverNames: [] }), secret(), bundle('own')],
     ['a Secret of a webhook whose CA is bytes', 'warning', secret({ ...ENDED, issuer: undefined }), broken()],
     ['a CA that signed nothing of the chain', UNUSED, issued('other', 'root', { ...second, ...ENDED }), leaf],
-    [
-      'a cross-signed root that the cluster trusts itself',
-      UNUSED,
-      issued('root', 'old', { ...third, ...ENDED }),
-      leaf,
-      issued('issuing', 'root', second),
-      root('root'),
-      root('root', { position: 1, subjectKeyId: 'another' }),
-    ],
-    [
-      'one that the cluster does not trust itself',
-      'critical',
-      issued('root', 'old', { ...third, ...ENDED }),
-      leaf,
-      issued('issuing', 'root', second),
-    ],
-    [
-      'an old CA beside its successor',
-      UNUSED,
-      issued('issuing', 'root', { ...third, ...ENDED }),
-      leaf,
-      issued('issuing', 'root', second),
-    ],
-    [
-      'a CA of a chain that valid ones lead through',
-      UNUSED,
-      issued('issuing', 'root', { ...second, ...ENDED }),
-      { ...leaf, issuedByCluster: true },
-    ],
-    [
-      'a certificate of a chain that Go refuses',
-      'critical',
-      issued('x', 'y', { position: 1, refused: 'a fraction' }),
-      leaf,
-    ],
+    ['a cross-signed root that the cluster trusts', UNUSED, crossed, leaf, issuing, root('root'), root('root', OTHER)],
+    ['one that the cluster does not trust itself', 'critical', crossed, leaf, issuing],
+    ['an old CA beside its successor', UNUSED, { ...endedCa, position: 2 }, leaf, issuing],
+    ['a CA of a chain that valid ones lead through', UNUSED, endedCa, { ...leaf, issuedByCluster: true }],
+    ['a certificate of a chain that Go refuses', 'critical', refused, leaf],
     ['the second certificate of a Secret', UNUSED, secret({ ...ENDED, position: 1 }), secret()],
     // Servers of webhooks.
     ['a TLS Secret', 'warning', secret(ENDED)],
