@@ -14,11 +14,11 @@ const TOLD = { observedAt: at(0) };
 const MOVED = -52;
 const REAL = -347;
 
-const seen = { ...TOLD, addresses: [] };
+const LISTED = { ...TOLD, addresses: [] };
 const machine = (name: string, role: 'control-plane' | 'etcd', node?: string): Observation =>
-  member({ ...seen, source: 'machines', role, name: `Machine eksa-system/${name}`, node, createdAt: at(MOVED) });
+  member({ ...LISTED, source: 'machines', role, name: `Machine eksa-system/${name}`, node, createdAt: at(MOVED) });
 const node = (name: string, createdAt = at(REAL)): Observation =>
-  member({ ...seen, role: 'control-plane', name: `Node ${name}`, node: name, createdAt });
+  member({ ...LISTED, role: 'control-plane', name: `Node ${name}`, node: name, createdAt });
 const AGE = {
   ...TOLD,
   source: 'machines',

@@ -702,7 +702,7 @@ describe('what could not be read', () => {
   });
 });
 
-const request = (changes: object): Observation => ({
+const asks = (changes: object): Observation => ({
   kind: 'requests',
   source: 'signing-requests',
   observedAt: days(0),
@@ -742,14 +742,14 @@ describe('requests', () => {
     [{ state: 'issued', lastHour: 101 }, ['critical RequestStorm system:node:worker-3']],
     [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
   ])('%j', (changes, expected) => {
-    expect(codes(assess([request(changes), read('signing-requests')]))).toEqual(expected);
+    expect(codes(assess([asks(changes), read('signing-requests')]))).toEqual(expected);
   });
 
   it.each([
     ['eks', 'warning'],
     ['eks-anywhere', 'critical'],
   ] as const)('that certmarshal approved and the signer of %s does not issue are one finding', (provider, severity) => {
-    const idle = (node: string) => request({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
+    const idle = (node: string) => asks({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
     const cluster = { id: 'berlin', provider };
     const { findings } = assess([idle('a'), idle('b'), read('signing-requests')], undefined, NOW, cluster);
     const [one, ...others] = findings.filter(({ code }) => code !== 'NotVisible');
@@ -759,14 +759,14 @@ describe('requests', () => {
   });
 
   it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
-    const first = assess([request({ count: 5 }), read('signing-requests')]);
-    const cut = (count: number) => assess([request({ count }), unread('signing-requests')], first).observations;
+    const first = assess([asks({ count: 5 }), read('signing-requests')]);
+    const cut = (count: number) => assess([asks({ count }), unread('signing-requests')], first).observations;
     expect(cut(3)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 5 }));
     expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
   });
 
   it('count while they cannot be listed', () => {
-    const first = assess([request({}), read('signing-requests')]);
+    const first = assess([asks({}), read('signing-requests')]);
     expect(codes(assess([unread('signing-requests')], first))).toContain(`warning RequestPending ${who}`);
   });
 
@@ -776,7 +776,7 @@ describe('requests', () => {
     ['failed', 'the signer failed 1 request of further requesters for', '*'],
   ])('that are %s say why, where the reason is told', (state, begins, requester) => {
     const messages = [{}, { message: 'no such node' }].map((reason) => {
-      const asked = request({ state, requester, lastHour: 3, ...reason });
+      const asked = asks({ state, requester, lastHour: 3, ...reason });
       const [finding] = assess([asked, read('signing-requests')]).findings;
       expect(finding?.command).toContain('csr-9');
       return finding?.message;
@@ -788,7 +788,7 @@ describe('requests', () => {
   it('that a kubelet left behind are no news', () => {
     // Signers date back by up to five minutes.
     const renewed = (ago: number, what: CertificateClass = 'kubelet-serving') =>
-      codes(assess([request({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - ago * MINUTE) })]));
+      codes(assess([asks({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - ago * MINUTE) })]));
     expect([renewed(0), renewed(20)]).toEqual([[], []]);
     expect(renewed(21)).toEqual([`warning RequestPending ${who}`]);
     expect(renewed(0, 'kubelet-client')).toEqual([`warning RequestPending ${who}`]);
@@ -1067,7 +1067,7 @@ describe('coverage', () => {
     );
     const shown = certificate({ what: 'kubelet-serving', member: 'ip-1', where: '10.0.0.1:10250' });
     const unknown = (request: Observation) => found(assess([...seen, shown, request]), 'ExpiryUnknown');
-    const waiting = (changes: object) => request({ requester: 'system:node:ip-2', ...changes });
+    const waiting = (changes: object) => asks({ requester: 'system:node:ip-2', ...changes });
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
@@ -1326,8 +1326,8 @@ describe('commands', () => {
     const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
     expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
     // AWS renews its own.
-    const renewal = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
-    const once = what === 'kube-apiserver' || what === 'eks-api-server' ? renewal : PROBE;
+    const runbook = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
+    const once = what === 'kube-apiserver' || what === 'eks-api-server' ? runbook : PROBE;
     expect(COMMANDS.CertificateExpired(context)).toBe(once);
   });
 
