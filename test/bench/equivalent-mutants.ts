@@ -35,6 +35,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
       'A typed array has a number at every index below its length.',
       ['this.#counts[node] = (this.#counts[node] ?? 0) + 1;', 'this.#counts[node] = (this.#counts[node] ?? 1) + 1;'],
       ['count += this.#counts[node] ?? 0;', 'count += this.#counts[node] ?? 1;'],
+      ['this.#counts[node] ?? 0', 'this.#counts[node]'],
     ],
   ],
   'lambdas/audit/rules/authority.ts': [
@@ -43,6 +44,10 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['const life = usual > 0 ? usual : LEAF_LIFE_MS;', 'const life = usual > 1 ? usual : LEAF_LIFE_MS;'],
     ],
     ['The middle is before the end, so there is one.', ['sorted[middle] ?? 0', 'sorted[middle]']],
+    ['A group has one certificate at least.', ['leaves[0]?.best ?? {}', 'leaves[0]?.best']],
+    ['Every signer is an authority, and has its work.', ['if (work === undefined)', 'if (false)']],
+    ['Either is one of 64.', ['if (next % 64 === 0) yield;', 'if (next % 64 === 1) yield;']],
+    ['Of two that begin at once either is first.', ['b > a', 'b >= a'], ['b < a', 'b <= a']],
   ],
   'lambdas/audit/rules/coverage.ts': [
     [
@@ -67,6 +72,11 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['if (first === undefined)', 'if (false)'],
       ['best.member === undefined ? …', 'false ? …'],
     ],
+  ],
+  'lambdas/audit/rules/inferred-ends.ts': [['Members have a time.', ['timeOf(createdAt) ?? []', 'timeOf(createdAt)']]],
+  'lambdas/audit/rules/kubelet.ts': [
+    ['Only a renewal has errors, or none.', ["if (observation.kind !== 'renewal')", 'if (false)']],
+    ['What has no start has no length: neither is above 0.', ['notBefore === undefined ? …', 'false ? …']],
   ],
   'lambdas/audit/rules/eks-authority.ts': [
     ['Neither an infinite time nor none is before another.', ['timeOf(at) ?? Number.POSITIVE_INFINITY', 'timeOf(at)']],

@@ -28,14 +28,11 @@ export function* authorityFindings(
     byEnd,
   );
   const byName = yield* groupInSteps(authorities, ({ best }) => best.subject ?? '');
-  const byKey = yield* groupInSteps(
-    authorities.filter(({ best }) => best.subjectKeyId !== undefined),
-    ({ best }) => keyOf(best.subjectKeyId, best.subject ?? ''),
-  );
+  const byKey = yield* groupInSteps(authorities, ({ best }) => keyOf(best.subjectKeyId, best.subject ?? ''));
   const works = new Map(authorities.map((authority) => [authority, emptyWork()]));
   const outlived: Draft[] = [];
   const bySigner = yield* groupInSteps(certificates.filter(isSigned), ({ best }) =>
-    keyOf(best.authorityKeyId, best.issuer ?? ''),
+    keyOf(best.authorityKeyId, best.issuer),
   );
   for (const leaves of bySigner.values()) {
     const { authorityKeyId, issuer = '' } = leaves[0]?.best ?? {};
@@ -68,7 +65,7 @@ function isSelfSigned(certificate: KnownCertificate): boolean {
   );
 }
 
-function keyOf(keyId: string | undefined, name: string): string {
+function keyOf(keyId: string | undefined, name: string | undefined): string {
   return `${keyId ?? ''}\n${name}`;
 }
 
@@ -128,8 +125,7 @@ function* twoLongest(
   let longest: { readonly leaf: KnownCertificate; readonly length: number }[] = [];
   yield* eachInSteps(leaves, (leaf) => {
     const length = lengthOf(lifeOf(leaf), leaf.what);
-    if (length > (longest[1]?.length ?? 0))
-      longest = [...longest, { leaf, length }].toSorted((a, b) => b.length - a.length).slice(0, 2);
+    longest = [...longest, { leaf, length }].toSorted((a, b) => b.length - a.length).slice(0, 2);
   });
   return longest;
 }
@@ -189,8 +185,8 @@ function outlives(
 }
 
 /** Its own end, whatever else is believed: what a signer did is in the certificate. */
-function endOf({ best, notAfter }: KnownCertificate): number {
-  return timeOf(best.notAfter) ?? notAfter;
+function endOf({ best }: KnownCertificate): number {
+  return Date.parse(best.notAfter);
 }
 
 function beginningOf({ best }: KnownCertificate): number {

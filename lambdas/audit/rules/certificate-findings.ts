@@ -140,9 +140,5 @@ function unreadableEnds(observations: readonly Observation[]): readonly Draft[] 
 function nodeNames(observations: readonly Observation[]): { has(member: string): boolean } {
   const members = observations.filter((observation) => observation.kind === 'member');
   if (members.length === 0) return { has: () => true };
-  return new Set(
-    members.flatMap(
-      ({ node, name, source }) => node ?? (source === 'nodes' ? name.slice(name.lastIndexOf(' ') + 1) : []),
-    ),
-  );
+  return new Set(members.map(({ node }) => node));
 }

@@ -273,7 +273,7 @@ function effectOf({ stake: { effect }, what, places, observation }: JudgedCertif
 
 /** A certificate itself; other sources may each be wrong about one of the times. */
 function isNeverValid({ observation: { basis, notBefore, notAfter } }: JudgedCertificate): boolean {
-  return basis === 'certificate' && (timeOf(notBefore) ?? 0) > (timeOf(notAfter) ?? 0);
+  return basis === 'certificate' && Date.parse(notBefore ?? notAfter) > Date.parse(notAfter);
 }
 
 function hasEnded({ notAfter, now }: JudgedCertificate): boolean {

@@ -3,6 +3,7 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { GroupObservation, MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../tables/certificate-classes.ts';
+import { keysOf } from '../../tables/keys.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
@@ -43,19 +44,18 @@ export function coverageFindings(coverage: Coverage): readonly Draft[] {
 
 /** Members without any observation of a certificate that every such member has. */
 function endsUnknown({ provider, observations, certificates }: Coverage): readonly Draft[] {
-  const known = new Set<string>();
-  for (const { what, said, member } of certificates) {
-    if (member !== undefined) known.add(`${what} ${member}`);
-    for (const { member: name } of said) if (name !== undefined) known.add(`${what} ${name}`);
-  }
+  const known = new Set(certificates.map(({ what, member }) => [what, member].join(' ')));
   const members = observations.filter((observation) => observation.kind === 'member');
   const looksAtKubelets = certificates.some(({ what }) => KUBELETS.includes(what));
   const lacks = (classes: readonly CertificateClass[]) => (member: MemberObservation) =>
     !namesOf(member).some((name) => classes.some((what) => known.has(`${what} ${name}`)));
-  const unknown = (what: CertificateClass, lacking: readonly MemberObservation[]): readonly Draft[] => {
+  const unknown = (
+    what: CertificateClass,
+    lacking: readonly MemberObservation[],
+    pending: ReadonlySet<string> = new Set(),
+  ): readonly Draft[] => {
     if (lacking.length === 0) return [];
     const names = lacking.map(({ name }) => name).toSorted(compare);
-    const pending = what === 'kubelet-serving' ? waitingRequesters(observations) : new Set<string>();
     const waiting = lacking.filter((member) => namesOf(member).some((name) => pending.has(`system:node:${name}`)));
     return [
       {
@@ -73,21 +73,21 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
       },
     ];
   };
-  const having = (role: MemberRole) => members.filter((member) => member.role === role);
+  const having = (role: MemberRole) => members.filter((member) => provider !== 'eks' && member.role === role);
+  const kubelets = members.filter((member) => looksAtKubelets && hasKubelet(member));
   return [
-    ...(provider === 'eks' ? [] : unknown('kube-apiserver', having('control-plane').filter(lacks(['kube-apiserver'])))),
-    ...(provider === 'eks' ? [] : unknown('etcd-server', having('etcd').filter(lacks(['etcd-server'])))),
-    ...(looksAtKubelets ? unknown('kubelet-serving', members.filter(hasKubelet).filter(lacks(KUBELETS))) : []),
+    ...unknown('kube-apiserver', having('control-plane').filter(lacks(['kube-apiserver']))),
+    ...unknown('etcd-server', having('etcd').filter(lacks(['etcd-server']))),
+    ...unknown('kubelet-serving', kubelets.filter(lacks(KUBELETS)), waitingRequesters(observations)),
   ];
 }
 
 /** Who asks for a kubelet serving certificate and waits. */
 function waitingRequesters(observations: readonly Observation[]): ReadonlySet<string> {
   return new Set(
-    observations
-      .filter((observation) => observation.kind === 'requests')
-      .filter(({ signer, state }) => signer === KUBELET_SERVING_SIGNER && state === 'pending')
-      .map(({ requester }) => requester),
+    observations.flatMap((one) =>
+      one.kind === 'requests' && one.signer === KUBELET_SERVING_SIGNER && one.state === 'pending' ? one.requester : [],
+    ),
   );
 }
 
@@ -164,10 +164,9 @@ function fewerThanBefore({ observations, before, read, now }: Coverage): readonl
   const members = observations.filter((observation) => observation.kind === 'member');
   return COUNTED_ROLES.flatMap((role): readonly Draft[] => {
     const present = new Map(members.filter((member) => member.role === role).map((member) => [member.name, member]));
-    const known = before.observations.filter(
-      (observation) => observation.kind === 'member' && observation.role === role,
+    const names = new Set(
+      before.observations.flatMap((one) => (one.kind === 'member' && one.role === role ? one.name : [])),
     );
-    const names = new Set(known.flatMap((member) => (member.kind === 'member' ? member.name : [])));
     const gone = [...names].filter((name) => !present.has(name));
     const added = [...present.keys()].filter((name) => !names.has(name));
     const told = before.findings.find(
@@ -212,11 +211,9 @@ function titleOf(role: MemberRole): string {
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
   if (!observations.some(tellsOfCluster)) return [];
   const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
-  const classes = Object.entries(CERTIFICATE_CLASSES)
-    .filter(
-      ([what, { expected }]) => isClass(what) && !seen.has(what) && expected && renewedBy(what, provider) !== undefined,
-    )
-    .map(([, { title }]) => title);
+  const classes = keysOf(CERTIFICATE_CLASSES)
+    .filter((what) => !seen.has(what) && CERTIFICATE_CLASSES[what].expected && renewedBy(what, provider) !== undefined)
+    .map((what) => CERTIFICATE_CLASSES[what].title);
   const off = observations.filter((observation) => observation.kind === 'off');
   const reasons = [...new Set(off.map(({ source, why }) => `${source} (${why})`))].toSorted(compare);
   const places = [...classes, ...reasons.map((reason) => `source ${reason}`)];
@@ -234,8 +231,4 @@ function notVisible({ provider, observations, certificates }: Coverage): readonl
 function tellsOfCluster(observation: Observation): boolean {
   if (observation.kind === 'unread') return observation.where === undefined;
   return observation.kind === 'read' || observation.kind === 'off' || observation.kind === 'member';
-}
-
-function isClass(text: string): text is CertificateClass {
-  return Object.hasOwn(CERTIFICATE_CLASSES, text);
 }

@@ -46,13 +46,12 @@ function untrusted(
     .filter(
       (member) =>
         member.source === 'nodes' &&
-        member.role === 'worker' &&
         // EKS replaces these automatically.
         member.kindOfNode !== 'fargate' &&
         member.kindOfNode !== 'auto-mode' &&
         older(member),
     )
-    .map(({ name, node = name.slice(name.lastIndexOf(' ') + 1) }) => node)
+    .map(({ name, node = name }) => node)
     .toSorted(compare);
   if (nodes.length === 0) return [];
   const [nodegroup] = members

@@ -42,6 +42,5 @@ export class FirstInRange {
 }
 
 function withName(names: readonly string[], name: string): readonly string[] {
-  if (names.length === SHOWN && compare(name, names[SHOWN - 1] ?? '') >= 0) return names;
   return [...names, name].toSorted(compare).slice(0, SHOWN);
 }

@@ -26,7 +26,6 @@ export function withinEvidence(
   nodes: ReadonlyMap<string, string>,
   now: number,
 ): readonly KnownCertificate[] {
-  if (!certificates.some(isGuess)) return certificates;
   const members = observations
     .filter((observation) => observation.kind === 'member')
     .map(({ name, role, source, createdAt }) => ({ id: nodes.get(name) ?? name, role, source, createdAt }));
@@ -39,9 +38,9 @@ export function withinEvidence(
       ? estimate(certificate, machines.get(member) ?? [], runs.get(member) ?? [])
       : certificate;
   });
-  const etcd = new Set(members.flatMap(({ role, id }) => (role === 'etcd' ? id : [])));
+  const etcd = new Set<string | undefined>(members.flatMap(({ role, id }) => (role === 'etcd' ? id : [])));
   const [first] = estimated
-    .filter((certificate) => isOfRun(certificate) && etcd.has(certificate.member ?? ''))
+    .filter((certificate) => isOfRun(certificate) && etcd.has(certificate.member))
     .toSorted(byEnd);
   // The client certificate of external etcd is that of one of its machines.
   return estimated.map((certificate) => {
@@ -49,11 +48,10 @@ export function withinEvidence(
     if (!isGuess(certificate)) return certificate;
     const model = what === 'apiserver-etcd-client' ? first : certificate;
     const { notAfter, renewed, estimate: from = 'run' } = model ?? { ...certificate, estimate: 'latest' };
-    const life = inferredLife(best);
-    const notBefore = life === undefined ? undefined : Math.min(now, notAfter - life);
+    const notBefore = Math.min(now, notAfter - guessedLife(best));
     return {
       ...certificate,
-      best: { ...best, ...(notBefore === undefined ? {} : { notBefore: isoOf(notBefore) }), notAfter: isoOf(notAfter) },
+      best: { ...best, notBefore: isoOf(notBefore), notAfter: isoOf(notAfter) },
       lives: [{ notBefore, notAfter }],
       notAfter,
       estimate: from,
@@ -79,15 +77,13 @@ function estimate(
     (one) => one.best.basis === 'certificate' && CERTIFICATE_CLASSES[one.what].layer === layer,
   );
   if (ofLayer.length > 0) return { ...certificate, notAfter: earliest(ofLayer), estimate: 'run' };
-  const life = inferredLife(best) ?? USUAL_LIFE_MS;
+  const life = guessedLife(best);
   const births = machine.flatMap(({ createdAt }) => timeOf(createdAt) ?? []);
   const byAge = births.length === 0 ? notAfter : Math.min(...births) + life;
   // A Machine can wait for hardware, and a move makes it anew; its Node tells when kubeadm ran.
   const registered = timeOf(machine.find(({ source }) => source === 'nodes')?.createdAt);
   const latest = registered === undefined ? byAge : registered + life;
-  const renewed = proven
-    .toSorted(byEnd)
-    .findLast(({ best: { notAfter: end } }) => (timeOf(end) ?? 0) > latest + AGREE_MS);
+  const renewed = proven.toSorted(byEnd).findLast(({ best: { notAfter: end } }) => Date.parse(end) > latest + AGREE_MS);
   if (renewed !== undefined) return { ...certificate, notAfter: byAge, estimate: 'age', renewed: renewed.best };
   const end = Math.min(byAge, earliest(run));
   const byMachine = run.length > 0 || registered !== undefined ? 'age' : 'latest';
@@ -98,6 +94,10 @@ function estimate(
 export function inferredLife({ notBefore, notAfter }: CertificateObservation): number | undefined {
   const [from, to] = [timeOf(notBefore), timeOf(notAfter)];
   return from === undefined || to === undefined ? undefined : to - from;
+}
+
+function guessedLife(best: CertificateObservation): number {
+  return inferredLife(best) ?? USUAL_LIFE_MS;
 }
 
 function byEnd(a: KnownCertificate, b: KnownCertificate): number {

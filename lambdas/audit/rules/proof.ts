@@ -4,8 +4,8 @@ import { isOfControlPlane } from '../../tables/certificate-classes.ts';
 /**
  * Whether a handshake showed it as the certificate of a control plane or etcd server. For kubelets, the class says so.
  */
-export function isOfServer({ source, basis, what, position = 0 }: CertificateObservation): boolean {
-  return source === 'tls' && basis === 'certificate' && position === 0 && isOfControlPlane(what);
+export function isOfServer({ source, what, position = 0 }: CertificateObservation): boolean {
+  return source === 'tls' && position === 0 && isOfControlPlane(what);
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Observation, RequestsObservation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
+import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
-import { counted, span, timeOf } from '../../words.ts';
+import { counted, span } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 
@@ -18,10 +19,10 @@ const STORM = { warning: 20, critical: 100, total: 10_000 };
 /** All further requesters together. */
 const OTHERS = '*';
 
-const KUBELET_SIGNERS: Readonly<Record<string, 'kubelet-serving' | 'kubelet-client'>> = {
-  'kubernetes.io/kubelet-serving': 'kubelet-serving',
-  'kubernetes.io/kube-apiserver-client-kubelet': 'kubelet-client',
-};
+const KUBELET_SIGNERS: ReadonlyMap<string, CertificateClass> = new Map([
+  ['kubernetes.io/kubelet-serving', 'kubelet-serving'],
+  ['kubernetes.io/kube-apiserver-client-kubelet', 'kubelet-client'],
+]);
 
 /** Findings about CertificateSigningRequests that are pending, not issued, failed, denied, or too many. */
 export function requestFindings(
@@ -31,19 +32,11 @@ export function requestFindings(
   now: number,
 ): readonly Draft[] {
   const requests = observations.filter((observation) => observation.kind === 'requests');
-  if (requests.length === 0) return [];
-  const began = new Map(
-    certificates.map(({ what, member, best }) => [
-      `${what} ${member}`,
-      timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY,
-    ]),
-  );
+  const began = new Map(certificates.map(({ what, member, best }) => [`${what} ${member}`, best.notBefore]));
   // A kubelet with a newer certificate has abandoned its older requests.
   const isLeftBehind = ({ signer, requester, newestAt }: RequestsObservation): boolean => {
-    const what = Object.hasOwn(KUBELET_SIGNERS, signer) ? KUBELET_SIGNERS[signer] : undefined;
-    const since = began.get(`${what} ${requester.replace(/^system:node:/, '')}`);
-    const asked = timeOf(newestAt);
-    return what !== undefined && since !== undefined && asked !== undefined && since + BACKDATED_MS > asked;
+    const since = began.get(`${KUBELET_SIGNERS.get(signer)} ${requester.replace(/^system:node:/, '')}`);
+    return Date.parse(since ?? '') + BACKDATED_MS > Date.parse(newestAt);
   };
   return [
     ...requests.flatMap((group) => (group.signerIdle === true || isLeftBehind(group) ? [] : judge(group, now))),
@@ -71,7 +64,7 @@ function signerDoesNotIssue(requests: readonly RequestsObservation[], provider: 
 function judge(group: RequestsObservation, now: number): readonly Draft[] {
   const { signer, requester, state, count, lastHour, oldestAt, examples, message } = group;
   const who = requester === OTHERS ? 'further requesters' : requester;
-  const age = now - (timeOf(oldestAt) ?? now);
+  const age = now - Date.parse(oldestAt);
   const says = message === undefined ? '' : `: ${message}`;
   const common = { object: `${requester} ${signer}`, words: { signer, request: examples[0] } };
   const many = `${counted(count, 'request')} of ${who} for ${signer}`;

@@ -53,7 +53,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     const failure = failures.get(source);
     const kept = keptOf.get(source) ?? [];
     const lastSeen = lastSeenOf(source, kept);
-    const since = Math.min(beginningOf(findings, source) ?? now, lastSeen ?? now);
+    const since = Math.min(now, lastSeen ?? now, ...beginningsOf(findings, source));
     const count = kept.filter(({ kind }) => kind === 'certificate').length;
     const isLost = now - since > LOST_MS;
     const isBiting = isLost && bites(unknown, (said) => said.source === source && known.kept.has(said));
@@ -79,21 +79,15 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
 function lastSeenOf(source: SourceId, kept: readonly Observation[]): number | undefined {
   // Remembered observations are old even if their source was read.
   if (REMEMBERED_SOURCES.has(source)) return undefined;
-  let last: number | undefined;
-  for (const { kind, observedAt } of kept) {
-    const at = timeOf(observedAt);
-    if (kind !== 'unread' && at !== undefined && (last === undefined || at > last)) last = at;
-  }
-  return last;
+  return greatest(kept.flatMap(({ kind, observedAt }) => (kind === 'unread' ? [] : (timeOf(observedAt) ?? []))));
 }
 
-/** Since when a source has a gap, according to the previous audit. */
-function beginningOf(findings: readonly ExpiryFinding[], source: SourceId): number | undefined {
+/** Since when a source has gaps, according to the previous audit. */
+function beginningsOf(findings: readonly ExpiryFinding[], source: SourceId): readonly number[] {
   const objects = [`source ${source}`, `places of ${source}`];
   return findings
     .filter(({ code, object }) => GAPS.has(code) && objects.includes(object))
-    .flatMap(({ since }) => timeOf(since) ?? [])
-    .toSorted((a, b) => a - b)[0];
+    .flatMap(({ since }) => timeOf(since) ?? []);
 }
 
 /** One finding for each source, class and kind of problem: a broken network is one problem, not thousands. */

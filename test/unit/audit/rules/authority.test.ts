@@ -120,14 +120,17 @@ it('gives others the thread while it counts what an authority cut short', () => 
 });
 
 it.each([
-  ['is told where something else shows it', 'webhooks', ['info AuthorityBoundsLeaves']],
-  ['is not told where only a server sends it along: it signs nothing again', 'tls', []],
-] as const)('an authority of a bundle that ends before what it usually signs %s', (_, source, expected) => {
-  const place = { what: 'ca-bundle', source, where: 'x', notBefore: days(-200) } as const;
+  ['is told where something else shows it', ['webhooks'], 'CN=ca', ['info AuthorityBoundsLeaves']],
+  ['is told where that shows it too', ['webhooks', 'tls'], 'CN=ca', ['info AuthorityBoundsLeaves']],
+  ['is not told where nothing shows that it signs', ['webhooks'], 'CN=another', []],
+  ['is not told where only a server sends it along: it signs nothing again', ['tls'], 'CN=ca', []],
+] as const)('an authority of a bundle that ends before what it usually signs %s', (_, sources, issuer, expected) => {
+  const place = { what: 'ca-bundle', where: 'x', notBefore: days(-200) } as const;
+  const ca = { ...place, fingerprint: 'ca', isAuthority: true, subject: 'CN=ca', notAfter: days(90) } as const;
   const found = drafts(
     known([
-      certificate({ ...place, isAuthority: true, subject: 'CN=ca', notAfter: days(90) }),
-      certificate({ ...place, position: 1, issuer: 'CN=ca', notAfter: days(50) }),
+      ...sources.map((source) => certificate({ ...ca, source, where: source })),
+      certificate({ ...place, position: 1, issuer, notAfter: days(50) }),
     ]),
   );
   expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);

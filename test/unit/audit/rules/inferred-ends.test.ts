@@ -4,8 +4,8 @@ import { certificateGroups } from '../../../../lambdas/audit/rules/certificate-g
 import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
 import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
+import { certificate, DAY, member } from '../fixtures.ts';
 
-const DAY = 86_400_000;
 const NOW = Date.parse('2026-11-22T10:00:00Z');
 const at = (days: number) => new Date(NOW + days * DAY).toISOString();
 const TOLD = { observedAt: at(0) };
@@ -14,68 +14,36 @@ const TOLD = { observedAt: at(0) };
 const MOVED = -52;
 const REAL = -347;
 
-const machine = (name: string, role: 'control-plane' | 'etcd', node?: string): Observation => ({
-  kind: 'member',
+const LISTED = { ...TOLD, addresses: [] };
+const machine = (name: string, role: 'control-plane' | 'etcd', node?: string): Observation =>
+  member({ ...LISTED, source: 'machines', role, name: `Machine eksa-system/${name}`, node, createdAt: at(MOVED) });
+const node = (name: string, createdAt = at(REAL)): Observation =>
+  member({ ...LISTED, role: 'control-plane', name: `Node ${name}`, node: name, createdAt });
+const AGE = {
   ...TOLD,
   source: 'machines',
-  role,
-  name: `Machine eksa-system/${name}`,
-  ...(node === undefined ? {} : { node }),
-  createdAt: at(MOVED),
-  addresses: [],
-});
-const node = (name: string, createdAt = at(REAL)): Observation => ({
-  kind: 'member',
-  ...TOLD,
-  source: 'nodes',
-  role: 'control-plane',
-  name: `Node ${name}`,
-  node: name,
-  createdAt,
-  addresses: [],
-});
-const inferred = (what: 'control-plane-clients' | 'etcd-peer' | 'etcd-server', member: string): Observation => ({
-  kind: 'certificate',
-  ...TOLD,
-  source: 'machines',
-  what,
-  where: `Machine eksa-system/${member}`,
-  member,
   basis: 'inference',
   notBefore: at(MOVED),
   notAfter: at(MOVED + 365),
-  precisionMs: DAY,
-});
-const shown = (
-  what: 'kube-apiserver' | 'etcd-server' | 'kubelet-serving',
-  member: string,
-  days: number,
-): Observation => ({
-  kind: 'certificate',
-  ...TOLD,
-  source: 'tls',
-  what,
-  where: `${member}:443`,
-  member,
-  basis: 'certificate',
-  notBefore: at(days - 365),
-  notAfter: at(days),
-});
-const ETCD_CLIENT: Observation = {
-  kind: 'certificate',
-  ...TOLD,
-  source: 'machines',
+} as const;
+const inferred = (what: 'control-plane-clients' | 'etcd-peer' | 'etcd-server', name: string): Observation =>
+  certificate({ ...AGE, what, where: `Machine eksa-system/${name}`, member: name, precisionMs: DAY });
+const shown = (what: 'kube-apiserver' | 'etcd-server' | 'kubelet-serving', name: string, end: number): Observation =>
+  certificate({ ...TOLD, what, where: `${name}:443`, member: name, notBefore: at(end - 365), notAfter: at(end) });
+const SECRET = 'Secret eksa-system/berlin-apiserver-etcd-client tls.crt';
+const ETCD_CLIENT: Observation = certificate({
+  ...AGE,
   what: 'apiserver-etcd-client',
-  where: 'Secret eksa-system/berlin-apiserver-etcd-client tls.crt',
-  basis: 'inference',
-  notBefore: at(MOVED),
-  notAfter: at(MOVED + 365),
+  where: SECRET,
   precisionMs: DAY,
-};
+});
+
+const CLUSTER = { id: 'berlin', provider: 'eks-anywhere' } as const;
+const assessed = (observations: readonly Observation[], previous?: Assessment, now = NOW) =>
+  assessExpiry(CLUSTER, observations, previous, DEFAULT_THRESHOLDS, now);
 
 function dues(...observations: readonly Observation[]): Readonly<Record<string, string | undefined>> {
-  const cluster = { id: 'berlin', provider: 'eks-anywhere' } as const;
-  const { findings } = assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, NOW);
+  const { findings } = assessed(observations);
   return Object.fromEntries(
     findings.flatMap(({ code, object, due }) => (code.startsWith('CertificateExpir') ? [[object, due]] : [])),
   );
@@ -88,6 +56,8 @@ describe('an end that follows from the age of a Machine', () => {
     expect(dues(...machines, node('cp-1', at(-1)))).toEqual({});
     expect(dues(...machines, node('cp-1'))).toEqual({ 'control-plane-clients cp-1': at(18) });
     expect(dues(...machines, node('cp-2'))).toEqual({});
+    const older = { ...machine('etcd-1', 'etcd'), createdAt: at(REAL) } as Observation;
+    expect(dues(older, inferred('etcd-peer', 'etcd-1'))).toEqual({ 'etcd-peer etcd-1': at(18) });
   });
 
   it('is not later than that of a certificate that was made in the same run', () => {
@@ -106,7 +76,7 @@ describe('an end that follows from the age of a Machine', () => {
       'control-plane-clients cp-1': at(18),
       'etcd-server etcd-1': at(19),
       'etcd-peer etcd-1': at(19),
-      'apiserver-etcd-client Secret eksa-system/berlin-apiserver-etcd-client tls.crt': at(19),
+      [`apiserver-etcd-client ${SECRET}`]: at(19),
     });
   });
 
@@ -117,12 +87,14 @@ describe('an end that follows from the age of a Machine', () => {
   });
 
   it('says that it is the latest possible where neither its Node nor a certificate was seen', () => {
-    const cluster = { id: 'berlin', provider: 'eks-anywhere' } as const;
     const message = (...observations: readonly Observation[]) =>
-      assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, NOW + 300 * DAY).findings.find(
-        ({ object }) => object === 'etcd-peer etcd-1',
-      )?.message;
+      assessed(observations, undefined, NOW + 300 * DAY).findings.find(({ object }) => object === 'etcd-peer etcd-1')
+        ?.message;
     const etcd = [machine('etcd-1', 'etcd'), inferred('etcd-peer', 'etcd-1')];
+    const noted = (days: number) => told('annotation', 'etcd-server', 'etcd-1', days);
+    expect(message(...etcd, node('etcd-1', at(MOVED)))).toMatch(/, estimated from the age of its machine: the/);
+    expect(message(...etcd, noted(313))).toMatch(/, estimated from the age of its machine: the/);
+    expect(message(...etcd, noted(310))).toMatch(/, estimated from another certificate of its machine: the/);
     expect(message(...etcd)).toMatch(
       /at the latest, estimated from the age of its Machine: neither its Node nor a certificate/,
     );
@@ -132,7 +104,6 @@ describe('an end that follows from the age of a Machine', () => {
   });
 });
 
-const CLUSTER = { id: 'berlin', provider: 'eks-anywhere' } as const;
 const FAILED = { kind: 'unread', problem: 'timeout', message: 'no answer', remedy: 'Look.' } as const;
 
 /** Machines that are 400 days old, so that what kubeadm and etcdadm issued at first expired 35 days ago. */
@@ -162,20 +133,14 @@ const ANSWERS: readonly Observation[] = [
   { ...node('cp-1', at(-400)) },
   { kind: 'read', source: 'nodes', ...TOLD, count: 1 },
 ];
-const told = (basis: 'annotation' | 'status', what: 'kube-apiserver' | 'etcd-server', member: string, end: number) =>
-  ({
-    kind: 'certificate',
-    ...TOLD,
-    source: basis === 'status' ? 'eks-anywhere' : 'machines',
-    what,
-    where: basis === 'status' ? `Cluster default/berlin status (machine ${member})` : `Machine eksa-system/${member}`,
-    member,
-    basis,
-    notAfter: at(end),
-  }) as const satisfies Observation;
+const told = (basis: 'annotation' | 'status', what: 'kube-apiserver' | 'etcd-server', name: string, end: number) => {
+  const [source, where] =
+    basis === 'status'
+      ? (['eks-anywhere', 'Cluster default/berlin'] as const)
+      : (['machines', `Machine eksa-system/${name}`] as const);
+  return certificate({ ...TOLD, source, what, where, member: name, basis, notBefore: undefined, notAfter: at(end) });
+};
 
-const assessed = (observations: readonly Observation[], previous?: Assessment, now = NOW) =>
-  assessExpiry(CLUSTER, observations, previous, DEFAULT_THRESHOLDS, now);
 const outline = ({ findings }: Assessment) =>
   findings.flatMap(({ severity, code, object }) => (code === 'NotVisible' ? [] : `${severity} ${code} ${object}`));
 
@@ -223,7 +188,7 @@ describe('machines that were renewed in place', () => {
       severity: 'warning',
       object: 'etcd-server cp-1',
       message: expect.stringMatching(
-        /by the age of its machine on 2026-12-10 .*, but the annotation \(machines, Machine eksa-system\/cp-1\) says 2027-11-07 .*: its machine was renewed in place, perhaps without it/,
+        /by the age of its machine on 2026-12-10 10:00 UTC, but the annotation \(machines, Machine eksa-system\/cp-1\) says 2027-11-07 .*: its machine was renewed in place, perhaps without it/,
       ),
     });
   });
@@ -240,7 +205,7 @@ describe('machines that were renewed in place', () => {
 
   it('lift nothing with a certificate that a server shows without its proof', () => {
     const foreign = { ...shown('etcd-server', 'etcd-1', 3_000), issuedByCluster: false } as Observation;
-    const machines = oldMachine('etcd-1', 'etcd', ['etcd-server', 'etcd-peer']);
+    const machines = oldMachine('etcd-1', 'etcd', ['etcd-peer']);
     expect(outline(assessed([...machines, ...ANSWERS, foreign]))).toContain('warning ExpiryUnknown etcd-peer etcd-1');
   });
 
@@ -249,6 +214,11 @@ describe('machines that were renewed in place', () => {
     expect(outline(assessed([...moved, shown('kube-apiserver', 'cp-1', 300)]))).toEqual([
       'warning ExpiryUnknown etcd-server cp-1',
     ]);
+    const etcd = [machine('etcd-1', 'etcd'), inferred('etcd-peer', 'etcd-1'), machine('cp-1', 'control-plane')];
+    const noted = (end: number) => outline(assessed([...etcd, told('annotation', 'etcd-server', 'etcd-1', end)]));
+    expect(noted(350)).toContain('warning ExpiryUnknown etcd-peer etcd-1');
+    // Two days later than its Machine allows is the same certificate.
+    expect(noted(315)).not.toContain('warning ExpiryUnknown etcd-peer etcd-1');
   });
 
   it('do not include a machine whose Machine waited for hardware', () => {
@@ -266,6 +236,11 @@ describe('a guess that has passed', () => {
     { ...FAILED, source: 'nodes', observedAt: at(days) },
     { ...FAILED, source: 'signing-requests', observedAt: at(days) },
   ];
+
+  it('is unknown from that moment on, also where nobody knows since when it is valid', () => {
+    const passed = { ...inferred('etcd-peer', 'etcd-1'), notBefore: undefined, notAfter: at(0) } as Observation;
+    expect(outline(assessed([passed]))).toEqual([`warning ExpiryUnknown ${object}`]);
+  });
 
   it('is a warning with the line to run while the API server answers', () => {
     const { findings } = assessed([...machines, ...ANSWERS]);
@@ -289,19 +264,30 @@ describe('a guess that has passed', () => {
 
   it('is critical once the API server has not answered for a day, or since before', () => {
     let last = assessed([...machines, ...ANSWERS]);
-    const severities = [0.9, 1.1, 1.2].map((days) => {
+    const severities = [0.9, 1, 1.1, 1.2].map((days) => {
       last = assessed([...machines, ...silent(days)], last, NOW + days * DAY);
       return last.findings.find((finding) => finding.object === object)?.severity;
     });
-    expect(severities).toEqual(['warning', 'critical', 'critical']);
+    expect(severities).toEqual(['warning', 'warning', 'critical', 'critical']);
     expect(last.findings.find((finding) => finding.object === object)?.message).toMatch(
       /the API server last answered 28 hours ago/,
     );
-    // One list that is read is an answer.
-    const read = { kind: 'read', source: 'trust-configmaps', observedAt: at(1.3), count: 1 } as const;
-    const next = assessed([...machines, ...silent(1.3), read], last, NOW + 1.3 * DAY);
-    expect(outline(next)).toContain(`warning ExpiryUnknown ${object}`);
-    expect(outline(assessed([...machines, ...silent(0)]))).toContain(`critical ExpiryUnknown ${object}`);
+    // One list that is read is an answer, and one object that is not is no silence.
+    const read = { kind: 'read', observedAt: at(1.3), count: 1 } as const;
+    for (const answer of [
+      [...silent(1.3), { ...read, source: 'trust-configmaps' } as const],
+      [{ ...FAILED, source: 'nodes', observedAt: at(1.3) } as const, { ...read, source: 'signing-requests' } as const],
+      silent(1.3).map((one) => ({ ...one, where: 'x' }) as Observation),
+    ])
+      expect(outline(assessed([...machines, ...answer], last, NOW + 1.3 * DAY))).toContain(
+        `warning ExpiryUnknown ${object}`,
+      );
+    expect(assessed([...machines, ...silent(0)]).findings).toContainEqual(
+      expect.objectContaining({
+        object,
+        message: expect.stringContaining(', and the API server does not answer; look'),
+      }),
+    );
     const earlier = ANSWERS.map((one) => ({ ...one, observedAt: at(-35.1) }));
     const before = assessed([...machines, ...earlier], undefined, NOW - 35.1 * DAY);
     expect(outline(assessed([...machines, ...silent(0)], before))).toContain(`critical ExpiryUnknown ${object}`);

@@ -39,28 +39,35 @@ import {
 
 describe('expirySeverity', () => {
   it.each([
-    [365, 74, undefined],
+    [365, 73, undefined],
     [365, 72, 'warning'],
     [365, 17, 'critical'],
     // The floor of 14 days is more than the share, and more than twice of it.
-    [20, 8.1, undefined],
+    [20, 8, undefined],
     [20, 7.9, 'warning'],
     [60, 14.1, undefined],
     [60, 13.9, 'warning'],
     [45, 14.1, undefined],
     [45, 13.9, 'warning'],
+    [45, 3, 'warning'],
     [45, 2.9, 'critical'],
     // Of a long life the ceilings count.
     [3650, 149, undefined],
     [3650, 89, 'warning'],
     [3650, 20, 'critical'],
     [21_477, 729, undefined],
-  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
-    const notAfter = NOW + left * DAY;
-    expect(expirySeverity({ notBefore: notAfter - life * DAY, notAfter }, 'endpoint', DEFAULT_THRESHOLDS, NOW)).toBe(
-      severity,
-    );
-  });
+    // Of what only people renew, the floors count in full.
+    [20, 14.1, undefined, 'kube-apiserver'],
+    [20, 13.9, 'warning', 'kube-apiserver'],
+    [2, 1.5, 'critical', 'kube-apiserver'],
+  ] as const)(
+    'of a life of %d days with %d left is %s',
+    (life, left, severity, what: CertificateClass = 'endpoint') => {
+      const notAfter = NOW + left * DAY;
+      const lived = { notBefore: notAfter - life * DAY, notAfter };
+      expect(expirySeverity(lived, what, DEFAULT_THRESHOLDS, NOW)).toBe(severity);
+    },
+  );
 });
 
 describe('the severity of a certificate', () => {
@@ -102,18 +109,6 @@ describe('the severity of a certificate', () => {
         expect([60, 45, 22, 10].map((left) => rankOf('kube-apiserver', length, left))).toEqual([1, 1, 1, 2]);
       }),
     );
-  });
-});
-
-describe('expirySeverity of what only people renew', () => {
-  it.each([
-    [20, 14.1, undefined],
-    [20, 13.9, 'warning'],
-    [2, 1.5, 'critical'],
-  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
-    const notAfter = NOW + left * DAY;
-    const lived = { notBefore: notAfter - life * DAY, notAfter };
-    expect(expirySeverity(lived, 'kube-apiserver', DEFAULT_THRESHOLDS, NOW)).toBe(severity);
   });
 });
 
@@ -163,10 +158,15 @@ describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
 
 describe('judgeCertificate', () => {
   const year = (end: number) => ({ notBefore: days(end - 365), notAfter: days(end) });
+  const [soon, ten] = [year(366), { notBefore: days(-1), notAfter: days(3650) }];
+  const old = days(-3285);
+  const NOT_YET = ['critical CertificateNotYetValid'];
+  const OVERDUE = ['warning KubeletRenewalOverdue', 'info VeryLongLived'];
   it.each<[string, Partial<CertificateObservation>, string[]]>([
     ['well', year(200), []],
     ['little left', year(60), ['warning CertificateExpiring']],
     ['hardly any left', year(10), ['critical CertificateExpiring']],
+    ['a CA with no beginning', { notAfter: days(300), what: 'cluster-ca' }, ['warning CertificateExpiring']],
     ['no beginning', { notAfter: days(60), what: 'endpoint' }, ['warning CertificateExpiring']],
     ['ended', year(-1), ['critical CertificateExpired']],
     ['ends this moment', year(0), ['critical CertificateExpired']],
@@ -176,33 +176,24 @@ describe('judgeCertificate', () => {
     ['kubelet at 91 %', { ...year(32), what: 'kubelet-serving' }, ['warning KubeletRenewalOverdue']],
     ['kubelet at 98 %', { ...year(7), what: 'kubelet-client' }, ['critical KubeletRenewalOverdue']],
     ['kubelet ended', { ...year(-1), what: 'kubelet-serving' }, ['critical CertificateExpired']],
-    ['future', { notBefore: days(1), notAfter: days(366) }, ['critical CertificateNotYetValid']],
-    [
-      'future, of a file that no client is shown',
-      { notBefore: days(1), notAfter: days(366), what: 'tls-secret', source: 'tls-secrets' },
-      ['warning CertificateNotYetValid'],
-    ],
-    [
-      'future, of a kubelet that only a request names',
-      { notBefore: days(1), notAfter: days(366), what: 'kubelet-serving', source: 'signing-requests' },
-      ['critical CertificateNotYetValid'],
-    ],
-    ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
-    ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
-    ['a year, dated back to a CA of nine years', { notBefore: days(-3285), notAfter: days(300) }, []],
-    ['a year, dated back, with 74 days left', { notBefore: days(-3285), notAfter: days(74) }, []],
-    ['99 years, dated back', { notBefore: days(-3285), notAfter: days(36_000) }, ['info VeryLongLived']],
-    [
-      'ten years of an endpoint, with one left',
-      { what: 'endpoint', notBefore: days(-3285), notAfter: days(365) },
-      ['info VeryLongLived'],
-    ],
-    ['CA of ten years', { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true }, []],
-    [
-      'weak',
-      { ...year(200), weakKey: 'RSA-1024', weakSignature: 'SHA-1' },
-      ['warning WeakKey', 'warning WeakSignature'],
-    ],
+    ['future', soon, NOT_YET],
+    ['future, of a file', { ...soon, what: 'tls-secret', source: 'tls-secrets' }, ['warning CertificateNotYetValid']],
+    ['future, of a request', { ...soon, what: 'kubelet-serving', source: 'signing-requests' }, NOT_YET],
+    ['skew', { notBefore: new Date(NOW + 5 * MINUTE).toISOString(), notAfter: days(366) }, []],
+    ['valid for no moment', { notBefore: days(-1), notAfter: days(-1) }, ['critical CertificateExpired']],
+    ['kubelet of ten years', { what: 'kubelet-client', notBefore: old, notAfter: days(328) }, OVERDUE],
+    ['three years', { what: 'endpoint', notBefore: days(0), notAfter: days(1095.75) }, []],
+    ['a CA in the place of a server', { ...ten, isAuthority: true }, ['warning IssuerUnknown']],
+    ['a CA that does not say so', { ...ten, what: 'cluster-ca' }, []],
+    ['self-signed since', { ...year(200), what: 'kubelet-self-signed', issuedBefore: true }, ['warning IssuerUnknown']],
+    ['ten years', ten, ['info VeryLongLived']],
+    ['a year, dated back to a CA of nine years', { notBefore: old, notAfter: days(300) }, []],
+    ['a year, dated back, with 74 days left', { notBefore: old, notAfter: days(74) }, []],
+    ['99 years, dated back', { notBefore: old, notAfter: days(36_000) }, ['info VeryLongLived']],
+    ['ten years, with one left', { what: 'endpoint', notBefore: old, notAfter: days(365) }, ['info VeryLongLived']],
+    ['CA of ten years', { ...ten, what: 'cluster-ca', isAuthority: true }, []],
+    ['weak key', { ...year(200), weakKey: 'RSA-1024' }, ['warning WeakKey']],
+    ['weak signature', { ...year(200), weakSignature: 'SHA-1' }, ['warning WeakSignature']],
     ['foreign', { ...year(200), issuedByCluster: false, issuer: 'CN=x' }, ['warning IssuerUnknown']],
     ['foreign endpoint', { ...year(200), issuedByCluster: false, what: 'endpoint' }, []],
     ['no time', { notAfter: 'soon' }, ['warning CertificateUnreadable']],
@@ -212,6 +203,15 @@ describe('judgeCertificate', () => {
     const judgements = judgeCertificate(observation, [observation], { thresholds: DEFAULT_THRESHOLDS, now: NOW });
     expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
   });
+});
+
+it.each([
+  [{}, /; its issue date is not known, so a lifetime of 365 days is assumed$/],
+  [{ notBefore: days(-335) }, / 90 % of its lifetime$/],
+])('an overdue kubelet of %j says from which life that follows', (life, words) => {
+  const { notBefore: _, ...end } = certificate({ what: 'kubelet-client', notAfter: days(30) });
+  const [finding] = found(assess([{ ...end, ...life }]), 'KubeletRenewalOverdue');
+  expect(finding?.message).toMatch(words);
 });
 
 describe('whose word counts', () => {
@@ -229,8 +229,18 @@ describe('whose word counts', () => {
     const result = assess([served, certificate({ ...machine, notAfter: days(5) })]);
     expect(codes(result)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
     expect(found(result, 'StaleAnnotation')[0]?.message).toMatch(
-      /2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
+      /certificate of cp-1 expires: .*2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
     );
+  });
+
+  it.each([
+    ['etcd-server', 'machines', 'annotation', /; delete the annotation \S+ of the Machine$/],
+    ['kube-apiserver', 'kubeadm-configs', 'annotation', /; delete the annotation \S+ of the KubeadmConfig, so/],
+    ['etcd-server', 'eks-anywhere', 'status', /; trust the first$/],
+  ] as const)('of a %s that %s tell in another way, with what helps', (what, source, basis, remedy) => {
+    const other = certificate({ ...machine, what, source, basis, notAfter: days(5) });
+    const [stale] = found(assess([certificate({ ...served, what }), other]), 'StaleAnnotation');
+    expect(stale?.message).toMatch(remedy);
   });
 
   it.each([
@@ -276,7 +286,12 @@ describe('whose word counts', () => {
         NOW + DAY,
       );
     expect(found(said(10), 'CertificateExpiring')).toMatchObject([
-      { severity: 'critical', due: days(10), lastSeen: days(0) },
+      {
+        severity: 'critical',
+        due: days(10),
+        lastSeen: days(0),
+        message: expect.stringMatching(/; it was last seen 24 hours ago and cannot be checked now$/),
+      },
     ]);
     expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
   });
@@ -401,7 +416,12 @@ describe('whose word counts', () => {
       certificate({ ...same, where: 'APIService v1.metrics', source: 'api-services', what: 'ca-bundle' }),
     ]);
     expect(found(result, 'CertificateExpired')).toMatchObject([
-      { object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt', placeCount: 2, severity: 'critical' },
+      {
+        object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt',
+        placeCount: 2,
+        severity: 'critical',
+        message: expect.not.stringContaining('also at'),
+      },
     ]);
   });
 
@@ -469,8 +489,12 @@ describe('what is remembered', () => {
 
   it('of requests that were deleted, while the Node is there', () => {
     expect(codes(first)).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
-    expect(codes(assess([member(), read('nodes'), read('signing-requests')], first))).toEqual(codes(first));
+    const later = assess([member(), read('nodes'), read('signing-requests')], first, NOW + DAY);
+    expect(codes(later)).toEqual(codes(first));
+    expect(later.findings[0]?.message).toMatch(/; its request was last seen 24 hours ago$/);
     expect(codes(assess([read('nodes'), read('signing-requests')], first))).toEqual([]);
+    // What is remembered does not say when its source was read.
+    expect(found(assess([unread('signing-requests')], first, NOW + 25 * HOUR), 'SourceUnread')).toHaveLength(1);
     expect(codes(assess([unread('nodes'), read('signing-requests')], first))).toContain(
       'warning KubeletRenewalOverdue kubelet-serving worker-3',
     );
@@ -540,6 +564,22 @@ describe('what cannot be seen', () => {
   });
 });
 
+it('what cannot be seen is named, in order; where all is seen there is nothing to tell', () => {
+  const all = Object.keys(CERTIFICATE_CLASSES).map((what) =>
+    certificate({ what: what as CertificateClass, where: what, notBefore: days(-1), notAfter: days(364) }),
+  );
+  const off = (source: SourceId): Observation => ({ kind: 'off', source, observedAt: days(0), why: 'not opted in' });
+  const told = (...observations: readonly Observation[]) =>
+    found(assess([read('tls'), ...observations], undefined, NOW, DUBLIN), 'NotVisible');
+  expect(told(...all)).toEqual([]);
+  const places = ['source machines (not opted in)', 'source webhooks (not opted in)'];
+  const message = 'these sources are off: machines, webhooks';
+  expect(told(...all, off('webhooks'), off('machines'))).toMatchObject([{ message, places }]);
+  expect(told(...all.filter(({ what }) => what !== 'kubelet-serving' && what !== 'kube-apiserver'))).toMatchObject([
+    { message: 'these certificates were not seen: kubelet serving', places: ['kubelet serving'] },
+  ]);
+});
+
 describe('what could not be read', () => {
   it('is one finding a source, and worse after a day', () => {
     const ending = certificate({ notAfter: days(10) });
@@ -548,6 +588,7 @@ describe('what could not be read', () => {
     expect(codes(at(1))).toContain('warning SourceUnread source tls');
     expect(codes(at(25))).toContain('critical SourceLost source tls');
     expect(found(at(25), 'SourceLost')[0]).toMatchObject({ since: days(0), lastSeen: days(0) });
+    expect(found(at(25), 'SourceLost')[0]?.message).toMatch(/source tls could not be read for 25 hours \(/);
     const well = assess([certificate(), read('tls')]);
     expect(codes(assess([unread('tls')], well, NOW + 25 * HOUR))).toEqual(['warning SourceLost source tls']);
   });
@@ -580,9 +621,11 @@ describe('what could not be read', () => {
   });
 
   it('says so even where nobody looked', () => {
-    const first = assess([certificate(), read('tls')]);
+    const machine = member({ source: 'machines', role: 'control-plane', name: 'Machine a/cp-1', node: 'cp-1' });
+    const two = [undefined, 'cp-1'].map((name) => certificate({ source: 'machines', member: name }));
+    const first = assess([...two, machine, read('machines')]);
     expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
-      /source tls was not checked; 1 certificate/,
+      /source machines was not checked; 2 certificates seen there earlier still count$/,
     );
   });
 
@@ -645,7 +688,7 @@ describe('what could not be read', () => {
         ({ object }) => object === 'tls kube-apiserver',
       )?.message;
     const says = '10.0.1.31:6443 (kube-apiserver) does not answer (timeout: no answer within 5 s)';
-    expect(after(1)).toBe(`${says}; check the route`);
+    expect([after(1), after(24)]).toEqual(Array(2).fill(`${says}; check the route`));
     expect(after(25)).toBe(`${says}; 1 of them was last seen over a day ago; check the route`);
   });
 
@@ -681,21 +724,22 @@ describe('what could not be read', () => {
   });
 });
 
+const asks = (changes: object): Observation => ({
+  kind: 'requests',
+  source: 'signing-requests',
+  observedAt: days(0),
+  signer: 'kubernetes.io/kubelet-serving',
+  requester: 'system:node:worker-3',
+  state: 'pending',
+  count: 1,
+  lastHour: 1,
+  oldestAt: days(0, NOW - 16 * MINUTE),
+  newestAt: days(0, NOW - 16 * MINUTE),
+  examples: ['csr-9'],
+  ...changes,
+});
+
 describe('requests', () => {
-  const group = (changes: object): Observation => ({
-    kind: 'requests',
-    source: 'signing-requests',
-    observedAt: days(0),
-    signer: 'kubernetes.io/kubelet-serving',
-    requester: 'system:node:worker-3',
-    state: 'pending',
-    count: 1,
-    lastHour: 1,
-    oldestAt: days(0, NOW - 16 * MINUTE),
-    newestAt: days(0, NOW - 16 * MINUTE),
-    examples: ['csr-9'],
-    ...changes,
-  });
   const who = 'system:node:worker-3 kubernetes.io/kubelet-serving';
 
   it.each<[object, string[]]>([
@@ -710,6 +754,7 @@ describe('requests', () => {
     [{ requester: '*' }, ['warning RequestPending * kubernetes.io/kubelet-serving']],
     [{ state: 'approved' }, [`warning RequestNotIssued ${who}`]],
     [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'approved', oldestAt: days(-1) }, [`warning RequestNotIssued ${who}`]],
     [{ state: 'approved', oldestAt: days(-1.1) }, [`critical RequestNotIssued ${who}`]],
     [{ state: 'failed' }, [`warning RequestFailed ${who}`]],
     [{ state: 'failed', count: 0 }, []],
@@ -719,53 +764,56 @@ describe('requests', () => {
     [{ state: 'issued', lastHour: 101 }, ['critical RequestStorm system:node:worker-3']],
     [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
   ])('%j', (changes, expected) => {
-    expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
+    expect(codes(assess([asks(changes), read('signing-requests')]))).toEqual(expected);
   });
 
   it.each([
     ['eks', 'warning'],
     ['eks-anywhere', 'critical'],
   ] as const)('that certmarshal approved and the signer of %s does not issue are one finding', (provider, severity) => {
-    const idle = (node: string) => group({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
+    const idle = (node: string) => asks({ requester: `system:node:${node}`, state: 'approved', signerIdle: true });
     const cluster = { id: 'berlin', provider };
     const { findings } = assess([idle('a'), idle('b'), read('signing-requests')], undefined, NOW, cluster);
     const [one, ...others] = findings.filter(({ code }) => code !== 'NotVisible');
     expect([one?.severity, one?.code, ...others]).toEqual([severity, 'SignerDoesNotIssue']);
     expect(one?.message).toContain('2 nodes without a certificate');
+    expect(one?.command).toContain('csr-9');
   });
 
   it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
-    const first = assess([group({ count: 5 }), read('signing-requests')]);
-    const cut = (count: number) => assess([group({ count }), unread('signing-requests')], first).observations;
+    const first = assess([asks({ count: 5 }), read('signing-requests')]);
+    const cut = (count: number) => assess([asks({ count }), unread('signing-requests')], first).observations;
     expect(cut(3)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 5 }));
     expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
   });
 
   it('count while they cannot be listed', () => {
-    const first = assess([group({}), read('signing-requests')]);
+    const first = assess([asks({}), read('signing-requests')]);
     expect(codes(assess([unread('signing-requests')], first))).toContain(`warning RequestPending ${who}`);
   });
 
   it.each([
-    ['failed', 'the signer failed 1 request of'],
-    ['denied', '3 requests of'],
-  ])('that are %s say why, where the reason is told', (state, begins) => {
-    const messages = [{}, { message: 'no such node' }].map(
-      (reason) => assess([group({ state, lastHour: 3, ...reason }), read('signing-requests')]).findings[0]?.message,
-    );
+    ['failed', 'the signer failed 1 request of system:node:worker-3 for', 'system:node:worker-3'],
+    ['denied', '3 requests of system:node:worker-3 for', 'system:node:worker-3'],
+    ['failed', 'the signer failed 1 request of further requesters for', '*'],
+  ])('that are %s say why, where the reason is told', (state, begins, requester) => {
+    const messages = [{}, { message: 'no such node' }].map((reason) => {
+      const asked = asks({ state, requester, lastHour: 3, ...reason });
+      const [finding] = assess([asked, read('signing-requests')]).findings;
+      expect(finding?.command).toContain('csr-9');
+      return finding?.message;
+    });
     expect(messages[0]).toMatch(new RegExp(`^${begins}.*(kubelet-serving|asks again)$`));
     expect(messages[1]).toBe(`${messages[0]}: no such node`);
   });
 
   it('that a kubelet left behind are no news', () => {
-    const renewed = certificate({
-      what: 'kubelet-serving',
-      member: 'worker-3',
-      notBefore: days(0),
-      notAfter: days(365),
-      where: 'x:10250',
-    });
-    expect(codes(assess([group({}), renewed]))).toEqual([]);
+    // Signers date back by up to five minutes.
+    const renewed = (ago: number, what: CertificateClass = 'kubelet-serving') =>
+      codes(assess([asks({}), certificate({ what, member: 'worker-3', notBefore: days(0, NOW - ago * MINUTE) })]));
+    expect([renewed(0), renewed(20)]).toEqual([[], []]);
+    expect(renewed(21)).toEqual([`warning RequestPending ${who}`]);
+    expect(renewed(0, 'kubelet-client')).toEqual([`warning RequestPending ${who}`]);
   });
 });
 
@@ -791,7 +839,7 @@ describe('EKS authorities', () => {
 
   it.each<[object, string[]]>([
     [{}, ['warning SuccessorNotTrusted EKS certificate authority ca-2']],
-    [{ firstAutoActivation: days(59) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ firstAutoActivation: days(60) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
     [{ signingStatus: 'ACTIVATING' }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
     [{ signingStatus: 'IN_USE' }, []],
     [{ createdAt: days(-200) }, []],
@@ -838,9 +886,11 @@ describe('EKS authorities', () => {
 
   it('names no Node and no newer group as the node group that is to be replaced', () => {
     const newer = { ...group, name: 'node group amber', createdAt: days(-1) };
-    const node = member({ name: 'Node amber-1', node: 'amber-1' });
-    const [finding] = found(on(successor({}), node, newer, group), 'SuccessorNotTrusted');
+    const other = { ...group, name: 'node group green' };
+    const nodes = ['b', 'a'].map((node) => member({ name: `Node ${node}`, node }));
+    const [finding] = found(on(successor({}), ...nodes, newer, other, group), 'SuccessorNotTrusted');
     expect(finding?.command).toContain('--nodegroup-name blue');
+    expect(finding?.places).toEqual(['a', 'b']);
   });
 
   it.each([
@@ -883,8 +933,8 @@ describe('authorities and leaves', () => {
       notAfter: days(end),
       subjectKeyId: 'aa',
     });
-  const leaf = (end: number) =>
-    certificate({ issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
+  const leaf = (end: number, where = '10.0.1.31:6443') =>
+    certificate({ where, issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
 
   it('a leaf that ends with its authority is cut short', () => {
     const result = assess([authority(800), leaf(800)]);
@@ -901,6 +951,7 @@ describe('authorities and leaves', () => {
     ['signs nothing that is seen, and ends a moment before', 364.99, [], ['info']],
     ['signs for 100 days, and ends in 100 days', 100, [leaf(95)], []],
     ['signs for 100 days, and ends a moment before', 99.99, [leaf(95)], ['info']],
+    ['signs for 100 days at most', 99.99, [leaf(45, 'a:1'), leaf(95, 'b:1'), leaf(60, 'c:1')], ['info']],
     ['signs for 100 days, and ends in a year less a moment', 364.99, [leaf(95)], []],
   ])('an authority that %s', (_, end, leaves, severities) => {
     const result = found(assess([authority(end), ...leaves]), 'AuthorityBoundsLeaves');
@@ -927,9 +978,12 @@ describe('coverage', () => {
   const lists = [read('machines'), read('tls')];
 
   it('a member of which nothing is known', () => {
-    expect(codes(assess([...three, machine('e4'), ...lists]))).toEqual([
-      'warning ExpiryUnknown etcd-server of members',
-    ]);
+    const result = assess([...three, machine('e5'), machine('e4'), ...lists]);
+    expect(codes(result)).toEqual(['warning ExpiryUnknown etcd-server of members']);
+    expect(result.findings[0]?.places).toEqual(['Machine eksa-system/e4', 'Machine eksa-system/e5']);
+    // AWS runs those of EKS, whatever a Node is labelled as.
+    const labelled = (['control-plane', 'etcd'] as const).map((role) => member({ role }));
+    expect(codes(assess(labelled, undefined, NOW, DUBLIN))).toEqual([]);
   });
 
   it.each([
@@ -954,20 +1008,39 @@ describe('coverage', () => {
       since: new Date(NOW + HOUR).toISOString(),
       places: ['Machine eksa-system/e1'],
     });
-    expect(codes(assess([...two, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    const still = ['warning CoverageShrunk etcd machines gone'];
+    expect(codes(assess([...two, ...lists], later, NOW + 25 * HOUR))).toEqual(still);
+    const known = member({ source: 'eks-anywhere', role: 'etcd', name: 'Machine eksa-system/e2', node: 'e2' });
+    expect(codes(assess([...two, known, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    expect(codes(assess([unread('machines'), read('tls')], later, NOW + 26 * HOUR))).toEqual(
+      expect.arrayContaining(still),
+    );
     expect(codes(assess([...three, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+    const successor = [machine('e4', new Date(NOW + HOUR).toISOString()), server('e4')];
+    expect(codes(assess([...two, ...successor, ...lists], first, NOW + HOUR))).toEqual([]);
+    expect(codes(assess([...two, ...successor, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+  });
+
+  it('all machines that are gone are told for a day, in their order', () => {
+    const first = assess([...controlPlane, ...etcd.toReversed(), ...lists]);
+    const gone = assess([...controlPlane, ...lists], first, NOW + HOUR);
+    expect(found(gone, 'CoverageShrunk')).toMatchObject([
+      { places: ['e1', 'e2', 'e3'].map((e) => `Machine eksa-system/${e}`) },
+    ]);
+    expect(codes(assess([...controlPlane, ...lists], gone, NOW + 26 * HOUR))).toEqual([]);
   });
 
   it('a control plane without a Machine, where others have one; its Nodes do not stand for it', () => {
     const node = member({ source: 'nodes', role: 'control-plane', name: 'Node cp-1', node: 'cp-1' });
-    const { findings } = assess([...etcd, node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]);
+    const shown = certificate({ member: 'cp-1' });
+    const { findings } = assess([...etcd.toReversed(), node, shown]);
     expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
       {
         object: 'control-plane machines',
         message: expect.stringContaining('there is no control plane machine among 3 Machines (Machine eksa-system/e1,'),
       },
     ]);
-    expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);
+    expect(codes(assess([node, shown]))).toEqual([]);
   });
 
   const wants = {
@@ -985,18 +1058,26 @@ describe('coverage', () => {
   });
 
   it.each([
-    ['etcd', '3 of 5 etcd machines that EtcdadmCluster x wants are seen'],
-    ['control-plane', '1 of 5 control plane machines that EtcdadmCluster x wants is seen'],
-  ] as const)('fewer than wanted says so in words: %s', (role, message) => {
-    expect(found(assess([...three, { ...wants, role }]), 'CoverageShrunk')).toMatchObject([{ message }]);
+    ['etcd', 5, '3 of 5 etcd machines that EtcdadmCluster a, EtcdadmCluster x wants are seen'],
+    ['control-plane', 5, '1 of 5 control plane machines that EtcdadmCluster a, EtcdadmCluster x wants is seen'],
+    ['worker', 1, '0 of 1 worker machine that EtcdadmCluster a, EtcdadmCluster x wants are seen'],
+  ] as const)('fewer than wanted says so in words: %s', (role, wanted, message) => {
+    const groups = [
+      { ...wants, role, wanted },
+      { ...wants, role, wanted: 0, name: 'EtcdadmCluster a' },
+    ];
+    expect(found(assess([...three, ...groups]), 'CoverageShrunk')).toMatchObject([{ message }]);
   });
 
   it('the machine too many of a rollout is not missed when it goes, but one that is wanted is', () => {
     const fourth = [machine('e4'), server('e4')];
     const gone = (wanted: number) => {
-      const want = { ...wants, wanted };
-      const first = assess([...three, ...fourth, want, ...lists]);
-      return codes(assess([...three, want, ...lists], first, NOW + HOUR));
+      const want: Observation[] = [
+        { ...wants, wanted },
+        { ...wants, role: 'control-plane', wanted: 1 },
+      ];
+      const first = assess([...three, ...fourth, ...want, ...lists]);
+      return codes(assess([...three, ...want, ...lists], first, NOW + HOUR));
     };
     expect(gone(3)).toEqual([]);
     expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
@@ -1008,19 +1089,7 @@ describe('coverage', () => {
     );
     const shown = certificate({ what: 'kubelet-serving', member: 'ip-1', where: '10.0.0.1:10250' });
     const unknown = (request: Observation) => found(assess([...seen, shown, request]), 'ExpiryUnknown');
-    const asks = { signer: 'kubernetes.io/kubelet-serving', requester: 'system:node:ip-2', state: 'pending' } as const;
-    const waiting = (changes: object) => ({
-      kind: 'requests' as const,
-      source: 'signing-requests' as const,
-      observedAt: days(0),
-      ...asks,
-      count: 1,
-      lastHour: 1,
-      oldestAt: days(0),
-      newestAt: days(0),
-      examples: ['csr-1'],
-      ...changes,
-    });
+    const waiting = (changes: object) => asks({ requester: 'system:node:ip-2', ...changes });
     expect(unknown(waiting({}))).toMatchObject([
       {
         message:
@@ -1028,6 +1097,14 @@ describe('coverage', () => {
         command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
       },
     ]);
+    const more = ['ip-3', 'ip-4'].map((node) => member({ name: `Node ${node}`, node }));
+    const all = (...asking: readonly Observation[]) =>
+      found(assess([...seen, ...more, shown, ...asking]), 'ExpiryUnknown')[0]?.message;
+    const second = waiting({ requester: 'system:node:ip-3' });
+    const third = waiting({ requester: 'system:node:ip-4' });
+    expect(all(second)).toMatch(/expires; 1 of these has a pending request$/);
+    expect(all(second, third)).toMatch(/expires; 2 of these have a pending request$/);
+    expect(all(waiting({}), second, third)).toMatch(/^3 nodes have a pending request; it is unknown/);
     for (const other of [
       { requester: 'system:node:ip-3' },
       { signer: 'kubernetes.io/kube-apiserver-client-kubelet' },
@@ -1049,16 +1126,17 @@ describe('coverage', () => {
   });
 });
 
+const renewal = (errors: number, none: boolean): RenewalObservation => ({
+  kind: 'renewal',
+  source: 'kubelet-metrics',
+  observedAt: days(0),
+  what: 'kubelet-serving',
+  node: 'worker-3',
+  errors,
+  none,
+});
+
 describe('kubelets and clocks', () => {
-  const renewal = (errors: number, none: boolean): RenewalObservation => ({
-    kind: 'renewal',
-    source: 'kubelet-metrics',
-    observedAt: days(0),
-    what: 'kubelet-serving',
-    node: 'worker-3',
-    errors,
-    none,
-  });
   const clock = (skewMs: number): Observation => ({
     kind: 'clock',
     source: 'clock',
@@ -1078,6 +1156,11 @@ describe('kubelets and clocks', () => {
     basis: 'status',
     notBefore: undefined,
   };
+  const another = { ...kubelet, commonName: 'system:node:other' };
+  const own = { ...kubelet, what: 'kubelet-self-signed' } as const;
+  const lacks = { lacksAddress: '10.0.0.7' };
+  const late = { ...kubelet, notBefore: days(-71), notAfter: days(29) };
+  const lone = member({ source: 'machines', name: 'Machine a/worker-3', node: undefined });
   /** The one that was issued to it before. */
   const longer: Observation = {
     ...kubelet,
@@ -1087,8 +1170,10 @@ describe('kubelets and clocks', () => {
   };
 
   it.each<[string, Observation[], string[]]>([
-    ['errors', [renewal(2, false)], ['warning RenewalErrors kubelet-serving worker-3']],
+    ['errors', [renewal(1, false)], ['warning RenewalErrors kubelet-serving worker-3']],
     ['errors that were mended', [renewal(2, false), kubelet], []],
+    ['errors, with 31 % left', [renewal(2, false), { ...kubelet, notBefore: days(-69), notAfter: days(31) }], []],
+    ['errors, with 29 % left', [renewal(2, false), late], ['warning RenewalErrors kubelet-serving worker-3']],
     ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
     ['rotations before 60 % of a life', [rotated(0.59), kubelet], ['info RotationUnusual kubelet-serving worker-3']],
     ['rotations from 60 % on', [rotated(0.6), kubelet], []],
@@ -1100,42 +1185,39 @@ describe('kubelets and clocks', () => {
     ['rotations that are late for one of two lives only', [rotated(0.96), kubelet, longer], []],
     ['skew', [clock(-61_000)], ['warning ClockSkew clock of https://x']],
     ['little skew', [clock(60_000)], []],
+    ['another name', [another, member()], ['info KubeletNameMismatch kubelet-serving worker-3']],
+    ['another name, where no Node is known', [another], ['info KubeletNameMismatch kubelet-serving worker-3']],
+    ['not its address', [{ ...kubelet, ...lacks }], ['warning KubeletAddressMissing kubelet-serving worker-3']],
     [
-      'another name',
-      [{ ...kubelet, commonName: 'system:node:other' }, member()],
-      ['info KubeletNameMismatch kubelet-serving worker-3'],
-    ],
-    [
-      'a certificate that is not for the address of its Node',
-      [{ ...kubelet, lacksAddress: '10.0.0.7' }, member()],
-      ['warning KubeletAddressMissing kubelet-serving worker-3'],
-    ],
-    [
-      'the same of one that the kubelet made itself',
-      [{ ...kubelet, what: 'kubelet-self-signed', lacksAddress: '10.0.0.7' }, member()],
+      'not its address, made itself',
+      [{ ...own, ...lacks }],
       ['info KubeletAddressMissing kubelet-self-signed worker-3'],
     ],
     ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
-    [
-      'another name, where no Node is known',
-      [{ ...kubelet, commonName: 'system:node:other' }],
-      ['info KubeletNameMismatch kubelet-serving worker-3'],
-    ],
+    ['another name of its client', [{ ...another, what: 'kubelet-client' }, member()], []],
+    ['another name of a machine without a Node', [another, lone], ['warning CoverageShrunk control-plane machines']],
   ])('%s', (_, observations, expected) => {
     expect(codes(assess(observations))).toEqual(expected);
   });
 });
 
+it.each([
+  [{ commonName: 'system:node:x' }, 'is system:node:x, not system:node:worker-3, which'],
+  [{ subject: 'O=x' }, 'is absent, not system:node:worker-3, which'],
+])('a kubelet with %j has another name than API servers can expect', (names, words) => {
+  const kubelet = certificate({ what: 'kubelet-serving', member: 'worker-3', ...names });
+  expect(found(assess([kubelet, member()]), 'KubeletNameMismatch')[0]?.message).toContain(words);
+});
+
+it('an unknown issuer of etcd is news where the CA of etcd is there to compare', () => {
+  const server = certificate({ what: 'etcd-server', issuedByCluster: false });
+  const ca = (what: CertificateClass) => certificate({ what, source: 'cluster-secrets', where: `Secret a/${what}` });
+  const told = (...cas: readonly CertificateClass[]) => found(assess([server, ...cas.map(ca)]), 'IssuerUnknown').length;
+  expect([told(), told('cluster-ca'), told('cluster-ca', 'etcd-ca')]).toEqual([0, 0, 1]);
+});
+
 it('what a kubelet said is forgotten with its Node, also while nothing can be read of it', () => {
-  const said: Observation = {
-    kind: 'renewal',
-    source: 'kubelet-metrics',
-    observedAt: days(0),
-    what: 'kubelet-serving',
-    node: 'worker-3',
-    errors: 2,
-    none: false,
-  };
+  const said = renewal(2, false);
   const first = assess([said, member(), read('nodes'), read('kubelet-metrics')]);
   const next = (...nodes: readonly Observation[]) =>
     found(assess([...nodes, read('nodes'), unread('kubelet-metrics')], first, NOW + HOUR), 'RenewalErrors');
@@ -1266,8 +1348,8 @@ describe('commands', () => {
     const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
     expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
     // AWS renews its own.
-    const renewal = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
-    const once = what === 'kube-apiserver' || what === 'eks-api-server' ? renewal : PROBE;
+    const runbook = `certmarshal runbook ${provider === 'eks' ? 'certificate-expired' : 'recovery'}`;
+    const once = what === 'kube-apiserver' || what === 'eks-api-server' ? runbook : PROBE;
     expect(COMMANDS.CertificateExpired(context)).toBe(once);
   });
 
@@ -1353,7 +1435,7 @@ describe('certificateGroups', () => {
     const worker = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3', fingerprint: 'k' } as const;
     const result = assess([
       certificate(),
-      certificate({ ...worker, issuedByCluster: false, notAfter: days(300) }),
+      certificate({ ...worker, issuedByCluster: false, notAfter: days(300), commonName: 'x' }),
       unread('tls', { what: 'kube-apiserver', where: 'b:6443', problem: 'unreachable' }),
     ]);
     expect(result.findings.map(({ code }) => code)).toEqual(expect.arrayContaining(['IssuerUnknown', 'Unreachable']));
