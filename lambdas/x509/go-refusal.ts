@@ -83,13 +83,9 @@ const STRINGS: ReadonlyMap<number, (value: Buffer) => boolean> = new Map<number,
   [TAG.numericString, (value) => /^[0-9 ]*$/.test(value.toString('latin1'))],
   [TAG.ia5String, isAscii],
   [TAG.teletexString, () => true],
-  [
-    TAG.bmpString,
-    (value) => value.length % 2 === 0 && !NO_CHARACTER.test(Buffer.from(value).swap16().toString('utf16le')),
-  ],
+  // Two octets each, without halves of pairs and the code points that Unicode gives to no character.
+  [TAG.bmpString, (value) => /^(?:(?![\xd8-\xdf]|\xfd[\xd0-\xef]|\xff[\xfe\xff])..)*$/s.test(value.toString('latin1'))],
 ]);
-/** Halves of pairs too: a BMPString has none. */
-const NO_CHARACTER = /[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]/;
 
 /** A BIT STRING whose padding is zeros. */
 function readBits(reader: DerReader, what: string): Buffer {
