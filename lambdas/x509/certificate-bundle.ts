@@ -39,7 +39,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/^\s*$/, 'it is empty'],
   [/^(?:\xfe\xff|\xff\xfe)|^.?\0/, 'it is UTF-16; write it as ASCII'],
   [/^(?:\xef\xbb\xbf|\ufeff)/, 'it begins with a byte order mark; remove its first three bytes'],
-  [/^\x30[\x80-\x84]/, 'it is DER (read it with openssl x509 -inform der) or PKCS #12; write PEM'],
+  [/^\x30[\x80-\x84]/, 'it is DER (openssl x509 -inform der -in FILE -out FILE.pem) or PKCS #12; write PEM'],
   [/^\s*LS0tLS1CRUdJTi/, 'it is base64 of base64; encode it once'],
   [/^\s*MII[A-Za-z0-9+/=\s]+$/, 'it is base64 without a BEGIN and an END line'],
   [/-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----/, 'it is a request, not a certificate'],

@@ -37,7 +37,7 @@ const TAG_NUMBER = 0x1f;
 const MAX_DEPTH = 16;
 
 /** Go, and so every Kubernetes signer, keeps an arc in 31 bits. */
-const MAX_ARC = 2 ** 31 - 1;
+export const MAX_ARC = 2 ** 31 - 1;
 
 /** The longest object identifier in common use has about 20 octets. */
 const MAX_OID_OCTETS = 64;

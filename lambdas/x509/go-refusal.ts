@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type CertificateExtension, extensionsIn } from './certificate-extensions.ts';
-import { DerReader, Refused, TAG } from './der.ts';
+import { DerReader, MAX_ARC, Refused, TAG } from './der.ts';
 import { OID } from './object-identifiers.ts';
 
 /**
@@ -83,7 +83,8 @@ const STRINGS: ReadonlyMap<number, (value: Buffer) => boolean> = new Map<number,
   [TAG.numericString, (value) => /^[0-9 ]*$/.test(value.toString('latin1'))],
   [TAG.ia5String, isAscii],
   [TAG.teletexString, () => true],
-  [TAG.bmpString, (value) => value.length % 2 === 0],
+  // Two octets each, without halves of pairs and the code points that Unicode gives to no character.
+  [TAG.bmpString, (value) => /^(?:(?![\xd8-\xdf]|\xfd[\xd0-\xef]|\xff[\xfe\xff])..)*$/s.test(value.toString('latin1'))],
 ]);
 
 /** A BIT STRING whose padding is zeros. */
@@ -116,16 +117,21 @@ function readKey(info: DerReader): void {
     throw refused(`${KEY}: not 32 octets without parameters`);
 }
 
-/** RFC 5280 §4.2: key identifiers, and authorityInfoAccess. */
-const NEVER_CRITICAL: ReadonlySet<string> = new Set(['2.5.29.14', '2.5.29.35', '1.3.6.1.5.5.7.1.1']);
+/** What may be critical: RFC 5280 forbids it for key identifiers, and Go verifies nothing with what it does not know. */
+const CRITICAL: ReadonlySet<string> = new Set([15, 17, 19, 30, 31, 32, 33, 36, 37, 54].map((arc) => `2.5.29.${arc}`));
+const BASIC_CONSTRAINTS = '2.5.29.19';
+const EXTENDED_KEY_USAGE = '2.5.29.37';
 
 function readExtension({ oid, critical, value }: CertificateExtension): void {
-  if (critical && NEVER_CRITICAL.has(oid)) throw refused(`extension ${oid}: it is critical`);
-  if (oid !== OID.subjectAltName) return;
-  const names = value.enter(TAG.sequence, oid);
-  while (!names.atEnd) {
-    const tag = names.nextTag;
-    const octets = names.enterAny(oid).rest();
+  if (oid.split('.').some((arc) => Number(arc) > MAX_ARC)) throw refused(`extension ${oid}: an arc above 2^31-1`);
+  if (critical && !CRITICAL.has(oid)) throw refused(`extension ${oid}: it is critical`);
+  if (oid !== OID.subjectAltName && oid !== BASIC_CONSTRAINTS && oid !== EXTENDED_KEY_USAGE) return;
+  const members = value.enter(TAG.sequence, `extension ${oid}`);
+  if (oid === BASIC_CONSTRAINTS && members.nextTag === TAG.boolean) members.boolean('basicConstraints');
+  while (oid === EXTENDED_KEY_USAGE && !members.atEnd) members.objectIdentifier('extendedKeyUsage');
+  while (oid === OID.subjectAltName && !members.atEnd) {
+    const tag = members.nextTag;
+    const octets = members.enterAny(oid).rest();
     // rfc822Name, dNSName and uniformResourceIdentifier.
     if ((tag === 0x81 || tag === 0x82 || tag === 0x86) && !isAscii(octets))
       throw refused('subjectAltName: a name with other characters than ASCII');

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
-import { judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
+import { isNeverValid, judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
@@ -91,7 +91,8 @@ export function judgeEndpoint(
   const trusted = { ...sighting, what: 'cluster-ca', source: 'trust-configmaps' } as const;
   const anchors = (rules.authorities ?? []).map((authority) => certificateObservation(trusted, authority, 'eks'));
   for (const observation of observations)
-    findings.push(...judgeCertificate(observation, [...observations, ...anchors], rules).map(finding));
+    for (const judged of judgeCertificate(observation, [...observations, ...anchors], rules))
+      findings.push(finding(judged, remedyOfDates(judged, observation)));
   const [first] = result.chain;
   const leaf = first?.ok === true ? first.certificate : undefined;
   if (leaf !== undefined) {
@@ -120,8 +121,8 @@ function leafClass({ subject }: Certificate, { host }: HandshakeTarget): Certifi
 
 type Judged = Omit<ProbeFinding, 'remedy'>;
 
-function finding(judged: Judged): ProbeFinding {
-  return { ...judged, remedy: REMEDIES[judged.code] ?? 'Check the server.' };
+function finding(judged: Judged, remedy = REMEDIES[judged.code] ?? 'Check the server.'): ProbeFinding {
+  return { ...judged, remedy };
 }
 
 const RENEW = 'Renew it where the server keeps it, and let the server load it.';
@@ -137,6 +138,11 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   NameMismatch: 'With --sni, ask for a name that it has; or issue it again with this name.',
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
+
+function remedyOfDates({ code, severity }: Judged, observation: CertificateObservation): string | undefined {
+  if (code === 'CertificateExpired' && severity === 'info') return 'Leave it out of the chain.';
+  return code === 'CertificateNotYetValid' && isNeverValid(observation) ? 'Issue it again.' : undefined;
+}
 
 /** Of several certificates of one CA, the longest-lived counts. No finding if the verification would take too long. */
 function outlivesIssuer(

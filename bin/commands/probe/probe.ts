@@ -130,7 +130,7 @@ async function readUsage(
 
 async function readAuthorities(file: string, problems: string[]): Promise<readonly Certificate[] | undefined> {
   try {
-    const { certificates, problem } = decodeBundle(await readTextFile(file, '--ca'));
+    const { certificates, problem } = decodeBundle(await readTextFile(file, '--ca', 'latin1'));
     for (const [index, read] of certificates.entries())
       if (!read.ok) problems.push(`--ca ${printable(file)}: certificate ${index + 1}: ${read.problem}.`);
     if (problem !== undefined) problems.push(`--ca ${printable(file)}: ${problem}.`);

@@ -1,7 +1,8 @@
+import { isNeverValid } from '../../../lambdas/audit/rules/certificate.ts';
 import { pasteable, readRunbook } from '../../../lambdas/command.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { NOT_READ, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import { counted, firstOf } from '../../../lambdas/words.ts';
 import { bar } from '../../terminal/bar.ts';
 import { hang, type Lines, table } from '../../terminal/draw.ts';
@@ -28,8 +29,11 @@ export function probeLines(
   rules: Pick<ProbeRules, 'authorities' | 'now'>,
   program: string,
 ): Lines {
-  const found = probed.flatMap(({ findings }) => findings.map(({ code }) => code));
-  const next = (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code));
+  const found = probed.flatMap(({ findings }) =>
+    findings.flatMap(({ code, severity }) => (severity === 'info' || NOT_READ.has(code) ? [] : [code])),
+  );
+  const next =
+    (['CertificateExpired', 'CertificateExpiring'] as const).find((code) => found.includes(code)) ?? found[0];
   const servers = probed.flatMap(({ observations: [leaf] }) => (leaf?.what === 'kube-apiserver' ? [leaf] : []));
   const isServerExpired = servers.some(({ notAfter }) => Date.parse(notAfter) <= rules.now);
   return [
@@ -157,7 +161,7 @@ function nameLine(names: readonly string[]): Lines {
 function share({ notBefore, notAfter }: CertificateObservation, now: number): number {
   const end = Date.parse(notAfter);
   const begin = Date.parse(notBefore ?? notAfter);
-  if (now >= end) return 1;
+  if (now >= end || begin > end) return 1;
   return now <= begin ? 0 : (now - begin) / (end - begin);
 }
 
@@ -166,7 +170,9 @@ function turn({ notBefore, notAfter }: CertificateObservation, now: number): str
   return notBefore !== undefined && Date.parse(notBefore) > now && Date.parse(notAfter) > now ? notBefore : notAfter;
 }
 
-function left({ notBefore, notAfter }: CertificateObservation, now: number): string {
+function left(observation: CertificateObservation, now: number): string {
+  if (isNeverValid(observation)) return 'never valid';
+  const { notBefore, notAfter } = observation;
   const end = Date.parse(notAfter);
   if (end <= now) return `expired ${span(now - end)} ago`;
   const begin = Date.parse(notBefore ?? notAfter);

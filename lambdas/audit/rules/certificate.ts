@@ -69,7 +69,7 @@ const CERTIFICATE_RULES = [
     id: 'CertificateExpired',
     judge: (judged) => {
       const { name, notAfter, now } = judged;
-      if (!hasEnded(judged) || judged.unknown || isNeverValid(judged)) return undefined;
+      if (!hasEnded(judged) || judged.unknown || isNeverValid(judged.observation)) return undefined;
       return {
         severity: judged.stake.severity,
         message: `${name} expired ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}${lateBy(judged)}${effectOf(judged)}`,
@@ -113,7 +113,7 @@ const CERTIFICATE_RULES = [
       const late = lateBy(judged);
       const severity = severityOf(judged) ?? (late === '' ? undefined : 'warning');
       if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
-      if (isNeverValid(judged)) return undefined;
+      if (isNeverValid(judged.observation)) return undefined;
       return {
         severity,
         message: `${name} expires in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}${late}${effectOf(judged, '; then ')}`,
@@ -127,7 +127,7 @@ const CERTIFICATE_RULES = [
       const { name, observation, stake, now } = judged;
       const notBefore = timeOf(observation.notBefore) ?? now;
       const starts = date(notBefore);
-      if (isNeverValid(judged) && stake.severity !== 'info') {
+      if (isNeverValid(judged.observation) && stake.severity !== 'info') {
         const message = `${name} ends on ${date(timeOf(observation.notAfter) ?? 0)}, before it begins on ${starts}, so it is never valid: issue it again`;
         return { severity: stake.severity, message: message + effectOf(judged) };
       }
@@ -244,12 +244,14 @@ export function judgeByRules(judged: JudgedCertificate): readonly Judgement[] {
   return judgements;
 }
 
-/** `the kube-apiserver certificate of berlin-cp-1`, `the kube-apiserver certificate (number 2) at 10.0.1.31:6443`. */
+/** `the kube-apiserver certificate of berlin-cp-1`, `certificate 2 of the chain at 10.0.1.31:6443`. */
 export function nameOf(
   what: CertificateClass,
-  { where, position = 0 }: CertificateObservation,
+  { what: shownAs, where, position = 0 }: CertificateObservation,
   member?: string,
 ): string {
+  if (position > 0 && !CERTIFICATE_CLASSES[shownAs].authority)
+    return `certificate ${position + 1} of the chain at ${printable(where)}`;
   const { title } = CERTIFICATE_CLASSES[what];
   const owner = member === undefined || position > 0 ? `at ${printable(where)}` : `of ${printable(member)}`;
   return `the ${title} certificate ${position > 0 ? `(number ${position + 1}) ` : ''}${owner}`;
@@ -272,7 +274,7 @@ function effectOf({ stake: { effect }, what, places, observation }: JudgedCertif
 }
 
 /** A certificate itself; other sources may each be wrong about one of the times. */
-function isNeverValid({ observation: { basis, notBefore, notAfter } }: JudgedCertificate): boolean {
+export function isNeverValid({ basis, notBefore, notAfter }: CertificateObservation): boolean {
   return basis === 'certificate' && Date.parse(notBefore ?? notAfter) > Date.parse(notAfter);
 }
 

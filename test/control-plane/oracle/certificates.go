@@ -7,11 +7,14 @@ import (
 	"encoding/pem"
 )
 
-// judgeCertificate says whether Go, and so all of Kubernetes, reads a certificate in DER.
+// judgeCertificate says whether Go, and so all of Kubernetes, reads a certificate in DER, and can verify with it.
 func judgeCertificate(asked question) verdict {
-	_, err := x509.ParseCertificate(asked.Certificate)
+	certificate, err := x509.ParseCertificate(asked.Certificate)
 	if err != nil {
 		return empty(asked.ID, err.Error())
+	}
+	if unhandled := certificate.UnhandledCriticalExtensions; len(unhandled) > 0 {
+		return empty(asked.ID, "unhandled critical extension "+unhandled[0].String())
 	}
 	result := empty(asked.ID, "")
 	result.Parsed = true

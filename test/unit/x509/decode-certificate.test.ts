@@ -464,9 +464,8 @@ describe('what Go refuses is readable here, and known', () => {
   const subject = (tag: number, text: string): Parts => ({
     subject: name(set(attribute('2.5.4.3', tlv(tag, Buffer.from(text, 'latin1'))))),
   });
-  const san = (tag: number, ...octets: number[]): Parts => ({
-    extensions: [extension('2.5.29.17', sequence(tlv(tag, octets)))],
-  });
+  const having = (...parts: Parameters<typeof extension>): Parts => ({ extensions: [extension(...parts)] });
+  const san = (tag: number, ...octets: number[]): Parts => having('2.5.29.17', sequence(tlv(tag, octets)));
   const STRING = 'subject: a string of another type than its characters';
   const ASCII = 'subjectAltName: a name with other characters than ASCII';
   test.each<[string, Parts, string | undefined]>([
@@ -510,11 +509,22 @@ describe('what Go refuses is readable here, and known', () => {
       key(sequence(sequence(oid('1.3.101.112')), tlv(3, [0], Buffer.alloc(31)))),
       'public key: not 32 octets without parameters',
     ],
+    ['a critical key identifier', having('2.5.29.14', tlv(4, [1]), true), 'extension 2.5.29.14: it is critical'],
+    ['an unknown critical extension', having('1.2.3', utf8(''), true), 'extension 1.2.3: it is critical'],
     [
-      'a critical key identifier',
-      { extensions: [extension('2.5.29.14', tlv(4, [1]), true)] },
-      'extension 2.5.29.14: it is critical',
+      'a BOOLEAN of 01',
+      having('2.5.29.19', sequence(tlv(1, [1]))),
+      'basicConstraints: a BOOLEAN that is neither 00 nor FF',
     ],
+    [
+      'an extension of a wide arc',
+      having(`2.25.${2 ** 31}`, utf8('')),
+      'extension 2.25.2147483648: an arc above 2^31-1',
+    ],
+    ['a usage of one', having('2.5.29.37', sequence(oid(`2.25.${2 ** 31}`))), 'extendedKeyUsage: an arc above 2^31-1'],
+    ['an extension of the widest', having('2.25.2147483567', utf8('')), undefined],
+    ['a surrogate in BMPString', subject(0x1e, '\xd8\x3d\xde\0'), STRING],
+    ['BMPString', subject(0x1e, '\xd7\xff\xe0\0'), undefined],
     [
       'a BIT STRING with padding',
       { key: sequence(sequence(oid('1.2.3')), tlv(3, [1, 1])) },
