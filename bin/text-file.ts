@@ -20,18 +20,14 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
  * @param encoding with `latin1`, each character is one byte of any file
  * @throws UsageError with the reason in words
  */
-export async function readTextFile(
-  file: string,
-  option?: string,
-  encoding: 'utf8' | 'latin1' = 'utf8',
-): Promise<string> {
+export async function readTextFile(file: string, option?: string, encoding?: 'latin1'): Promise<string> {
   let bytes: Buffer;
   try {
     bytes = await readFile(file);
   } catch (error) {
     throw new UsageError(sentence(file, option, error), { cause: error });
   }
-  if (encoding === 'latin1' || (isUtf8(bytes) && !bytes.includes(0))) return bytes.toString(encoding);
+  if (encoding !== undefined || (isUtf8(bytes) && !bytes.includes(0))) return bytes.toString(encoding);
   throw new UsageError(`${printable(file)} is not UTF-8 text; name another file, or save it as UTF-8.`);
 }
 

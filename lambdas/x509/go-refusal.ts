@@ -128,8 +128,9 @@ function readExtension({ oid, critical, value }: CertificateExtension): void {
   if (oid !== OID.subjectAltName && oid !== BASIC_CONSTRAINTS && oid !== EXTENDED_KEY_USAGE) return;
   const members = value.enter(TAG.sequence, `extension ${oid}`);
   if (oid === BASIC_CONSTRAINTS && members.nextTag === TAG.boolean) members.boolean('basicConstraints');
-  while (oid === EXTENDED_KEY_USAGE && !members.atEnd) members.objectIdentifier('extendedKeyUsage');
-  while (oid === OID.subjectAltName && !members.atEnd) {
+  if (oid === EXTENDED_KEY_USAGE) while (!members.atEnd) members.objectIdentifier('extendedKeyUsage');
+  if (oid !== OID.subjectAltName) return;
+  while (!members.atEnd) {
     const tag = members.nextTag;
     const octets = members.enterAny(oid).rest();
     // rfc822Name, dNSName and uniformResourceIdentifier.

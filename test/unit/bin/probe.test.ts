@@ -10,7 +10,7 @@ import { probeLines } from '../../../bin/commands/probe/view.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { draw } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { FINDING_CODES, type FindingCode, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import { readable } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
@@ -127,6 +127,12 @@ test('all that is wrong with the usage at once', async () => {
   await expect(probe([])).rejects.toThrow('Name at least one HOST:PORT');
 });
 
+test('CAs in DER', async () => {
+  await writeFile(`${ca}.der`, new X509Certificate(authority.certificate).raw);
+  const problem = 'it is DER (openssl x509 -inform der -in FILE -out FILE.pem) or PKCS #12; write PEM.';
+  await expect(probe(['a:1'], { ca: `${ca}.der` })).rejects.toThrow(problem);
+});
+
 describe('JSON', () => {
   test('a line an endpoint, in their order', async () => {
     const serving = await createServing(authority, { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] });
@@ -217,10 +223,16 @@ describe('JSON', () => {
           thresholds: DEFAULT_THRESHOLDS,
           now: Date.parse('2026-11-27T12:00:00Z'),
         },
-      ).findings.map(({ severity, code }) => `${severity} ${code}`);
+      ).findings.map(({ severity, code, message, remedy }) => `${severity} ${code}: ${message} → ${remedy}`);
     const chain = leaf + caOf('Issuing', 'New Root') + crossSigned;
-    expect(judged(chain, caOf('New Root', 'New Root'))).toEqual(['info CertificateExpired']);
-    expect(judged(chain, caOf('Old Root', 'Old Root'))).toContain('critical CertificateExpired');
+    expect(judged(chain, caOf('New Root', 'New Root'))).toEqual([
+      expect.stringMatching(
+        /^info CertificateExpired: certificate 3 of the chain at 10.*→ Leave it out of the chain.$/,
+      ),
+    ]);
+    expect(judged(chain, caOf('Old Root', 'Old Root'))[0]).toMatch(/^critical CertificateExpired: .* → Renew it/);
+    const never = certificate({ notBefore: utcTime('280101000000Z'), notAfter: utcTime('270101000000Z') });
+    expect(judged(pem(never), '')[0]).toMatch(/^critical CertificateNotYetValid: .* → Issue it again.$/);
   });
 
   test.each([
@@ -370,13 +382,10 @@ describe('what a person sees', () => {
     draw(probeLines(probed, CHECKED, 'certmarshal')).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
-  const expired = shown({
-    findings: [{ code: 'CertificateExpired', severity: 'critical', message: 'm', remedy: 'r' }],
-  });
-  const silent = shown({
-    observations: [],
-    findings: [{ code: 'Unreachable', severity: 'warning', message: 'm', remedy: 'r' }],
-  });
+  const only = (code: FindingCode, severity: Severity) =>
+    shown({ findings: [{ code, severity, message: 'm', remedy: 'r' }] });
+  const expired = only('CertificateExpired', 'critical');
+  const silent = { ...only('Unreachable', 'warning'), observations: [] };
   const well = shown();
 
   test.each([
@@ -407,7 +416,8 @@ describe('what a person sees', () => {
   test('the last line names the runbook of what expires, first of what has expired', () => {
     const next = (...probed: readonly ProbedEndpoint[]) =>
       / {2}Next .*$/.exec(draw(probeLines(probed, CHECKED, 'npx certmarshal')))?.[0];
-    expect(next(well, silent)).toBeUndefined();
+    expect(next(well, silent, only('CertificateExpired', 'info'))).toBeUndefined();
+    expect(next(only('NameMismatch', 'warning'))).toBe('  Next  npx certmarshal runbook name-mismatch');
     expect(next(critical, well)).toBe('  Next  npx certmarshal runbook certificate-expiring');
     expect(next(critical, expired)).toBe('  Next  npx certmarshal runbook certificate-expired');
     const server = (changed: object, at = 'x:443') => ({
@@ -460,7 +470,7 @@ describe('what a person sees', () => {
       / · next:443 first: begins in 47 h, 2026-11-23$/,
     );
     const never = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2026-11-20T10:00:00.000Z' });
-    expect(headline(shown({ observations: [never] }))).toBe('✔ x:443: healthy · expired 24 h ago, 2026-11-20');
+    expect(headline(shown({ observations: [never] }))).toBe('✔ x:443: healthy · never valid, 2026-11-20');
   });
 
   test('names are printable, few and short', () => {
