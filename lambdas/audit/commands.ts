@@ -81,8 +81,8 @@ const kubectl = (words: string): string => `kubectl --kubeconfig KUBECONFIG ${wo
 /** In the management cluster. */
 const managed = (words: string): string => `kubectl --kubeconfig MANAGEMENT ${words}`;
 
-/** Reads a place again. */
-function look(context: CommandContext): string {
+/** Reads a place again; `otherwise` what is no place. */
+function look(context: CommandContext, otherwise = audit): string {
   const { where = '', what, source } = context;
   const endpoint = ENDPOINT.exec(where)?.groups;
   if (endpoint !== undefined) {
@@ -90,7 +90,7 @@ function look(context: CommandContext): string {
     return `certmarshal probe ${host.startsWith('[') ? `'${host}:${port}'` : `${host}:${port}`}`;
   }
   const object = OBJECT.exec(where)?.groups;
-  if (object === undefined) return audit(context);
+  if (object === undefined) return otherwise(context);
   const { kind = '', namespace, name = '', key } = object;
   const resource = Object.hasOwn(RESOURCES, kind) ? RESOURCES[kind] : kind.toLowerCase();
   const get = `${namespace === undefined ? '' : `-n ${namespace} `}get ${resource} ${name}`;
@@ -168,8 +168,7 @@ const again = (context: CommandContext): string => {
 /** Only of the cluster itself: an expired management cluster is never tolerated. */
 export const TOLERANT_AUDIT = 'audit --tolerate-expired authority';
 const audit = (context: CommandContext): string => clusterCommand('audit', { ...context, name: nameOf(context) });
-const place = (context: CommandContext): string =>
-  ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
+const place = (context: CommandContext): string => look(context, again);
 
 /** The requests of a signer, the newest last. */
 const requests = ({ signer }: CommandContext): string =>
@@ -225,7 +224,7 @@ export function commandOf(
 ): string {
   // A truncated object is another object.
   if (isCut(object)) return audit({ cluster, name, namespace, provider });
-  const named = what !== undefined && object.startsWith(`${what} `) ? object.slice(what.length + 1) : object;
+  const named = object.startsWith(`${what} `) ? object.slice(`${what} `.length) : object;
   const words = object.split(' ');
   const last = words.at(-1);
   // A newer version may know more codes.
@@ -292,8 +291,8 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
         ),
   // Not yet issued.
   ExpiryUnknown: (context) => {
-    if (isPending(context.message ?? '')) return clusterCommand('sweep', { ...context, name: nameOf(context) });
-    const { what, where = 'of members' } = context;
+    const { what, where = 'of members', message = '' } = context;
+    if (isPending(message)) return clusterCommand('sweep', { ...context, name: nameOf(context) });
     // Of members no place is known.
     if (where === 'of members' || what === undefined || !isDatedBack(what)) return audit(context);
     return what === 'apiserver-etcd-client' ? look(context) : ON_MACHINE;

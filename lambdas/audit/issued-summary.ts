@@ -1,5 +1,6 @@
 import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contracts/audit-summary.ts';
 import { NOT_ISSUED, type Observation } from '../contracts/observation.ts';
+import { compare } from '../words.ts';
 import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
 
 /**
@@ -13,12 +14,11 @@ export function issuedSummaryOf(observations: readonly Observation[]): IssuedSum
       .filter((one) => one.kind === 'certificate' || one.problem !== NOT_ISSUED),
   );
   if (certificates.length === 0) return undefined;
-  const byApprover = [...Map.groupBy(certificates, ({ approvedBy }) => approvedBy)].toSorted(
-    ([a, ofA], [b, ofB]) =>
-      Number(a === undefined) - Number(b === undefined) || ofB.length - ofA.length || ((a ?? '') < (b ?? '') ? -1 : 1),
-  );
-  const named = byApprover.filter(([approver]) => approver !== undefined).slice(0, MAX_APPROVERS);
-  const others = byApprover.filter((entry) => !named.includes(entry)).flatMap(([, same]) => same);
+  const named = [...Map.groupBy(certificates, ({ approvedBy = '' }) => approvedBy)]
+    .filter(([approver]) => approver !== '')
+    .toSorted(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b))
+    .slice(0, MAX_APPROVERS);
+  const others = certificates.filter(({ approvedBy }) => !named.some(([approver]) => approver === approvedBy));
   return {
     counts: countsOf(certificates),
     byApprover: [

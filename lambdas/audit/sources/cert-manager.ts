@@ -54,7 +54,8 @@ function statusOf(
       message: `it has no certificate yet, or status.notAfter is not a time${notReady === undefined ? '' : `; ${notReady}`}`,
       remedy: 'kubectl describe certificate shows what cert-manager waits for.',
     };
-  const day = renewalTime === undefined ? '' : isoOf(renewalTime).slice(0, 10);
+  const due = renewalTime === undefined ? undefined : isoOf(renewalTime);
+  const day = due?.slice(0, 10);
   const from = renewalTime === undefined ? '' : renewalTime <= now ? `, due since ${day}` : `, from ${day} on`;
   return {
     kind: 'certificate',
@@ -64,7 +65,7 @@ function statusOf(
     notBefore: notBefore === undefined ? undefined : isoOf(notBefore),
     notAfter: isoOf(notAfter),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
-    renewal: { due: renewalTime === undefined ? undefined : isoOf(renewalTime), failure },
+    renewal: { due, failure },
   };
 }
 

@@ -27,15 +27,15 @@ const METRICS = [
     what: 'kubelet-serving',
     ttl: 'kubelet_certificate_manager_server_ttl_seconds',
     errors: 'kubelet_server_expiration_renew_errors',
-    rotation: 'kubelet_certificate_manager_server_rotation_seconds',
   },
   {
     what: 'kubelet-client',
     ttl: 'kubelet_certificate_manager_client_ttl_seconds',
     errors: 'kubelet_certificate_manager_client_expiration_renew_errors',
-    rotation: undefined,
   },
 ] as const;
+
+const ROTATION = 'kubelet_certificate_manager_server_rotation_seconds';
 
 /**
  * What each kubelet reports about its certificates. The permission to read this allows anything on a node, so it is
@@ -80,13 +80,12 @@ function late(asked: number, all: number, { now }: AuditContext): Observation {
 /** `late` if the source ran out of time before it answered. */
 async function observeKubelet(node: string, context: AuditContext): Promise<readonly Observation[] | 'late'> {
   const { target, now, signal } = context;
-  if (signal.aborted) return 'late';
   // Not AbortSignal.timeout: for hundreds of nodes, its timers would stay alive.
   const tooLate = new AbortController();
   const timer = setTimeout(() => tooLate.abort(), NODE_TIMEOUT_MS);
   try {
     const text = await readKubeletMetrics(target.workload, { node, signal: AbortSignal.any([signal, tooLate.signal]) });
-    return charged(() => METRICS.flatMap((metric) => said(metric, text, node, context)));
+    return charged(() => METRICS.flatMap((metric) => said(metric, `\n${text}`, node, context)));
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';
@@ -100,7 +99,7 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
 }
 
 function said(
-  { what, ttl, errors, rotation }: (typeof METRICS)[number],
+  { what, ttl, errors }: (typeof METRICS)[number],
   text: string,
   node: string,
   { target, now }: AuditContext,
@@ -114,15 +113,15 @@ function said(
   if (none && what === 'kubelet-client' && provider === 'eks') return [];
   const at = now();
   const told = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
-  const failed = metricOf(text, errors) ?? 0;
+  const failed = Number(metricOf(text, errors));
   const renewal: Observation = {
     kind: 'renewal',
     ...told,
     what,
     node,
-    errors: Number.isFinite(failed) && failed > 0 ? Math.min(Math.round(failed), MAX_ERRORS) : 0,
+    errors: Number.isFinite(failed) ? Math.min(Math.max(0, Math.round(failed)), MAX_ERRORS) : 0,
     none,
-    ...(rotation === undefined ? {} : rotationsOf(text, rotation)),
+    rotations: what === 'kubelet-serving' ? rotationsOf(text) : undefined,
   };
   if (none) return [renewal];
   if (!(Math.abs(seconds) < MAX_TTL))
@@ -139,7 +138,6 @@ function said(
         remedy: 'Check the metrics of that kubelet.',
       },
     ];
-  const renewer = renewedBy(what, provider);
   return [
     renewal,
     {
@@ -151,7 +149,7 @@ function said(
       basis: 'status',
       notAfter: isoOf(at + seconds * 1_000),
       precisionMs: PRECISION_MS,
-      ...(renewer === undefined ? {} : { renewedBy: renewer }),
+      renewedBy: renewedBy(what, provider),
     },
   ];
 }
@@ -160,12 +158,12 @@ function said(
  * Only the exact parts of the histogram: most of its bounds are months apart. It records the age of each replaced
  * certificate. Source: rotateCerts of client-go, util/certificate.
  */
-function rotationsOf(text: string, name: string): Pick<RenewalObservation, 'rotations'> {
-  const count = metricOf(text, `${name}_count`) ?? 0;
-  const meanSeconds = Math.round((metricOf(text, `${name}_sum`) ?? Number.NaN) / count);
-  return Number.isSafeInteger(count) && count > 0 && meanSeconds >= 0 && meanSeconds < MAX_TTL
-    ? { rotations: { count, meanSeconds } }
-    : {};
+function rotationsOf(text: string): RenewalObservation['rotations'] {
+  const count = Number(metricOf(text, `${ROTATION}_count`));
+  const meanSeconds = Math.round(Number(metricOf(text, `${ROTATION}_sum`)) / count);
+  return Number.isSafeInteger(count) && count >= 1 && meanSeconds >= 0 && meanSeconds < MAX_TTL
+    ? { count, meanSeconds }
+    : undefined;
 }
 
 function placeOf(node: string): string {
@@ -173,15 +171,14 @@ function placeOf(node: string): string {
 }
 
 /**
- * The value of a metric without labels, in the text format of Prometheus; undefined if missing, NaN if not a number.
+ * The value of a metric without labels, in the text format of Prometheus after a line break; undefined if missing, NaN
+ * if not a number.
  */
 function metricOf(text: string, name: string): number | undefined {
-  const line = text.startsWith(`${name} `) ? 0 : text.indexOf(`\n${name} `) + 1;
-  if (line === 0 && !text.startsWith(`${name} `)) return undefined;
-  const [value = ''] = text
-    .slice(line + name.length, line + name.length + 100)
-    .trim()
-    .split(/\s/, 1);
+  const before = `\n${name} `;
+  const at = text.indexOf(before);
+  if (at === -1) return undefined;
+  const [value = ''] = text.slice(at + before.length, at + before.length + 100).split(/\s/);
   if (/^\+?Inf$/i.test(value)) return Infinity;
   return value === '' ? Number.NaN : Number(value);
 }

@@ -143,9 +143,11 @@ function noMachine(object: unknown, told: Observing): Observation {
 }
 
 /** What a recorded expiry is about. Cluster API writes that of the control plane; on an etcd Machine, people do. */
-const RECORDED: Readonly<Partial<Record<MemberRole, readonly CertificateClass[]>>> = {
+const RECORDED: Readonly<Record<MemberRole, readonly CertificateClass[]>> = {
   'control-plane': ['kube-apiserver'],
   etcd: ['etcd-server', 'etcd-peer'],
+  worker: [],
+  'node-group': [],
 };
 
 /**
@@ -161,8 +163,7 @@ function expiriesOf({ expiryAnnotation, certificatesExpiryDate }: Machine, where
 }
 
 function expiryObservations({ member, expiries }: Member, provider: Provider, told: Observing): readonly Observation[] {
-  const classes = RECORDED[member.role] ?? [];
-  const recorded = expiries.flatMap((expiry) => classes.map((what) => ({ ...expiry, what })));
+  const recorded = expiries.flatMap((expiry) => RECORDED[member.role].map((what) => ({ ...expiry, what })));
   return recorded.map(({ what, where, at }) => {
     const sighting = { ...told, what, where, member: memberName(member) };
     if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
@@ -199,7 +200,7 @@ function inferredCertificates(
   const latest = end.notAfter - createdAt + now + AGREE_MS;
   const isRecorded = expiries.some(({ at = Number.POSITIVE_INFINITY }) => at <= latest);
   const classes = [
-    ...(isRecorded ? [] : (RECORDED[role] ?? [])),
+    ...(isRecorded ? [] : RECORDED[role]),
     ...(isOfKubeadm ? (['control-plane-clients'] as const) : []),
     ...(isOfKubeadm && stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
   ];
@@ -218,7 +219,7 @@ function inferredEtcdClient(
   { name, provider }: Pick<ClusterContext, 'name' | 'provider'>,
   told: Observing,
 ): readonly Observation[] {
-  const oldest = oldestOf(seen.filter(({ member }) => member.role === 'etcd'));
+  const [oldest] = seen.filter(({ member }) => member.role === 'etcd').toSorted((a, b) => a.createdAt - b.createdAt);
   if (oldest === undefined) return [];
   const where = `Secret ${oldest.namespace}/${printable(name)}-apiserver-etcd-client tls.crt`;
   const end = byAge(oldest.createdAt, DEFAULT_VALIDITY_DAYS);
@@ -227,11 +228,4 @@ function inferredEtcdClient(
 
 function byAge(createdAt: number, days: number): Told {
   return { basis: 'inference', notBefore: createdAt, notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
-}
-
-function oldestOf(found: readonly Member[]): Member | undefined {
-  return found.reduce<Member | undefined>(
-    (oldest, machine) => (oldest === undefined || machine.createdAt < oldest.createdAt ? machine : oldest),
-    undefined,
-  );
 }

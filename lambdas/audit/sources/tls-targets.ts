@@ -15,7 +15,7 @@ export interface ServerTarget {
   /** A kubelet's: clients connect to the first address of its Node, InternalIP before ExternalIP. */
   readonly nodeAddress?: string | undefined;
   /** kubeadm binds it to loopback. */
-  readonly usuallyHidden: boolean;
+  readonly usuallyHidden?: boolean | undefined;
 }
 
 const MAX_ADDRESSES = 2;
@@ -36,10 +36,10 @@ export function serversOf(
   return [...machines].flatMap(([member, entries]) => {
     if (entries.some(({ kindOfNode }) => kindOfNode === 'fargate')) return [];
     const roles = new Set(entries.map(({ role }) => role));
-    const hasNode = entries.some(({ node }) => node !== undefined);
+    const joined = entries.find((entry) => entry.node !== undefined);
     const addresses = addressesOf(entries);
-    const node = entries.find((entry) => !isMachine(entry));
-    const server = (what: CertificateClass, port: number, usuallyHidden = false): ServerTarget => ({
+    const own = entries.find((entry) => !isMachine(entry));
+    const server = (what: CertificateClass, port: number, usuallyHidden?: boolean): ServerTarget => ({
       what,
       member,
       port,
@@ -58,20 +58,20 @@ export function serversOf(
           ]
         : []),
       ...(etcd ? [server('etcd-server', ports.etcdClient), server('etcd-peer', ports.etcdPeer)] : []),
-      ...(hasNode && (roles.has('control-plane') || roles.has('worker'))
-        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: node?.addresses.find((one) => isIP(one) !== 0) }]
+      ...(joined !== undefined && (roles.has('control-plane') || roles.has('worker'))
+        ? [{ ...server('kubelet-serving', ports.kubelet), nodeAddress: own?.addresses.find((one) => isIP(one) !== 0) }]
         : []),
     ];
     // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a
     // Node, after a day.
-    const isBeingMade = !hasNode && entries.every(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
-    return addresses.length === 0 && isBeingMade ? [] : servers;
+    const young = entries.find(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
+    return addresses.length === 0 && joined === undefined && young !== undefined ? [] : servers;
   });
 }
 
 /** Those of the Machine first: the Node's come from its kubelet. */
 function addressesOf(entries: readonly MemberObservation[]): readonly string[] {
-  const ordered = [...entries.filter(isMachine), ...entries.filter((entry) => !isMachine(entry))];
+  const ordered = [...entries.filter(isMachine), ...entries];
   const addresses = ordered.flatMap((entry) => entry.addresses.filter((address) => isIP(address) !== 0));
   return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
 }

@@ -27,8 +27,8 @@ const HANDSHAKE_MS = 5_000;
 const CONCURRENCY = 256;
 /** Four times the nodes that Kubernetes supports in a cluster, each with a kubelet. */
 const MAX_SERVERS = 20_000;
-/** Signatures verified for each server, and in addition for all together: most need 1, some 2. */
-const VERIFICATIONS = { aServer: 2, more: 200 };
+/** Signatures verified for all servers together, besides 2 for each: most need 1, some 2. */
+const MORE_VERIFICATIONS = 200;
 
 const SILENT: ReadonlySet<string> = new Set(['refused', 'unreachable', 'timeout', 'closed', 'aborted']);
 
@@ -48,29 +48,29 @@ export const tlsSource: AuditSource = {
     const within = servers.slice(0, MAX_SERVERS);
 
     const [shown, seen, judge] = await Promise.all([
-      shakeAll([endpoint], target.workload.addresses ?? 'cluster', context),
-      shakeAll(within, machineAddresses(target.workload), context),
+      shakeAll([endpoint], context, target.workload.addresses),
+      shakeAll(within, context, machineAddresses(target.workload)),
       // It reads evidence, concurrent with the handshakes, which take most of the time of the source.
       within.some(({ what }) => what === 'kubelet-serving') ? context.issuedJudge() : undefined,
     ]);
+    const visits = [...shown, ...seen];
     const observations: Observation[] = [];
-    let left = VERIFICATIONS.aServer * (within.length + 1) + VERIFICATIONS.more;
-    await eachInTurns([...shown, ...seen], (visit) => {
+    let left = 2 * visits.length + MORE_VERIFICATIONS;
+    await eachInTurns(visits, (visit) => {
       const made = left < VERIFICATIONS_A_HANDSHAKE ? undefined : verifications();
       observations.push(...observationsOf(visit, told, { ...context, judge }, made));
-      left -= made?.count ?? 0;
+      if (made !== undefined) left -= made.count;
     });
-    const reached = shown.every(({ result }) => result.ok);
     return {
       observations: [
         ...observations,
-        ...(servers.length > MAX_SERVERS ? [tooMany(told, servers.length)] : []),
+        ...(within.length < servers.length ? [tooMany(told, servers.length)] : []),
         // Not if the endpoint failed: what is off is not missed, but the endpoint is.
-        ...(!target.reach.handshakes && reached
+        ...(!target.reach.handshakes && shown[0]?.result.ok === true
           ? [{ kind: 'off' as const, ...told, why: 'handshakes with machines are off' }]
           : []),
       ],
-      count: within.length + 1,
+      count: visits.length,
     };
   },
 };
@@ -80,8 +80,8 @@ type Server = Omit<ServerTarget, 'member'> & Partial<Pick<ServerTarget, 'member'
 
 interface Visit {
   readonly server: Server;
-  /** The address that answered, otherwise the first one. */
-  readonly host: string | undefined;
+  /** The address that answered, otherwise the first one; the name of a server without any. */
+  readonly host: string;
   readonly result: HandshakeResult;
 }
 
@@ -89,9 +89,8 @@ function endpointOf({ target }: AuditContext): Server {
   const url = new URL(target.workload.server);
   return {
     what: target.cluster.provider === 'eks' ? 'eks-api-server' : 'kube-apiserver',
-    port: url.port === '' ? 443 : Number(url.port),
+    port: Number(url.port || 443),
     addresses: [hostOf(url)],
-    usuallyHidden: false,
   };
 }
 
@@ -105,13 +104,13 @@ const NO_ADDRESS: HandshakeFailure = {
 /** Dials the first address of every server, then the second one of those that did not answer. */
 async function shakeAll(
   servers: readonly Server[],
-  addresses: AddressRule,
   { signal }: AuditContext,
+  addresses: AddressRule = 'cluster',
 ): Promise<readonly Visit[]> {
   const options = { timeoutMs: HANDSHAKE_MS, concurrency: CONCURRENCY, signal, addresses };
   const visits: Visit[] = servers.map((server) => ({
     server,
-    host: server.addresses[0],
+    host: `${server.member}`,
     result: { ok: false, failure: NO_ADDRESS },
   }));
   for (const turn of [0, 1]) {
@@ -137,39 +136,31 @@ function observationsOf(
   context: Pick<AuditContext, 'target' | 'authorities'> & { readonly judge: IssuedJudge | undefined },
   made: Verifications | undefined,
 ): readonly Observation[] {
-  const { member, what, port } = server;
-  const where = placeOf(host ?? member ?? '', port);
-  const place = { ...told, where, ...(member === undefined ? {} : { member }) };
+  const { member, what, port, nodeAddress } = server;
+  const where = placeOf(host, port);
+  const place = { ...told, where, member };
   if (!result.ok) return [unread({ ...place, what }, server, result.failure)];
 
-  const [first] = result.chain;
   const sentAlong = readable(result.chain.slice(1));
-  const { provider } = context.target.cluster;
-  const leaf =
-    first?.ok === true
-      ? leafSighting(
-          first.certificate,
-          sentAlong,
-          { ...place, what, ...keyProof(server, result.keyProven) },
-          context.authorities,
-          made,
-        )
-      : undefined;
-  const issued =
-    first?.ok === true && leaf?.what === 'kubelet-serving' && leaf.issuedByCluster === true
-      ? context.judge?.shown(first.certificate, {
-          node: member ?? '',
-          address: host ?? '',
-          keyProven: result.keyProven === true,
-        })
-      : undefined;
-  const { nodeAddress } = server;
-  const names = first?.ok === true ? first.certificate.addresses : undefined;
-  const lacksAddress = names?.includes(nodeAddress ?? '') === false ? nodeAddress : undefined;
-  return result.chain.map((read, position) => {
-    const sighting: Sighting =
-      position === 0 ? { ...(leaf ?? { ...place, what }), issued, lacksAddress } : { ...place, what: 'ca-bundle' };
-    if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
+  // etcd demands a client certificate and, in TLS 1.2, hangs up before it has proven its key.
+  const keyProven = result.keyProven ?? (CERTIFICATE_CLASSES[what].layer === 'etcd' ? undefined : false);
+  const ofLeaf = (leaf: Certificate): Sighting => {
+    const sighting = leafSighting(leaf, sentAlong, { ...place, what, keyProven }, context.authorities, made);
+    const isJudged = sighting.what === 'kubelet-serving' && sighting.issuedByCluster === true && member !== undefined;
+    return {
+      ...sighting,
+      issued: isJudged
+        ? context.judge?.shown(leaf, { node: member, address: host, keyProven: keyProven === true })
+        : undefined,
+      lacksAddress: nodeAddress !== undefined && !leaf.addresses.includes(nodeAddress) ? nodeAddress : undefined,
+    };
+  };
+  return result.chain.map((read, position): Observation => {
+    const sighting: Sighting = { ...place, what: position === 0 ? what : 'ca-bundle' };
+    if (read.ok) {
+      const shown = position === 0 ? ofLeaf(read.certificate) : sighting;
+      return certificateObservation({ ...shown, position }, read.certificate, context.target.cluster.provider);
+    }
     const problem = 'malformed';
     return {
       kind: 'unread',
@@ -185,12 +176,6 @@ function observationsOf(
           : undefined,
     };
   });
-}
-
-/** etcd demands a client certificate and, in TLS 1.2, hangs up before it has proven its key. */
-function keyProof({ what }: Server, keyProven: true | undefined): Pick<Sighting, 'keyProven'> {
-  if (keyProven === undefined && CERTIFICATE_CLASSES[what].layer === 'etcd') return {};
-  return { keyProven: keyProven === true };
 }
 
 /**
@@ -235,11 +220,11 @@ function unread(
   return {
     kind: 'unread',
     ...place,
-    ...(others.length === 0 ? {} : { alsoTried: others }),
+    alsoTried: others.length === 0 ? undefined : others,
     problem: kind,
     message: `${printable(tried.length === 0 ? `port ${port}` : tried.join(' and '))}: ${message}`,
     remedy,
-    ...(usuallyHidden && SILENT.has(kind) ? { usual: true } : {}),
+    usual: usuallyHidden === true && SILENT.has(kind) ? true : undefined,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMANDS, commandOf } from '../../../lambdas/audit/commands.ts';
+import { COMMANDS, commandOf, isAudit } from '../../../lambdas/audit/commands.ts';
 import { EXPIRED, EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';
 import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
@@ -52,34 +52,6 @@ describe.each(Object.entries(PLACES))(
   },
 );
 
-// On bare metal `machines` are those of bmc.tinkerbell.org, and EKS Anywhere has a `clusters` beside that of Cluster API.
-it.each([
-  [
-    'Machine eksa-system/cp-1',
-    'kubectl --kubeconfig MANAGEMENT -n eksa-system get machines.cluster.x-k8s.io cp-1 -o yaml',
-  ],
-  [
-    'KubeadmConfig eksa-system/cp-1',
-    'kubectl --kubeconfig MANAGEMENT -n eksa-system get kubeadmconfigs.bootstrap.cluster.x-k8s.io cp-1 -o yaml',
-  ],
-  [
-    'Cluster default/berlin status (machine cp-1)',
-    'kubectl --kubeconfig MANAGEMENT -n default get clusters.anywhere.eks.amazonaws.com berlin -o yaml',
-  ],
-  ['ConfigMap kube-system/x ca.crt', 'kubectl --kubeconfig KUBECONFIG -n kube-system get configmap x -o yaml'],
-])('of %s names its kind so that no other can be meant', (where, command) => {
-  expect(
-    COMMANDS.CertificateExpired({ cluster: 'berlin', provider: 'eks-anywhere', what: 'kubelet-client', where }),
-  ).toBe(command);
-});
-
-it('asks for a Secret of Cluster API where that keeps it, and for another one in the cluster', () => {
-  const context = { cluster: 'berlin', provider: 'eks-anywhere', where: 'Secret a/b tls.crt' } as const;
-  const command = (what: CertificateClass) => COMMANDS.CertificateExpired({ ...context, what });
-  expect(command('etcd-ca')).toMatch(/^kubectl --kubeconfig MANAGEMENT -n a get secret b /);
-  expect(command('tls-secret')).toMatch(/^kubectl --kubeconfig KUBECONFIG -n a get secret b /);
-});
-
 it('names the kubeconfig of every command of kubectl: the current context may be that of another cluster', () => {
   const places = ['10.0.1.31:2379', 'Secret a/b tls.crt', 'ConfigMap a/b', 'Machine a/b', 'Node b', undefined];
   const commands = places.flatMap((where) =>
@@ -98,6 +70,58 @@ it('names the kubeconfig of every command of kubectl: the current context may be
 it('of a finding whose code a later version made is a new audit', () => {
   const finding = { code: 'MadeLater' as FindingCode, cluster: 'berlin', object: 'x', message: '' };
   expect(commandOf(finding, {})).toBe('certmarshal audit --kubeconfig KUBECONFIG --cluster berlin');
+  expect(isAudit(commandOf(finding, {}))).toBe(true);
+});
+
+const MANAGED = 'kubectl --kubeconfig MANAGEMENT ';
+const MACHINE = `${MANAGED}-n a get machines.cluster.x-k8s.io b -o yaml\n`;
+const CONFIGS = 'kubeadmconfigs.bootstrap.cluster.x-k8s.io';
+const DATES = ' | base64 -d | openssl x509 -noout -subject -issuer -enddate\n';
+const SIGNER = '--field-selector=spec.signerName=';
+it.each<[FindingCode, CertificateClass | undefined, string, string]>([
+  // On bare metal `machines` are those of bmc.tinkerbell.org, and EKS Anywhere has a `clusters` beside that of Cluster API.
+  ['CertificateExpired', 'kubelet-client', 'Machine a/b', MACHINE],
+  ['CertificateExpired', 'kubelet-client', 'KubeadmConfig a/b', `${MANAGED}-n a get ${CONFIGS} b -o yaml\n`],
+  [
+    'CertificateExpired',
+    'kubelet-client',
+    'Cluster a/b status',
+    '-n a get clusters.anywhere.eks.amazonaws.com b -o yaml',
+  ],
+  ['CertificateExpired', 'kubelet-client', 'ConfigMap a/b ca.crt', ' KUBECONFIG -n a get configmap b -o yaml\n'],
+  // How to renew one of a Machine.
+  ['CertificateExpired', 'kube-apiserver', 'Machine a/b', 'certmarshal runbook recovery\n'],
+  ['CertificateExpired', 'etcd-server', 'Machine a/b', 'certmarshal runbook renew-in-place\n'],
+  ['CertificateExpired', 'control-plane-clients', 'Machine a/b', 'certmarshal runbook renew-in-place\n'],
+  // Where Cluster API keeps a Secret, and where the cluster has it.
+  ['CertificateExpired', 'etcd-ca', 'Secret a/b tls.crt', `${MANAGED}-n a get secret b `],
+  ['CertificateExpired', 'tls-secret', 'Secret a/b tls.crt', ' KUBECONFIG -n a get secret b '],
+  ['WeakKey', 'tls-secret', 'Secret a/b ca.crt', String.raw`get secret b -o 'jsonpath={.data.ca\.crt}'${DATES}`],
+  ['CertificateUnreadable', 'ca-bundle', 'APIService b', `get apiservice b -o 'jsonpath={.spec.caBundle}'${DATES}`],
+  ['Unreachable', undefined, '10.0.1.31:2379', 'certmarshal probe 10.0.1.31:2379\n'],
+  ['KubeletRenewalOverdue', 'kubelet-serving', 'Node a', `${SIGNER}kubernetes.io/kubelet-serving\n`],
+  ['KubeletRenewalOverdue', 'kubelet-client', 'Node a', `${SIGNER}kubernetes.io/kube-apiserver-client-kubelet\n`],
+  ['RequestStorm', undefined, 'system:node:a at x.io/y', `${SIGNER}x.io/y\n`],
+  ['RequestStorm', undefined, 'system:node:a', '--sort-by=.metadata.creationTimestamp\n'],
+  ['StaleAnnotation', 'kube-apiserver', 'Machine a/b', `${MANAGED}get ${CONFIGS} -A `],
+  ['StaleAnnotation', 'etcd-server', 'Machine a/b', MACHINE],
+  ['StaleAnnotation', 'etcd-peer', 'Machine a/b', MACHINE],
+  ['ExpiryUnknown', 'etcd-server', 'Machine a/b', 'sudo find /etc/kubernetes/pki '],
+  ['ExpiryUnknown', 'etcd-server', 'of members', 'certmarshal audit '],
+  ['ExpiryUnknown', 'kubelet-serving', 'Node a', 'certmarshal audit '],
+  ['ExpiryUnknown', 'apiserver-etcd-client', 'Secret a/b tls.crt', `${MANAGED}-n a get secret b `],
+  ['SuccessorNotTrusted', undefined, 'node groups', 'get nodes --sort-by=.metadata.creationTimestamp\n'],
+])('of %s, %s, at %s', (code, what, at, command) => {
+  const object = what === undefined ? at : `${what} ${at}`;
+  expect(`${commandOf({ code, what, cluster: 'berlin', object, message: '' }, {})}\n`).toContain(command);
+});
+
+it('of a request names it, and without its name all of its signer', () => {
+  const context = { cluster: 'berlin', provider: 'eks', signer: 'x.io/y' } as const;
+  expect(COMMANDS.RequestDenied({ ...context, request: 'csr-1' })).toContain(
+    'describe certificatesigningrequest csr-1',
+  );
+  expect(COMMANDS.RequestDenied(context)).toContain('spec.signerName=x.io/y');
 });
 
 it.each(['…', '~0123456789abcdef'])('of an object that was cut, at %s, names no half of it', (end) => {
@@ -125,14 +149,6 @@ it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
 );
 
 it.each([
-  ['kubelet-serving', 'kubernetes.io/kubelet-serving'],
-  ['kubelet-client', 'kubernetes.io/kube-apiserver-client-kubelet'],
-] as const)('of an overdue %s certificate lists the requests of its own signer', (what, signer) => {
-  const command = COMMANDS.KubeletRenewalOverdue({ cluster: 'paris', provider: 'eks', what });
-  expect(command).toContain(`--field-selector=spec.signerName=${signer}`);
-});
-
-it.each([
   ['4 nodes have a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
   ['1 node has a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
   ['1 of 3 nodes has a pending request; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
@@ -142,16 +158,6 @@ it.each([
   const finding = { code: 'ExpiryUnknown', cluster: 'berlin', object: 'kubelet-serving of members' } as const;
   const message = `${begin}it is unknown when the kubelet serving certificate of Node a expires`;
   expect(commandOf({ ...finding, message }, {})).toBe(command);
-});
-
-it.each([
-  ['kube-apiserver', 'eks-anywhere', 'certmarshal runbook recovery'],
-  ['etcd-server', 'eks-anywhere', 'certmarshal runbook renew-in-place'],
-  ['control-plane-clients', 'eks-anywhere', 'certmarshal runbook renew-in-place'],
-  ['kubelet-client', 'eks-anywhere', 'kubectl --kubeconfig MANAGEMENT '],
-] as const)('of an expired certificate of a Machine is how to renew it: %s of %s', (what, provider, command) => {
-  const context = { cluster: 'oslo', provider, what, where: 'Machine eksa-system/oslo-cp-1' };
-  expect(COMMANDS.CertificateExpired(context).slice(0, command.length)).toBe(command);
 });
 
 describe('of a source', () => {

@@ -2,19 +2,34 @@ import { expect, test } from 'vitest';
 
 import { apiServices } from '../../../../lambdas/audit/sources/api-services.ts';
 import { certManager } from '../../../../lambdas/audit/sources/cert-manager.ts';
+import { clusterSecrets } from '../../../../lambdas/audit/sources/cluster-secrets.ts';
 import { crdConversions } from '../../../../lambdas/audit/sources/crd-conversions.ts';
+import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
 import { nodes } from '../../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../../lambdas/audit/sources/signing-requests.ts';
 import { tlsSecrets } from '../../../../lambdas/audit/sources/tls-secrets.ts';
 import { trustConfigMaps } from '../../../../lambdas/audit/sources/trust-configmaps.ts';
 import { webhooks } from '../../../../lambdas/audit/sources/webhooks.ts';
 import { contextOf, fakeClient } from './fake-cluster.ts';
+import { machineMember } from './fake-management.ts';
 
 const objects = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
     metadata: { name: `o-${n}`, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: { signerName: 'kubernetes.io/kubelet-serving', username: `system:node:o-${n}` },
   }));
+
+test.each([kubeletMetrics, trustConfigMaps, clusterSecrets])(
+  'a fault in $id is no word about a cluster',
+  async (source) => {
+    const request = async () => {
+      throw new TypeError('a fault');
+    };
+    const client = { ...fakeClient({}), request, requestText: request };
+    const { target, ...context } = contextOf(client, { members: [machineMember('cp', 'control-plane', 'a')] });
+    await expect(source.observe({ ...context, target: { ...target, management: client } })).rejects.toThrow('a fault');
+  },
+);
 
 /** With the 6 of its management cluster, and what EKS Anywhere and the clock add, an audit stays below 25. */
 test('an idle cluster of 200 nodes is asked 12 times, Secrets included', async () => {

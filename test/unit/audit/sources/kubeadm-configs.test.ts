@@ -1,7 +1,7 @@
 import { expect, it, test } from 'vitest';
 
 import { kubeadmConfigs } from '../../../../lambdas/audit/sources/kubeadm-configs.ts';
-import { contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
+import { failure, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, NAMESPACE, observeManaged, serving, VERSIONS } from './fake-management.ts';
 
 const ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
@@ -106,8 +106,7 @@ test('values are bounded', async () => {
   expect(read.observations.at(-1)).toMatchObject({ kind: 'unread', problem: 'too-large' });
 });
 
-test('what cannot be read at all is thrown; without a management cluster it is off', async () => {
+test('what cannot be read at all is thrown', async () => {
   const answers = { ...serving('v1beta2'), [pathOf('v1beta2')]: failure('forbidden') };
   await expect(observeManaged(kubeadmConfigs, answers)).rejects.toMatchObject({ kind: 'forbidden' });
-  expect(kubeadmConfigs.off(contextOf(fakeClient({})).target)).toBe(false);
 });

@@ -46,6 +46,10 @@ const answering = (items: readonly unknown[], version = 'v1beta2', planes?: read
   ...(planes === undefined ? {} : { [`/apis/controlplane.cluster.x-k8s.io/${version}${PLANES}`]: planes }),
 });
 
+const planeOf = (certificateValidityPeriodDays: unknown) => ({
+  spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays } } },
+});
+
 describe.each(VERSIONS)('machines, %s', (version) => {
   it('of stacked etcd: members, what Cluster API remembers, and what follows from their age', async () => {
     const controlPlane = machine('cp-1', { role: 'control-plane', status: { certificatesExpiryDate: EXPIRY } });
@@ -90,11 +94,9 @@ describe.each(VERSIONS)('machines, %s', (version) => {
   });
 
   it('without a date infers by age, as long as the control plane says', async () => {
-    const path = ['spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'certificateValidityPeriodDays'];
-    const plane = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), 90);
     const read = await observeManaged(
       machines,
-      answering([machine('cp-1', { role: 'control-plane' })], version, [plane]),
+      answering([machine('cp-1', { role: 'control-plane' })], version, [planeOf(90)]),
     );
     const certificates = certificatesOf(read);
     expect(certificates.map(({ what }) => what)).toEqual([
@@ -119,13 +121,13 @@ describe.each(VERSIONS)('machines, %s', (version) => {
     const controlPlane = machine('cp-1', { role: 'control-plane', status: { certificatesExpiryDate: EXPIRY } });
     const read = await observeManaged(
       machines,
-      answering([machine('etcd-2', { role: 'etcd' }), controlPlane, older], version),
+      answering([machine('etcd-2', { role: 'etcd' }), controlPlane, older], version, [planeOf(364)]),
     );
     expect(certificatesOf(read).map(({ what, where, notAfter, basis }) => [what, where, notAfter, basis])).toEqual([
       ['etcd-server', 'Machine eksa-system/etcd-2', A_YEAR_LATER, 'inference'],
       ['etcd-peer', 'Machine eksa-system/etcd-2', A_YEAR_LATER, 'inference'],
       ['kube-apiserver', 'Machine eksa-system/cp-1', '2027-03-01T10:04:11.000Z', 'annotation'],
-      ['control-plane-clients', 'Machine eksa-system/cp-1', A_YEAR_LATER, 'inference'],
+      ['control-plane-clients', 'Machine eksa-system/cp-1', '2027-02-28T10:00:00.000Z', 'inference'],
       ['etcd-server', 'Machine eksa-system/etcd-1', '2027-02-01T10:00:00.000Z', 'inference'],
       ['etcd-peer', 'Machine eksa-system/etcd-1', '2027-02-01T10:00:00.000Z', 'inference'],
       [
@@ -140,11 +142,8 @@ describe.each(VERSIONS)('machines, %s', (version) => {
 
 test.each([
   ['none, and never one', undefined],
-  [
-    'one with a period that is none',
-    [{ spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: '90' } } } }],
-  ],
-  ['one with 0', [{ spec: { kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: 0 } } } }]],
+  ['one with a period that is none', [planeOf('90')]],
+  ['one with 0', [planeOf(0)]],
 ] as const)('with a KubeadmControlPlane: %s, a year', async (_, planes) => {
   const read = await observeManaged(
     machines,
@@ -196,7 +195,8 @@ test('an annotation of an etcd Machine is of all its certificates, unless none i
     certificatesOf(await observeManaged(machines, answering([annotated(at)])))
       .filter(({ member }) => member !== undefined)
       .map(({ what, basis }) => `${what} ${basis}`);
-  expect(await ends('2027-11-01T00:00:00Z')).toEqual(['etcd-server annotation', 'etcd-peer annotation']);
+  // A year from now, and two days.
+  expect(await ends('2027-11-23T12:00:00Z')).toEqual(['etcd-server annotation', 'etcd-peer annotation']);
   expect(await ends('2099-01-01T00:00:00Z')).toEqual([
     'etcd-server annotation',
     'etcd-peer annotation',
@@ -245,6 +245,8 @@ test.each([
   expect(await observeManaged(machines, answering([machine('cp-1', change)]))).toMatchObject({
     observations: [],
     count: 1,
+    // How long certificates live is only asked for a control plane.
+    client: { calls: [{}, {}] },
   });
 });
 
@@ -262,7 +264,7 @@ test('the address of the API endpoint is not one of the machine that has it just
   const read = await observeManaged(machines, answering([machine('cp-1', { status: { addresses } })]), {
     endpoint: '10.0.1.100',
   });
-  expect(read.observations[0]).toMatchObject({ addresses: ['10.0.1.31', '2001:db8::1'] });
+  expect(read.observations[0]).toMatchObject({ addresses: ['10.0.1.31', '2001:db8::1'], externalIp: undefined });
 });
 
 test('a Machine without a Node goes by its own name', async () => {
@@ -302,7 +304,7 @@ test('hostile values of a Machine that can be read are bounded', async () => {
 });
 
 test('10,000 Machines are read, and one more says that it was not to the end', async () => {
-  const items = Array.from({ length: 10_000 }, (_, index) => machine(`md-${index}`));
+  const items = [{}, ...Array.from({ length: 9_999 }, (_, index) => machine(`md-${index}`))];
   const read = await observeManaged(machines, answering(items));
   expect(read.count).toBe(10_000);
   expect(read.observations).toHaveLength(10_000);
@@ -335,9 +337,3 @@ test.each(['forbidden', 'not-found', 'unreachable'] as const)(
     await expect(observeManaged(machines, answers)).rejects.toMatchObject({ name: 'KubernetesError', kind });
   },
 );
-
-test('is off, and nobody misses it, without a management cluster', () => {
-  const { target } = contextOf(fakeClient({}));
-  expect(machines.off(target)).toBe(false);
-  expect(machines.off({ ...target, management: fakeClient({}) })).toBeUndefined();
-});

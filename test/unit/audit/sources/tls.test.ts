@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
@@ -7,6 +6,7 @@ import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
+import type { HandshakeFailureKind, HandshakeResult } from '../../../../lambdas/tls/handshake.ts';
 import type { handshakes } from '../../../../lambdas/tls/handshakes.ts';
 import { type Certificate, readable } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
@@ -14,11 +14,14 @@ import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts
 import type { CertificateAuthority } from '../../../peculiar.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
+import { cn, certificate as der, name as dn, pem as toPem, utcTime } from '../../x509/certificate-writer.ts';
+import { sequence, tlv } from '../../x509/der-writer.ts';
+import { extension } from '../../x509/request-factory.ts';
 import { NO_EVIDENCE } from './fake-cluster.ts';
 
 /** Instead of real handshakes, where a test says so. */
 const answers = vi.hoisted(() => ({
-  chain: undefined as ReturnType<typeof decodeBundle>['certificates'] | undefined,
+  result: undefined as HandshakeResult | undefined,
   until: undefined as Promise<void> | undefined,
 }));
 vi.mock('../../../../lambdas/tls/handshakes.ts', async (original) => {
@@ -26,13 +29,18 @@ vi.mock('../../../../lambdas/tls/handshakes.ts', async (original) => {
   return {
     handshakes: (async (targets, options) => {
       await answers.until;
-      const { chain } = answers;
-      return chain === undefined
-        ? real.handshakes(targets, options)
-        : targets.map(() => ({ ok: true, chain, keyProven: true }));
+      const { result } = answers;
+      return result === undefined ? real.handshakes(targets, options) : targets.map(() => result);
     }) satisfies typeof handshakes,
   };
 });
+
+function answering(result: HandshakeResult): void {
+  answers.result = result;
+  onTestFinished(() => {
+    answers.result = undefined;
+  });
+}
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -80,7 +88,7 @@ function contextOf(wanted: Wanted): AuditContext {
       workload: { server: wanted.server, addresses: 'local' } as AuditContext['target']['workload'],
       machinesNamespace: 'eksa-system',
       reach: { handshakes, secrets: false, kubeletMetrics: false },
-      ports: { ...DEFAULT_PORTS, ...wanted.ports },
+      ...(wanted.ports && { ports: { ...DEFAULT_PORTS, ...wanted.ports } }),
     },
     now: () => NOW,
     signal,
@@ -112,56 +120,54 @@ test.each<[string, (own: CertificateAuthority) => Promise<CertificateAuthority>,
     ...context,
     issuedJudge: async () => ({ ...NO_EVIDENCE, shown }),
   });
-  expect(shown).toHaveBeenCalledTimes(times);
+  const by = { node: 'w', address: '127.0.0.1', keyProven: true };
+  expect(shown.mock.calls.map((call) => call[1])).toEqual(Array.from({ length: times }, () => by));
   const judged = observations.filter((one) => one.kind === 'certificate' && one.issued !== undefined);
-  expect(judged).toHaveLength(times);
+  expect(judged).toMatchObject(times === 0 ? [] : [{ what: 'kubelet-serving' }]);
 });
 
 test('the certificate of a kubelet that cannot be decoded is not proven', async () => {
-  const der = Buffer.from('3003020101', 'hex');
-  answers.chain = decodeBundle(
-    `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`,
-  ).certificates;
-  onTestFinished(() => {
-    answers.chain = undefined;
-  });
+  answering({ ok: true, chain: decodeBundle(toPem(Buffer.from('3003020101', 'hex'))).certificates });
   const context = contextOf({
-    server: 'https://127.0.0.1:1',
+    server: 'https://127.0.0.1',
     members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
   });
-  const { observations } = await tlsSource.observe(context);
-  expect(observations).toContainEqual(
+  const { observations, count } = await tlsSource.observe(context);
+  const malformed = { kind: 'unread', problem: 'malformed', broken: true };
+  const why = expect.stringMatching(/^it cannot be read, so its names are not known: /);
+  expect(count).toBe(2);
+  expect(observations).toEqual([
+    expect.objectContaining({ ...malformed, what: 'kube-apiserver', where: '127.0.0.1:443', issued: undefined }),
     expect.objectContaining({
-      kind: 'unread',
+      ...malformed,
       what: 'kubelet-serving',
       member: 'w',
-      problem: 'malformed',
-      issued: { verdict: 'not-proven', why: expect.stringMatching(/^it cannot be read, so its names are not known: /) },
+      issued: { verdict: 'not-proven', why },
     }),
-  );
+  ]);
 });
 
-test('evidence is read beside the handshakes', async () => {
+test('evidence is read beside the handshakes, if any of them is with a kubelet', async () => {
   let isAsked: () => void = () => undefined;
   const asked = new Promise<void>((resolve) => {
     isAsked = resolve;
   });
   // No handshake ends before the judge was asked.
   answers.until = asked;
-  answers.chain = [];
+  answering({ ok: true, chain: [] });
   onTestFinished(() => {
     answers.until = undefined;
-    answers.chain = undefined;
-  });
-  const context = contextOf({
-    server: 'https://127.0.0.1:1',
-    members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
   });
   const issuedJudge = vi.fn<AuditContext['issuedJudge']>(async () => {
     isAsked();
     return NO_EVIDENCE;
   });
-  await tlsSource.observe({ ...context, issuedJudge });
+  const observeOne = async (one: MemberObservation) =>
+    tlsSource.observe({ ...contextOf({ server: 'https://127.0.0.1:1', members: [one] }), issuedJudge });
+  const cp = { role: 'control-plane', addresses: ['127.0.0.1'] } as const;
+  await observeOne(member('Node cp', { ...cp, node: 'cp' }));
+  // It has no kubelet yet.
+  await observeOne(member('Machine ns/cp', cp));
   expect(issuedJudge).toHaveBeenCalledOnce();
 });
 
@@ -206,7 +212,7 @@ describe('which servers', () => {
     const node = member('Node ip-1', { node: 'ip-1', addresses: ['10.0.0.1'] });
     const cp = member('Node odd', { node: 'odd', role: 'control-plane', addresses: ['10.0.0.2'] });
     const fargate = member('Node f', { node: 'f', kindOfNode: 'fargate', addresses: ['10.0.0.3'] });
-    expect(told([node, cp, fargate], 'eks')).toEqual([
+    expect(told([node, cp, fargate, member('Machine ns/f', { node: 'f' })], 'eks')).toEqual([
       'kubelet-serving ip-1 10.0.0.1:10250',
       'kubelet-serving odd 10.0.0.2:10250',
     ]);
@@ -278,13 +284,14 @@ describe('what is told', () => {
       return Object.fromEntries(
         seen.flatMap((each) =>
           each.kind === 'certificate' && each.member === 'cp' && each.position === 0
-            ? [[each.what, each.keyProven]]
+            ? [[each.what, [each.keyProven, each.issuedByCluster]]]
             : [],
         ),
       );
     };
-    expect(await shownAt(proven)).toMatchObject({ 'kube-apiserver': true, 'etcd-server': true });
-    expect(await shownAt(hangsUp)).toMatchObject({ 'kube-apiserver': false, 'etcd-server': undefined });
+    // Whether the CA of the cluster signed it is not told of etcd either, which has a CA of its own.
+    expect(await shownAt(proven)).toEqual({ 'kube-apiserver': [true, true], 'etcd-server': [true, undefined] });
+    expect(await shownAt(hangsUp)).toEqual({ 'kube-apiserver': [false, true], 'etcd-server': [undefined, undefined] });
   });
 
   test('an endpoint that does not answer, and then nothing is off', async () => {
@@ -318,7 +325,30 @@ describe('what is told', () => {
       expect(leaf !== undefined && 'issuedByCluster' in leaf).toBe('issuedByCluster' in expected);
       const without = await observe({ server, members, ports: { kubelet }, authorities: [] });
       expect(without.some((each) => 'issuedByCluster' in each)).toBe(false);
+      expect(without.find((each) => each.kind === 'certificate' && each.member !== undefined)).toMatchObject({
+        what: expected.what,
+      });
     }
+  });
+
+  test.each([
+    ['valid from now on', '261121120000Z', '270101000000Z', true],
+    ['not valid yet', '261121120001Z', '270101000000Z', undefined],
+    ['not valid any more', '260101000000Z', '261121120000Z', undefined],
+  ])('a kubelet that sends a CA between its certificate and that of the cluster, %s', async (_, from, to, told) => {
+    const [root, between] = [dn(cn('root')), dn(cn('between'))];
+    const extensions = [extension('2.5.29.19', sequence(tlv(1, [0xff])))];
+    const validity = { notBefore: utcTime(from), notAfter: utcTime(to) };
+    const sent =
+      toPem(der({ issuer: between })) + toPem(der({ subject: between, issuer: root, extensions, ...validity }));
+    answering({ ok: true, chain: decodeBundle(sent).certificates });
+    const [, , leaf] = await observe({
+      server: 'https://127.0.0.1:1',
+      members: [member('Node w', { node: 'w', addresses: ['10.0.0.1'] })],
+      authorities: certificates(toPem(der({ subject: root, issuer: root }))),
+    });
+    expect(leaf).toMatchObject({ what: 'kubelet-serving', position: 0 });
+    expect(leaf?.kind === 'certificate' && leaf.issuedByCluster).toBe(told);
   });
 
   test('a kubelet says nothing of the address of its Node', async () => {
@@ -331,7 +361,7 @@ describe('what is told', () => {
       return seen.flatMap((one) => (one.kind === 'certificate' ? (one.lacksAddress ?? []) : []));
     };
     expect(await lacked(['127.0.0.1', '10.0.0.7'])).toEqual([]);
-    expect(await lacked(['10.0.0.7', '127.0.0.1'])).toEqual(['10.0.0.7']);
+    expect(await lacked(['worker-1', '10.0.0.7', '127.0.0.1'])).toEqual(['10.0.0.7']);
     expect(await lacked([])).toEqual([]);
   });
 
@@ -380,17 +410,23 @@ describe('what is told', () => {
     });
   });
 
-  test('a controller manager that listens on loopback is usual, etcd that is gone is not', async () => {
-    const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
-    const dead = await listenRaw((socket: Socket) => socket.destroy());
-    const ports = Object.fromEntries(Object.keys(DEFAULT_PORTS).map((key) => [key, dead]));
-    const members = [member('Machine ns/cp', { role: 'control-plane', addresses: ['127.0.0.1'] })];
-    const seen = await observe({ server, members, ports });
+  test.each<[HandshakeFailureKind, boolean]>([
+    ['refused', true],
+    ['unreachable', true],
+    ['timeout', true],
+    ['closed', true],
+    ['aborted', true],
+    ['old-tls', false],
+  ])('a controller manager that listens on loopback may be %s, etcd may not', async (kind, isUsual) => {
+    answering({ ok: false, failure: { kind, message: 'm', remedy: 'r' } });
+    const members = [member('Machine ns/cp', { role: 'control-plane', addresses: ['10.0.0.1'] })];
+    const seen = await observe({ server: 'https://127.0.0.1:1', members });
     const usual = seen.flatMap((each) => (each.kind === 'unread' ? [[each.what, each.usual ?? false]] : []));
     expect(usual).toEqual([
       ['kube-apiserver', false],
-      ['kube-controller-manager', true],
-      ['kube-scheduler', true],
+      ['kube-apiserver', false],
+      ['kube-controller-manager', isUsual],
+      ['kube-scheduler', isUsual],
       ['etcd-server', false],
       ['etcd-peer', false],
     ]);
