@@ -9,6 +9,14 @@ export function isFor(
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
 }
 
+/** The policies that are {@link isFor} a cluster. */
+export function policiesFor<P extends Pick<ApprovalPolicy, 'providers' | 'clusters'>>(
+  policies: readonly P[],
+  cluster: Pick<ClusterContext, 'name' | 'provider'>,
+): readonly P[] {
+  return policies.filter((policy) => isFor(policy, cluster));
+}
+
 /**
  * `*` matches any run of characters; nothing else is special. Each part matches at its first place, so nothing
  * backtracks.
