@@ -14,3 +14,13 @@ export function lazy<A extends readonly unknown[], R>(
   const loaded = once(load);
   return async (...args) => (await loaded())(...args);
 }
+
+/** Calls `workOut` once for each object, and keeps the result as long as the object. */
+export function onceForEach<K extends object, V extends object>(workOut: (key: K) => V): (key: K) => V {
+  const values = new WeakMap<K, V>();
+  return (key) => {
+    const value = values.get(key) ?? workOut(key);
+    values.set(key, value);
+    return value;
+  };
+}

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
-import { isFor } from '../../lambdas/approval/selection.ts';
+import { policiesFor } from '../../lambdas/approval/selection.ts';
 import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import type { Answer, Check, CheckGroup, Fix } from './check.ts';
@@ -50,7 +50,7 @@ export interface GroupOptions {
 /** All checks of one cluster: one group for its API server, one for that of its management cluster. */
 export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): CheckGroup[] {
   const { subject, cluster, namespaces, workload, management, further = () => [] } = test;
-  const policies = options.policies.filter((policy) => isFor(policy, cluster));
+  const policies = policiesFor(options.policies, cluster);
   const needsMachines = policies.some(({ evidence }) => evidence.includes('machine'));
   const machines = (server: Server): Check[] => [
     ...(needsMachines ? [machinesCheck(server, { clusterName: cluster.name, namespaces })] : []),

@@ -150,7 +150,8 @@ export function nodeOfCertificate({ commonName }: Pick<Certificate, 'commonName'
   return nodeOf(commonName) || undefined;
 }
 
-function nodeOf(identity = ''): string {
+/** The node of a user name or common name; empty if it is none. */
+export function nodeOf(identity = ''): string {
   return identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
 }
 
@@ -229,7 +230,8 @@ function judgeNames(
   const [taken] = reserved.values();
   const failures: Failure[] = [];
   for (const policy of servingPolicies(grounds)) {
-    const failure = failureOf(claim, names, policy, grounds) ?? (taken && { ...taken, kind: 'unproven', unproven: [] });
+    const failure =
+      failureOf(claim, names, policy, grounds) ?? (taken && { why: taken.why, kind: 'unproven', unproven: [] });
     if (failure === undefined) return { verdict: 'proven' };
     failures.push(failure);
   }
@@ -242,7 +244,7 @@ function judgeNames(
   const hasMoved = failures.some(({ kind, wasTheirs }) => kind === "another's address" && wasTheirs !== true);
   const mayHaveMoved =
     before?.mayHaveMoved ?? ((isSettled && (unread === undefined ? hasMoved : neverTold)) || undefined);
-  const told = (verdict: IssuedVerdict, why = first.why): JudgedIssued => ({
+  const judgedAs = (verdict: IssuedVerdict, why = first.why): JudgedIssued => ({
     verdict,
     why,
     unproven,
@@ -251,10 +253,12 @@ function judgeNames(
 
   // An unread source might have proven it.
   if (unread !== undefined)
-    return withoutEvidence(before === undefined ? told('unknown', unread.why) : told(before.verdict, before.why));
-  if (before?.wasProven === true) return told('no-longer-proven');
+    return withoutEvidence(
+      before === undefined ? judgedAs('unknown', unread.why) : judgedAs(before.verdict, before.why),
+    );
+  if (before?.wasProven === true) return judgedAs('no-longer-proven');
   if (claim.ofRequest === true && isOfEarlierMachine(claim, grounds.machines))
-    return told('unknown', 'it was issued to a machine that has been replaced since');
+    return judgedAs('unknown', 'it was issued to a machine that has been replaced since');
   // A name does not move from node to node, so it needs no time to settle.
   const isAnother = failures.some(
     ({ kind, wasTheirs }) =>
@@ -262,9 +266,9 @@ function judgeNames(
       (kind === "another's address" && isSettled && wasTheirs === true && mayHaveMoved !== true) ||
       (kind === "another's address" && before?.verdict === 'names-another'),
   );
-  if (isAnother) return told('names-another');
-  if (having('untold') !== undefined) return told('unknown');
-  return told(isSettled || having("another's address") !== undefined ? 'not-proven' : 'unknown');
+  if (isAnother) return judgedAs('names-another');
+  if (having('untold') !== undefined) return judgedAs('unknown');
+  return judgedAs(isSettled || having("another's address") !== undefined ? 'not-proven' : 'unknown');
 }
 
 /** A known verdict still holds; only an unknown one waits for evidence. */
@@ -379,7 +383,7 @@ function counting({ owners }: Owners): readonly Owner[] {
 
 /** The owner of a name that the node does not have. */
 function ownerOf({ kind, name }: NameProof, node: string, evidence: Evidence): NameOfAnother | undefined {
-  const canonical = canonicalDnsName(name);
+  const canonical = kind === 'dns' ? canonicalDnsName(name) : name;
   const called = kind === 'dns' ? evidence.ownersOf(canonical).owners : [];
   const having = [...called, ...evidence.holdersOf(kind, canonical).owners].filter(isWitness);
   const [owner] = having;

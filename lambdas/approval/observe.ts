@@ -37,7 +37,7 @@ import { collectOpenRequests, type OpenRequest, type OpenRequests } from './open
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import { type ClusterContext, canonicalNames } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
-import { isFor } from './selection.ts';
+import { policiesFor } from './selection.ts';
 import { collectApprovals, type OwnApproval } from './unissued.ts';
 
 const SHOWN_UNREADABLE = 100;
@@ -101,7 +101,7 @@ export async function observe(
   now: () => number = Date.now,
   wanted?: OpenRequest,
 ): Promise<Observed> {
-  const selecting = selectedFor(target, policies);
+  const selecting = policiesFor(policies, target.cluster);
   const asked = collectAsked(now());
   const claims = collectClaims(now());
   const approvals = collectApprovals();
@@ -122,7 +122,7 @@ export async function observe(
       reading ??= readEvidence(target, selecting, signal);
     },
   });
-  const requests = [...listed.open, wanted].filter((request) => request !== undefined);
+  const requests = wanted === undefined ? listed.open : [...listed.open, wanted];
   const believed: Believed = (await reading) ?? { cluster: withLearned(target), readings: [] };
   const { cluster, readings } = await withInstances(target, believed, nodesOf(requests), selecting, signal, requests);
   return {
@@ -137,10 +137,6 @@ export async function observe(
   };
 }
 
-function selectedFor({ cluster }: SweepTarget, policies: readonly ApprovalPolicy[]): readonly ApprovalPolicy[] {
-  return policies.filter((policy) => isFor(policy, cluster));
-}
-
 /**
  * Reads the evidence about some nodes that the policies of a cluster trust, as a sweep does for nodes with an open
  * request. A source that cannot be read is part of the evidence.
@@ -151,7 +147,7 @@ export async function observeNodes(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
-  const selecting = selectedFor(target, policies);
+  const selecting = policiesFor(policies, target.cluster);
   const believed = await readEvidence(target, selecting, signal);
   const { cluster, readings } = await withInstances(target, believed, nodes, selecting, signal);
   return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };

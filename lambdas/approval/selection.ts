@@ -9,16 +9,21 @@ export function isFor(
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
 }
 
+/** The policies that are {@link isFor} a cluster. */
+export function policiesFor<P extends Pick<ApprovalPolicy, 'providers' | 'clusters'>>(
+  policies: readonly P[],
+  cluster: Pick<ClusterContext, 'name' | 'provider'>,
+): readonly P[] {
+  return policies.filter((policy) => isFor(policy, cluster));
+}
+
 /** The policies that promise approval to the nodes of a cluster. */
 export function enforcing(
   policies: readonly ApprovalPolicy[],
   cluster: Pick<ClusterContext, 'name' | 'provider'>,
 ): readonly ApprovalPolicy[] {
-  return policies.filter(
-    (policy) =>
-      policy.mode[cluster.provider] === 'enforce' &&
-      policy.signers.includes(KUBELET_SERVING_SIGNER) &&
-      isFor(policy, cluster),
+  return policiesFor(policies, cluster).filter(
+    ({ mode, signers }) => mode[cluster.provider] === 'enforce' && signers.includes(KUBELET_SERVING_SIGNER),
   );
 }
 

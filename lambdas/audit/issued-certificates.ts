@@ -1,5 +1,5 @@
+import { nodeOf } from '../approval/issued.ts';
 import { KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
-import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import { NOT_ISSUED, type Observation, type UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
@@ -272,7 +272,7 @@ function placeOf({ what, signer, requester, ofNodes, leaf }: Issued): {
 } {
   // A bootstrap token requests the first client certificate of a kubelet; only the certificate names the node.
   const identity = what === 'kubelet-client' ? (leaf?.commonName ?? requester) : ofNodes ? requester : '';
-  const node = identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
+  const node = nodeOf(identity);
   if ((what === 'kubelet-client' || what === 'kubelet-serving') && node !== '') {
     const member = printable(node, 253);
     return { where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };

@@ -19,7 +19,7 @@ import {
 } from '../approval/issued.ts';
 import { readCluster, resolveEndpoint, withInstances } from '../approval/observe.ts';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
-import { isFor } from '../approval/selection.ts';
+import { policiesFor } from '../approval/selection.ts';
 import {
   type CertificateObservation,
   type IssuedObservation,
@@ -93,7 +93,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
   const { target, listed, members, previous, now } = options;
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(READ_MS)]);
   const { policies = [DEFAULT_POLICY], management, machinesNamespace: namespace } = target;
-  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const selecting = policiesFor(policies, target.cluster);
   const wanted = wantedSources(selecting);
   const nodes = new Set(members.flatMap(({ node }) => node ?? []));
   const selection = { clusterName: target.cluster.name, namespace, signal };

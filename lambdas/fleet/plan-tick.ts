@@ -143,8 +143,9 @@ export function planOrders(
 function askingEksInTurns(orders: readonly PlacedOrder[], tick: number, everyMinutes = 1): readonly PlacedOrder[] {
   const round = Math.floor(tick / (everyMinutes * MINUTE_MS)) * MINUTE_MS;
   return [...Map.groupBy(orders, askedScope)].flatMap(([scope, same]) => {
+    const most = scope === undefined ? Infinity : EKS_AUDITS;
     let asking = same;
-    for (let turns = 2; scope !== undefined && asking.length > EKS_AUDITS; turns *= 2)
+    for (let turns = 2; asking.length > most; turns *= 2)
       asking = same.filter(({ order }) => isTurnOf(`EKS ${order.target.id}`, turns, round));
     const ids = new Set(asking.map(({ order }) => order.target.id));
     return same.map(({ shard, order }) => ({

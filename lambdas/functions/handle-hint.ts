@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import { isFor } from '../approval/selection.ts';
+import { policiesFor } from '../approval/selection.ts';
 import type { JsonObject, JsonObjects } from '../aws/json-objects.ts';
 import type { OrderMessage } from '../aws/queues.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
@@ -88,7 +88,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
   function youngestJudged({ target }: RegisteredCluster): number | undefined {
     if (target === undefined) return undefined;
     const { cluster } = target;
-    const ages = policies.filter((policy) => isFor(policy, cluster)).map(({ age }) => age[cluster.provider].minSeconds);
+    const ages = policiesFor(policies, cluster).map(({ age }) => age[cluster.provider].minSeconds);
     return ages.length === 0 ? undefined : Math.min(...ages);
   }
 

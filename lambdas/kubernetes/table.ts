@@ -17,7 +17,7 @@ export interface Table extends ListPosition {
 /** A Node has up to 1.5 MiB in its columns, and JSON escapes some characters as six. */
 const MAX_TABLE_BYTES = 10 * 1024 * 1024;
 
-/** A page of a list as kubectl prints it, without its objects. Undefined if there is none. */
+/** A page of a list as kubectl prints it, without its objects. Undefined if the server makes no table. */
 export async function readTable(
   client: KubernetesClient,
   path: string,

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { onceForEach } from '../lazy.ts';
 import type { Certificate } from './certificate.ts';
 
 /**
@@ -34,8 +35,8 @@ export function verifications(most: number = VERIFICATIONS_A_HANDSHAKE): Verific
   };
 }
 
-/** OpenSSL needs up to some milliseconds to parse one, so each is parsed once. */
-const parsed = new WeakMap<Certificate, X509Certificate>();
+/** OpenSSL needs up to some milliseconds to parse one. */
+const opened = onceForEach(({ der }: Certificate) => new X509Certificate(der));
 
 function verify(certificate: Certificate, authority: Certificate): boolean {
   try {
@@ -44,14 +45,6 @@ function verify(certificate: Certificate, authority: Certificate): boolean {
     // OpenSSL rejects it, so it counts as not signed.
     return false;
   }
-}
-
-function opened(certificate: Certificate): X509Certificate {
-  const before = parsed.get(certificate);
-  if (before !== undefined) return before;
-  const made = new X509Certificate(certificate.der);
-  parsed.set(certificate, made);
-  return made;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { onceForEach } from '../../lazy.ts';
 import { addressRanges, canonicalDnsName, readsAsAddress, spellsAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../../tables/evidence-sources.ts';
@@ -16,7 +17,7 @@ import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
 import type { ApprovalPolicy } from '../policy.ts';
 import type { ClusterContext } from '../request.ts';
 import type { NameProof } from '../verdict.ts';
-import { isEndpoint, onceForEach, reservedAddress } from './reserved-names.ts';
+import { isEndpoint, reservedAddress } from './reserved-names.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most useful reason. */
 export interface OwnershipResult {
@@ -287,7 +288,7 @@ function weakOf({ weakAddresses = [] }: Owner, canonical: string): WeakAddress |
 }
 
 function listsAddresses({ addresses, weakAddresses = [] }: Owner): boolean {
-  return [...addresses, ...weakAddresses].length > 0;
+  return addresses.length > 0 || weakAddresses.length > 0;
 }
 
 /** Shows who has a name: live, and not written by a node. */

@@ -1,3 +1,4 @@
+import { onceForEach } from '../../lazy.ts';
 import { type AddressRanges, addressRanges, canonicalAddress, canonicalDnsName } from '../../names.ts';
 import type { ClusterContext } from '../request.ts';
 
@@ -69,16 +70,6 @@ export function reservedAddress(address: string, cluster: ClusterContext): Reser
   return serviceRanges(cluster).has(address)
     ? { why: 'in the service CIDR', isOfCluster: true, hostile: false }
     : undefined;
-}
-
-/** What is worked out once for each object. */
-export function onceForEach<K extends object, V extends object>(workOut: (key: K) => V): (key: K) => V {
-  const values = new WeakMap<K, V>();
-  return (key) => {
-    const value = values.get(key) ?? workOut(key);
-    values.set(key, value);
-    return value;
-  };
 }
 
 const endpointsOf = onceForEach(

@@ -485,7 +485,7 @@ it('verdicts are counted for each approver, those with most first, and for all o
     );
   const waiting = { ...unread('signing-requests'), problem: NOT_ISSUED, issued: { verdict: 'not-proven' } } as const;
   const large = [...of('b', 2), ...of('c', 3), ...of('a', 2)];
-  const small = [...'jihgfed'].flatMap((approver) => of(approver, 1));
+  const small = 'j i h g f e d'.split(' ').flatMap((approver) => of(approver, 1));
   const summary = issuedSummaryOf([waiting, ...of(undefined, 4, 'names-another'), ...small, ...large]);
   expect(summary?.byApprover.map(({ approvedBy, counts }) => `${approvedBy} ${counts.proven}`)).toEqual([
     'c 3',

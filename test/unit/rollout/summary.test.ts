@@ -227,7 +227,9 @@ describe('the newest look in the index', () => {
 });
 
 const moving = (...states: readonly MachineProgress['state'][]) => ({
-  ...{ wanted: 2, replaced: 0, verified: 0 },
+  wanted: 2,
+  replaced: 0,
+  verified: 0,
   machines: states.map((state) => ({ name: 'a', state })),
 });
 

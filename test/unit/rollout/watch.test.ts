@@ -22,7 +22,10 @@ it('one machine that is new and shows an old certificate is not verified, and on
   const { controlPlane: _, ...without } = observed;
   expect(troublesOf(without, going, NOW)).toEqual([]);
   const machines = [10, 11].map((minutes) => ({
-    ...{ name: 'a', state: 'replaced' as const, served: one.served, unhealthy: [] },
+    name: 'a',
+    state: 'replaced' as const,
+    served: one.served,
+    unhealthy: [],
     createdAt: NOW + minutes * MINUTE,
   }));
   expect(lastReplacedFor({ machines }, { since, now: NOW })).toBe(-10 * MINUTE);
