@@ -189,7 +189,7 @@ describe('a Machine', () => {
   const reading = { owner: CONTROL_PLANE_UID, role: 'stacked' } as const;
   const none = { kind: 'none' } as const;
   const ports = (...all: readonly number[]) => all.map((port) => ({ port, served: none }));
-  const model = machine(1, { served: none, etcdPorts: ports(2379, 2380), kubelet: none });
+  const model = machine(1, { served: none, etcdPorts: ports(2379, 2380), kubelet: none, etcdReady: false });
 
   const isControlPlaneMachine = (object: unknown) =>
     isMachineOf(object, NAME) && roleOfMachine(object) === 'control-plane';
