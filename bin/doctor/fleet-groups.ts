@@ -80,6 +80,7 @@ export async function fleetGroups(
     account: fleet.hub.account ?? caller.account,
     region: fleet.hub.region ?? caller.region,
   };
+  const isOfHub = hub.account === caller.account;
   const sources = eksSources(fleet.discovery, hub);
   const readable = sources.filter(({ scope }) => !isElsewhere(scope, caller)).map(({ name }) => name);
   const found: FoundCluster[] = [];
@@ -93,13 +94,11 @@ export async function fleetGroups(
     credentialsGroup(
       async () => passed(`authenticated as ${caller.arn}`),
       `tried as ${caller.arn}; the functions use ${roles.sweepRole}${roles.known ? '' : ', the output SweepRoleArn of the stack'}`,
-      hub.account === caller.account
-        ? [concurrencyCheck(fleet, aws, hub.region), subscriptionsCheck(aws, hub.region)]
-        : [],
+      [...(isOfHub ? [concurrencyCheck(fleet, aws, hub.region)] : []), subscriptionsCheck(aws, hub.region, isOfHub)],
     ),
     ...sources.map((source) => sourceGroup(source, aws, roles)),
     ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),
-    ...(fleet.hub.webhook && hub.account === caller.account
+    ...(fleet.hub.webhook && isOfHub
       ? [webhookGroup(async (ended) => aws.webhook(hub.region, ended), tried.map(hintedId), options.webhookCa)]
       : []),
   ];

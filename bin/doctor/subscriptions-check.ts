@@ -54,7 +54,7 @@ function passes(severity: string | false, { FilterPolicy, FilterPolicyScope }: R
 }
 
 /** Checks that someone is notified of each severity, and if certmarshal itself is broken. */
-export function subscriptionsCheck(aws: AwsCalls, region: string): Check {
+export function subscriptionsCheck(aws: AwsCalls, region: string, isOfHub: boolean): Check {
   const fix: Fix = {
     text: 'List who is notified under monitoring.subscribe in fleet.yaml and deploy, then confirm what SNS sends. It deletes what is not confirmed within 48 hours; subscribe that again:',
     command: `aws sns subscribe --region ${region} --topic-arn TOPIC-ARN --protocol email --notification-endpoint ADDRESS`,
@@ -65,6 +65,10 @@ export function subscriptionsCheck(aws: AwsCalls, region: string): Check {
     object: `sns:ListSubscriptions ${region}`,
     needs: ['aws-credentials'],
     run: asUser(async (signal) => {
+      if (!isOfHub)
+        return warning('not checked: your credentials are of another account', {
+          text: 'Run this with credentials of the account of the hub.',
+        });
       const counts = await aws.subscriptions(region, signal);
       if (counts === undefined)
         return warning(`no hub is deployed in ${region}`, { text: 'Run this again after the deploy.' });
