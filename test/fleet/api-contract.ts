@@ -656,8 +656,18 @@ export function describeApiContract(
 
       it.each([
         { what: 'removed', before: approved, after: [], message: 'may not remove a condition of type \\"Approved\\"' },
-        { what: 'turned around', before: approved, after: [approved, denied], message: 'mutually exclusive' },
-        { what: 'approved after denial', before: denied, after: [denied, approved], message: 'mutually exclusive' },
+        {
+          what: 'turned around',
+          before: approved,
+          after: [approved, denied],
+          message: 'must specify at most one of: `conditions[',
+        },
+        {
+          what: 'approved after denial',
+          before: denied,
+          after: [denied, approved],
+          message: 'must specify at most one of: `conditions[',
+        },
       ])('stands by its decision: $what', async ({ before, after, message }) => {
         const fresh = await createCsr();
         const { json: decided } = await putApproval(fresh.metadata.name, withConditions(fresh, before));

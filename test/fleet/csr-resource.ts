@@ -200,8 +200,9 @@ function conditionProblems(conditions: readonly CsrCondition[], old: readonly Cs
     else if (!allowed.includes(status)) add('FieldValueNotSupported', `${field}.status`, unsupported(status, allowed));
     const opposite = { Approved: 'Denied', Denied: 'Approved' }[type];
     if (opposite !== undefined && before.includes(opposite)) {
-      const why = 'Approved and Denied conditions are mutually exclusive';
-      add('FieldValueInvalid', 'status.conditions', `Invalid value: "${type}": ${why}`);
+      const both = ['Approved', 'Denied'].map((one) => `conditions[{"type": "${one}"}]`);
+      const why = `must specify at most one of: ${both.map((one) => `\`${one}\``).join(', ')}`;
+      add('FieldValueInvalid', 'status.conditions', `Invalid value: ${JSON.stringify(`{${both.join(', ')}}`)}: ${why}`);
     }
     if (before.includes(type)) add('FieldValueDuplicate', `${field}.type`, `Duplicate value: "${type}"`);
   }
