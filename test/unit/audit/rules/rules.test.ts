@@ -667,7 +667,7 @@ describe('what could not be read', () => {
       unread('tls', {
         where: `10.0.0.${index + 10}:10250`,
         what: 'kubelet-serving',
-        problem: index < 3 ? 'refused' : 'timeout',
+        problem: index < 3 ? 'timeout' : 'refused',
       }),
     );
     expect(assess([...places, read('tls')]).findings[0]).toMatchObject({
@@ -675,7 +675,7 @@ describe('what could not be read', () => {
       object: 'tls kubelet-serving',
       placeCount: 30,
       message: expect.stringMatching(
-        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(3 refused, 27 timeout\)/,
+        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(27 refused, 3 timeout\)/,
       ) as string,
     });
   });
