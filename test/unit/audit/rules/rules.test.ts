@@ -583,7 +583,8 @@ it('what cannot be seen is named, in order; where all is seen there is nothing t
 describe('what could not be read', () => {
   it('is one finding a source, and worse after a day', () => {
     const ending = certificate({ notAfter: days(10) });
-    const first = assess([ending, read('tls')]);
+    const earlier = certificate({ where: '10.0.1.32:6443', observedAt: days(-1) });
+    const first = assess([ending, earlier, read('tls')]);
     const at = (hours: number) => assess([unread('tls')], first, NOW + hours * HOUR);
     expect(codes(at(1))).toContain('warning SourceUnread source tls');
     expect(codes(at(25))).toContain('critical SourceLost source tls');
@@ -682,11 +683,17 @@ describe('what could not be read', () => {
 
   it('says how many of the places were last seen over a day ago, where any was', () => {
     const place = { where: '10.0.1.31:6443', what: 'kube-apiserver' } as const;
-    const first = assess([certificate(place), read('tls')]);
-    const after = (hours: number) =>
-      assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR).findings.find(
-        ({ object }) => object === 'tls kube-apiserver',
-      )?.message;
+    const told = (hours: number, end = 300) => {
+      const first = assess([certificate({ ...place, member: 'cp-1', notAfter: days(end) }), read('tls')]);
+      const { findings } = assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR);
+      return findings.find(({ object }) => object === 'tls kube-apiserver');
+    };
+    const after = (hours: number) => told(hours)?.message;
+    expect([told(24, 10), told(25, 10), told(25)]).toMatchObject([
+      { code: 'Unreachable', severity: 'warning' },
+      { code: 'SourceLost', severity: 'critical' },
+      { code: 'SourceLost', severity: 'warning' },
+    ]);
     const says = '10.0.1.31:6443 (kube-apiserver) does not answer (timeout: no answer within 5 s)';
     expect([after(1), after(24)]).toEqual(Array(2).fill(`${says}; check the route`));
     expect(after(25)).toBe(`${says}; 1 of them was last seen over a day ago; check the route`);
@@ -708,6 +715,8 @@ describe('what could not be read', () => {
       found(assess([...names.map((name) => unread('tls', place(name))), read('tls')], first), 'Unreachable');
     expect(lost('a')[0]?.lastSeen).toBeUndefined();
     expect(lost('a', 'c', 'b')[0]?.lastSeen).toBe(days(-0.1));
+    const moved = unread('tls', { ...place('b'), where: 'd:10250' });
+    expect(found(assess([moved, read('tls')], first), 'Unreachable')[0]?.lastSeen).toBe(days(-0.1));
   });
 
   it('names what is unreadable and what is left out', () => {
