@@ -675,6 +675,7 @@ describe('what could not be read', () => {
       code: 'Unreachable',
       object: 'tls kubelet-serving',
       placeCount: 30,
+      command: expect.not.stringContaining('10.0.0.10') as string,
       message: expect.stringMatching(
         /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(27 refused, 3 timeout\)/,
       ) as string,
@@ -690,7 +691,7 @@ describe('what could not be read', () => {
     };
     const after = (hours: number) => told(hours)?.message;
     expect([told(24, 10), told(25, 10), told(25)]).toMatchObject([
-      { code: 'Unreachable', severity: 'warning' },
+      { code: 'Unreachable', severity: 'warning', command: `certmarshal probe ${place.where}` },
       { code: 'SourceLost', severity: 'critical' },
       { code: 'SourceLost', severity: 'warning' },
     ]);
@@ -710,7 +711,7 @@ describe('what could not be read', () => {
   it('was last seen when the first of the places was that anybody saw', () => {
     const place = (name: string) => ({ what: 'kubelet-serving', where: `${name}:10250`, member: name }) as const;
     const seen = (name: string, at: number) => certificate({ ...place(name), observedAt: days(at) });
-    const first = assess([seen('b', -0.1), seen('c', 0), read('tls')]);
+    const first = assess([{ ...seen('b', -0.3), where: 'e:10250' }, seen('b', -0.1), seen('c', 0), read('tls')]);
     const lost = (...names: readonly string[]) =>
       found(assess([...names.map((name) => unread('tls', place(name))), read('tls')], first), 'Unreachable');
     expect(lost('a')[0]?.lastSeen).toBeUndefined();

@@ -110,7 +110,11 @@ describe('what its clients lose without', () => {
     [
       'a cross-signed root that the cluster trusts itself',
       UNUSED,
-      ...[crossed, leaf, issuing, root('root'), root('root', { subjectKeyId: 'x' })],
+      crossed,
+      leaf,
+      issuing,
+      root('root'),
+      root('root', { subjectKeyId: 'x' }),
     ],
     ['one that only a webhook trusts', 'critical', crossed, leaf, issuing, bundle('root')],
     ['an old CA beside its successor', UNUSED, { ...endedCa, position: 2 }, leaf, issuing],
