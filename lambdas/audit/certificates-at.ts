@@ -24,16 +24,14 @@ export function bundleAt(
   provider: Provider,
 ): CertificatesAtPlace {
   const { issued: _, ...chained } = sighting;
+  const at = (position: number): Sighting => (position === 0 ? sighting : chained);
   const observations = certificates.map((read, position) =>
     read.ok
-      ? certificateObservation({ ...(position === 0 ? sighting : chained), position }, read.certificate, provider)
-      : malformed(position === 0 ? sighting : chained, `certificate ${position + 1}: ${read.problem}`),
+      ? certificateObservation({ ...at(position), position }, read.certificate, provider)
+      : malformed(at(position), `certificate ${position + 1}: ${read.problem}`),
   );
   return {
-    observations:
-      problem === undefined
-        ? observations
-        : [...observations, malformed(certificates.length === 0 ? sighting : chained, problem)],
+    observations: problem === undefined ? observations : [...observations, malformed(at(certificates.length), problem)],
     certificates: readable(certificates),
   };
 }

@@ -38,6 +38,17 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['this.#counts[node] ?? 0', 'this.#counts[node]'],
     ],
   ],
+  'lambdas/audit/rules/unread.ts': [
+    ['A group has a first one.', ['if (first === undefined)', 'if (false)']],
+    ['Neither is more than a day.', ['seen(place) ?? now', 'seen(place)']],
+    [
+      'Every observation and finding has its time, none in 1970.',
+      ['timeOf(observedAt) ?? []', 'timeOf(observedAt)'],
+      ['timeOf(since) ?? []', 'timeOf(since)'],
+      ['timeOf(observation.observedAt) ?? 0', 'timeOf(observation.observedAt)'],
+      ['const at = timeOf(observation.observedAt) ?? 0;', 'const at = timeOf(observation.observedAt) ?? 1;'],
+    ],
+  ],
   'lambdas/audit/rules/authority.ts': [
     [
       'Certificates begin and end in whole seconds: none lives for 1 ms.',

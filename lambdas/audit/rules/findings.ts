@@ -30,15 +30,12 @@ export function* findingsOf(
   before: readonly ExpiryFinding[],
   now: number,
 ): Steps<readonly ExpiryFinding[]> {
-  const beginnings = new Map<string, string>();
-  for (const { code, object, since } of before) {
-    const key = beginningKey(code, object);
-    if (compare(since, beginnings.get(key) ?? since) <= 0) beginnings.set(key, since);
-  }
+  const beginnings = Map.groupBy(before, ({ code, object }) => beginningKey(code, object));
   const sinceOf = ({ code, since, object }: Draft): string => {
     const times = [code, ...(BEGAN_AS[code] ?? [])]
-      .flatMap((known) => timeOf(beginnings.get(beginningKey(known, object))) ?? [])
-      .concat(timeOf(since) ?? []);
+      .flatMap<Pick<Draft, 'since'>>((known) => beginnings.get(beginningKey(known, object)) ?? [])
+      .concat({ since })
+      .flatMap((one) => timeOf(one.since) ?? []);
     return isoOf(Math.min(now, ...times));
   };
   const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: id, name, provider });

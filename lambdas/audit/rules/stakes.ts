@@ -33,8 +33,8 @@ interface Server {
 /** What certificates elsewhere in the cluster say about issuers and clients. */
 interface Context {
   /** Valid CAs of the cluster, by subject. */
-  readonly anchors: ReadonlyMap<string, Certificates>;
-  readonly issued: ReadonlyMap<string, Certificates>;
+  readonly anchors: ReadonlyMap<string | undefined, Certificates>;
+  readonly issued: ReadonlyMap<string | undefined, Certificates>;
   /** By name: `SERVICE.NAMESPACE.svc`, `*.NAMESPACE.svc`. */
   readonly servers: ReadonlyMap<string, readonly Server[]>;
   /** Of Secrets without which a webhook fails, by place. */
@@ -58,8 +58,8 @@ export function* stakes(observations: readonly Observation[], now: number): Step
   );
   const valid = shown.filter((one) => isValid(one, now));
   const places = [...(yield* groupInSteps(shown, placeOf)).values()];
-  const anchors = yield* groupInSteps(valid.filter(isAnchor), ({ subject = '' }) => subject);
-  const issued = yield* groupInSteps(valid.filter(isInUse), ({ issuer = '' }) => issuer);
+  const anchors = yield* groupInSteps(valid.filter(isAnchor), ({ subject }) => subject);
+  const issued = yield* groupInSteps(valid.filter(isInUse), ({ issuer }) => issuer);
   const issuers: Context = { anchors, issued, servers: new Map(), needed: new Map(), now };
   const servers = yield* flatMapInSteps(places, (place) => serversAt(place, issuers));
   const context = { ...issuers, servers: Map.groupBy(servers, ({ name }) => name) };
@@ -97,7 +97,7 @@ function placeOf(one: Shown): string {
 
 function isValid(one: Shown, now: number): one is CertificateObservation {
   if (!isCertificate(one) || isRefused(one)) return false;
-  return (timeOf(one.notBefore) ?? now) <= now && (timeOf(one.notAfter) ?? 0) > now;
+  return (timeOf(one.notBefore) ?? now) <= now && Date.parse(one.notAfter) > now;
 }
 
 /** By name and key identifier; no signature is verified. */
@@ -124,8 +124,8 @@ function isAccepted(path: Certificates, trusted: CertificateObservation, without
 function serversAt(place: readonly Shown[], context: Context): readonly Server[] {
   const certificates = place.filter(isCertificate);
   const [leaf] = certificates.filter(({ position = 0 }) => position === 0);
-  const [, namespace] = /^Secret ([^/]+)\//.exec(leaf?.where ?? '') ?? [];
-  if (leaf === undefined || namespace === undefined) return [];
+  if (leaf === undefined) return [];
+  const [, namespace = ''] = /^Secret ([^/]+)\//.exec(leaf.where) ?? [];
   const path = [leaf, ...neededFrom(leaf, certificates, context)];
   const { where, serverNames = [] } = leaf;
   const server = { where, path, isValid: !place.some(isRefused) && path.every((one) => isValid(one, context.now)) };
@@ -151,7 +151,7 @@ function ofBundle(place: readonly Shown[], { issued, servers, needed, now }: Con
   const isNeeded = (one: CertificateObservation): boolean => {
     const others = usable.filter((other) => other !== one);
     const isSpared = (path: Certificates): boolean => others.some((other) => isAccepted(path, other, false));
-    const leaves = isAnchor(one) ? (issued.get(one.subject ?? '') ?? []) : [];
+    const leaves = isAnchor(one) ? (issued.get(one.subject) ?? []) : [];
     if (leaves.some((leaf) => isIssuedBy(leaf, one) && !isSpared([leaf]))) return true;
     return secrets.some(({ path }) => isAccepted(path, one)) && !secrets.some(({ path }) => isSpared(path));
   };
@@ -181,13 +181,13 @@ function neededFrom(leaf: CertificateObservation, chain: Certificates, { anchors
   // Then valid certificates lead there.
   if (leaf.issuedByCluster === true) return [];
   const sent = Map.groupBy(
-    chain.filter((one) => (one.position ?? 0) > 0 && one.isAuthority === true && !isSelfIssued(one)),
-    ({ subject = '' }) => subject,
+    chain.filter((one) => one.isAuthority === true && !isSelfIssued(one)),
+    ({ subject }) => subject,
   );
   const needed = new Set<CertificateObservation>();
   const open = [leaf];
   for (let current = open.pop(); current !== undefined; current = open.pop()) {
-    const { issuer = '' } = current;
+    const { issuer } = current;
     const isIssuer = (one: CertificateObservation): boolean => isIssuedBy(current, one);
     if (anchors.get(issuer)?.some(isIssuer) === true) continue;
     const issuers = (sent.get(issuer) ?? []).filter((one) => isIssuer(one) && !needed.has(one));

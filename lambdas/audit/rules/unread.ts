@@ -57,7 +57,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     const count = kept.filter(({ kind }) => kind === 'certificate').length;
     const isLost = now - since > LOST_MS;
     const isBiting = isLost && bites(unknown, (said) => said.source === source && known.kept.has(said));
-    const isPartial = failure !== undefined && looked.has(source);
+    const isPartial = looked.has(source);
     const verb = isPartial ? 'could be read only in part' : 'could not be read';
     const long = isLost ? ` for ${span(now - since)}` : '';
     const failed =
@@ -101,25 +101,23 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
   };
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
+    .filter(isPlace)
     // Verdicts report issued certificates.
-    .filter(
-      (place) =>
-        place.where !== undefined && place.issued === undefined && (place.usual !== true || seen(place) !== undefined),
-    );
+    .filter((place) => place.issued === undefined && (place.usual !== true || seen(place) !== undefined));
   const stakeOf = (place: UnreadObservation): Stake => staked.get(place) ?? { severity: 'warning' };
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(
       (a, b) =>
         SEVERITIES.indexOf(stakeOf(a).severity) - SEVERITIES.indexOf(stakeOf(b).severity) ||
-        compare(a.where ?? '', b.where ?? '') ||
+        compare(a.where, b.where) ||
         compare(a.problem, b.problem) ||
         compare(a.message, b.message),
     );
     const [first] = sorted;
     if (first === undefined) return [];
     const { source, what } = first;
-    const wheres = [...new Set(sorted.flatMap(({ where }) => where ?? []))];
+    const wheres = [...new Set(sorted.map(({ where }) => where))];
     const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
     const code = codeOfUnread(first.problem);
     const isLost = code === 'Unreachable' && old.length > 0;
@@ -145,6 +143,10 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
   });
 }
 
+function isPlace(unread: UnreadObservation): unread is UnreadObservation & { readonly where: string } {
+  return unread.where !== undefined;
+}
+
 /** A machine may have answered at another address than the current one. */
 function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
   return placesOf(observation).map((place) => `${observation.source}\n${place}`);
@@ -160,7 +162,7 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   for (const observation of kept) {
     if (observation.kind !== 'certificate') continue;
     const at = timeOf(observation.observedAt) ?? 0;
-    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? 0, at));
+    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? at, at));
   }
   return seenAt;
 }

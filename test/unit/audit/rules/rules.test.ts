@@ -583,7 +583,8 @@ it('what cannot be seen is named, in order; where all is seen there is nothing t
 describe('what could not be read', () => {
   it('is one finding a source, and worse after a day', () => {
     const ending = certificate({ notAfter: days(10) });
-    const first = assess([ending, read('tls')]);
+    const earlier = certificate({ where: '10.0.1.32:6443', observedAt: days(-1) });
+    const first = assess([ending, earlier, read('tls')]);
     const at = (hours: number) => assess([unread('tls')], first, NOW + hours * HOUR);
     expect(codes(at(1))).toContain('warning SourceUnread source tls');
     expect(codes(at(25))).toContain('critical SourceLost source tls');
@@ -667,26 +668,33 @@ describe('what could not be read', () => {
       unread('tls', {
         where: `10.0.0.${index + 10}:10250`,
         what: 'kubelet-serving',
-        problem: index < 3 ? 'refused' : 'timeout',
+        problem: index < 3 ? 'timeout' : 'refused',
       }),
     );
     expect(assess([...places, read('tls')]).findings[0]).toMatchObject({
       code: 'Unreachable',
       object: 'tls kubelet-serving',
       placeCount: 30,
+      command: expect.not.stringContaining('10.0.0.10') as string,
       message: expect.stringMatching(
-        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(3 refused, 27 timeout\)/,
+        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(27 refused, 3 timeout\)/,
       ) as string,
     });
   });
 
   it('says how many of the places were last seen over a day ago, where any was', () => {
     const place = { where: '10.0.1.31:6443', what: 'kube-apiserver' } as const;
-    const first = assess([certificate(place), read('tls')]);
-    const after = (hours: number) =>
-      assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR).findings.find(
-        ({ object }) => object === 'tls kube-apiserver',
-      )?.message;
+    const told = (hours: number, end = 300) => {
+      const first = assess([certificate({ ...place, member: 'cp-1', notAfter: days(end) }), read('tls')]);
+      const { findings } = assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR);
+      return findings.find(({ object }) => object === 'tls kube-apiserver');
+    };
+    const after = (hours: number) => told(hours)?.message;
+    expect([told(24, 10), told(25, 10), told(25)]).toMatchObject([
+      { code: 'Unreachable', severity: 'warning', command: `certmarshal probe ${place.where}` },
+      { code: 'SourceLost', severity: 'critical' },
+      { code: 'SourceLost', severity: 'warning' },
+    ]);
     const says = '10.0.1.31:6443 (kube-apiserver) does not answer (timeout: no answer within 5 s)';
     expect([after(1), after(24)]).toEqual(Array(2).fill(`${says}; check the route`));
     expect(after(25)).toBe(`${says}; 1 of them was last seen over a day ago; check the route`);
@@ -703,11 +711,13 @@ describe('what could not be read', () => {
   it('was last seen when the first of the places was that anybody saw', () => {
     const place = (name: string) => ({ what: 'kubelet-serving', where: `${name}:10250`, member: name }) as const;
     const seen = (name: string, at: number) => certificate({ ...place(name), observedAt: days(at) });
-    const first = assess([seen('b', -0.1), seen('c', 0), read('tls')]);
+    const first = assess([{ ...seen('b', -0.3), where: 'e:10250' }, seen('b', -0.1), seen('c', 0), read('tls')]);
     const lost = (...names: readonly string[]) =>
       found(assess([...names.map((name) => unread('tls', place(name))), read('tls')], first), 'Unreachable');
     expect(lost('a')[0]?.lastSeen).toBeUndefined();
     expect(lost('a', 'c', 'b')[0]?.lastSeen).toBe(days(-0.1));
+    const moved = unread('tls', { ...place('b'), where: 'd:10250' });
+    expect(found(assess([moved, read('tls')], first), 'Unreachable')[0]?.lastSeen).toBe(days(-0.1));
   });
 
   it('names what is unreadable and what is left out', () => {
