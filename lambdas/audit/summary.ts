@@ -89,7 +89,7 @@ function renewErrorsOf({ findings, observations }: Snapshot): number {
 
 function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {
   const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
-  const [due] = [earlier.due, later.due].toSorted();
+  const [due] = [earlier.due, later.due].filter((at) => at !== undefined).toSorted();
   const [since = later.since] = [earlier.since, later.since].toSorted();
   return { ...worse, since, due };
 }
