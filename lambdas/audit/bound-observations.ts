@@ -43,7 +43,7 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
   const bySource = [...Map.groupBy(left, ({ source }) => source)].toSorted(
     ([a, one], [b, other]) => other.length - one.length || compare(a, b),
   );
-  const own = left.filter((observation) => tierOf(observation) !== TIERS.workloads).length;
+  const own = left.filter((observation) => tierOf(observation) !== 'workloads').length;
   return [
     {
       code: 'SourcePartial',
@@ -56,8 +56,8 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
 }
 
 /** The most important first. The number of requesters that are not nodes is unbounded. */
-const TIERS = { cluster: 0, controlPlane: 1, nodes: 2, requesters: 3, workloads: 4 } as const;
-type Tier = (typeof TIERS)[keyof typeof TIERS];
+const TIERS = ['cluster', 'control plane', 'nodes', 'requesters', 'workloads'] as const;
+type Tier = (typeof TIERS)[number];
 
 /** Sources whose places workloads create. */
 const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
@@ -71,31 +71,31 @@ const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
 
 function tierOf(observation: Observation): Tier {
   if ('issued' in observation && observation.issued !== undefined && observation.member === undefined)
-    return TIERS.requesters;
+    return 'requesters';
   switch (observation.kind) {
     case 'certificate':
-      if (observation.issued?.verdict === 'names-another') return TIERS.controlPlane;
+      if (observation.issued?.verdict === 'names-another') return 'control plane';
       return tierOfLayer(CERTIFICATE_CLASSES[classOf(observation)].layer);
     case 'unread':
-      if (observation.where === undefined) return TIERS.cluster;
+      if (observation.where === undefined) return 'cluster';
       if (observation.what !== undefined) return tierOfLayer(CERTIFICATE_CLASSES[observation.what].layer);
-      return OF_WORKLOADS.has(observation.source) ? TIERS.workloads : TIERS.nodes;
+      return OF_WORKLOADS.has(observation.source) ? 'workloads' : 'nodes';
     case 'member':
     case 'renewal':
-      return TIERS.nodes;
+      return 'nodes';
     case 'group':
     case 'requests':
     case 'authority':
     case 'clock':
     case 'read':
     case 'off':
-      return TIERS.cluster;
+      return 'cluster';
   }
 }
 
 function tierOfLayer(layer: Layer): Tier {
-  if (layer === 'workload') return TIERS.workloads;
-  return layer === 'node' ? TIERS.nodes : TIERS.controlPlane;
+  if (layer === 'workload') return 'workloads';
+  return layer === 'node' ? 'nodes' : 'control plane';
 }
 
 /**
@@ -105,7 +105,7 @@ function tierOfLayer(layer: Layer): Tier {
 function* byImportance(all: readonly Observation[], now: number): Steps<readonly Observation[]> {
   const weighed = yield* mapInSteps(all, (observation) => ({
     observation,
-    tier: tierOf(observation),
+    tier: TIERS.indexOf(tierOf(observation)),
     away:
       observation.kind === 'certificate'
         ? Math.abs((timeOf(observation.notAfter) ?? now) - now)

@@ -331,8 +331,8 @@ function isUnreadIssued(observation: Observation): observation is UnreadObservat
   return observation.kind === 'unread' && observation.issued !== undefined && observation.problem !== NOT_ISSUED;
 }
 
-function beginning({ notBefore, notAfter }: CertificateObservation): number {
-  return timeOf(notBefore) ?? timeOf(notAfter) ?? 0;
+function beginning(certificate: CertificateObservation): number {
+  return timeOf(certificate.notBefore) ?? ending(certificate);
 }
 
 function memberOf(observation: Observation): string | undefined {

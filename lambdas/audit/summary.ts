@@ -89,9 +89,9 @@ function renewErrorsOf({ findings, observations }: Snapshot): number {
 
 function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {
   const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
-  const due = [earlier.due, later.due].filter((at) => at !== undefined).toSorted()[0];
-  const since = earlier.since < later.since ? earlier.since : later.since;
-  return { ...worse, since, ...(due === undefined ? {} : { due }) };
+  const [due] = [earlier.due, later.due].filter((at) => at !== undefined).toSorted();
+  const [since = later.since] = [earlier.since, later.since].toSorted();
+  return { ...worse, since, due };
 }
 
 function keyOf({ code, object }: KeptFinding): string {
@@ -150,16 +150,10 @@ function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
 
 /** One per class, the earliest end first. */
 function earliestEnds(all: readonly ClassEnd[]): readonly ClassEnd[] {
-  return [...Map.groupBy(all, ({ what }) => what).values()]
-    .map((same) => ({
-      ...same.reduce((best, next) => (ends(next) < ends(best) ? next : best)),
-      count: Math.max(...same.map(({ count }) => count)),
-    }))
-    .toSorted((a, b) => ends(a) - ends(b));
-}
-
-function ends({ notAfter }: Pick<ClassEnd, 'notAfter'>): number {
-  return Date.parse(notAfter);
+  const sorted = all.toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter));
+  return [...Map.groupBy(sorted, ({ what }) => what).values()].flatMap((same) =>
+    same.slice(0, 1).map((first) => ({ ...first, count: Math.max(...same.map(({ count }) => count)) })),
+  );
 }
 
 /** The sources of this audit; older observations are kept from another one. */

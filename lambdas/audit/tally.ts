@@ -1,16 +1,12 @@
 import { type FindingTally, kindOf, MAX_TALLY } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
+import { compare } from '../words.ts';
 
 /** All of the findings, counted by kind. Pure. */
 export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
   return bounded(
     combined(
-      findings.map(({ code, severity, what }) => ({
-        code,
-        severity,
-        what,
-        count: 1,
-      })),
+      findings.map(({ code, severity, what }) => ({ code, severity, what, count: 1 })),
       (a, b) => a + b,
     ),
   );
@@ -41,5 +37,5 @@ function combined(tally: readonly FindingTally[], of: (a: number, b: number) => 
     const key = kindOf(entry);
     kinds.set(key, { ...entry, count: of(kinds.get(key)?.count ?? 0, entry.count) });
   }
-  return [...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  return [...kinds].toSorted(([a], [b]) => compare(a, b)).map(([, entry]) => entry);
 }

@@ -42,19 +42,9 @@ function sawEverything({ auditedAt, observations }: Snapshot): boolean {
 }
 
 /** The same elements, each as often, in any order. */
-function areSame<T>(before: readonly T[], now: readonly T[], textOf: (one: T) => string): boolean {
-  if (before.length !== now.length) return false;
-  const counts = new Map<string, number>();
-  for (const one of before) {
-    const text = textOf(one);
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-  }
-  return now.every((one) => {
-    const text = textOf(one);
-    const count = counts.get(text) ?? 0;
-    counts.set(text, count - 1);
-    return count > 0;
-  });
+function areSame<T extends {}>(before: readonly T[], now: readonly T[], textOf: (one: T) => string): boolean {
+  const left = Map.groupBy(before, textOf);
+  return before.length === now.length && now.every((one) => left.get(textOf(one))?.pop() !== undefined);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */

@@ -22,12 +22,17 @@ const FLOODS: Readonly<Record<string, (n: number) => Observation>> = {
     certificate({ source: 'webhooks', what: 'ca-bundle', where: `Webhook w${n}`, notAfter: days(0.01) }),
   'issued certificates': (n) =>
     certificate({ source: 'signing-requests', what: 'issued-client', where: `CN=t${n}`, notAfter: days(0.01) }),
-  'places without a class': (n) => unread('tls-secrets', { where: `Secret t/s${n}`, problem: 'malformed' }),
+  ...Object.fromEntries(
+    (['signing-requests', 'webhooks', 'api-services', 'crd-conversions', 'cert-manager', 'tls-secrets'] as const).map(
+      (source) => [`places of ${source}`, (n: number) => unread(source, { where: `a${n}`, problem: 'malformed' })],
+    ),
+  ),
 };
 
 const OWN: readonly Observation[] = [
   read('nodes'),
   unread('machines'),
+  unread('kubelet-metrics', { where: 'node n1' }),
   member(),
   ...Object.keys(CERTIFICATE_CLASSES)
     .filter((what): what is CertificateClass => what in CERTIFICATE_CLASSES)

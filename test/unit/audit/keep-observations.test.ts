@@ -38,10 +38,12 @@ it.each<[title: string, before: readonly Observation[], now: readonly Observatio
   ['another address of a lost machine shows it', [server(), member({ name: 'cp-1' })], [server(at), ...tls], 0],
   ['a lost machine is in no list', [server(), member({ name: 'cp-1' })], tls, 1],
   ['a place of no machine is in every list', [certificate(), member({ name: 'cp-1' })], tls, 0],
+  ['a place of no machine that is gone', [certificate(), member({ node: undefined })], [silent, read('nodes')], 1],
   ['a source that nobody reads', [silent], [], 1],
-  ['a source that fails otherwise', [silent], [unread('tls', { problem: 'forbidden' })], 0],
+  ['a source that fails otherwise', [silent], [unread('tls', { problem: 'missing' })], 0],
   ['a source that is read and fails', [server()], [silent, ...tls], 1],
   ['a place with another one', [certificate({ fingerprint: 'a' })], [certificate(b), silent], 0],
+  ['a place with an older one', [certificate(b)], [certificate(), silent], 0],
   ['a kubelet with another one', [kubelet({ fingerprint: 'a' })], [kubelet({ fingerprint: 'b' }), silent], 0],
   ['a kubelet at another address', [kubelet()], [kubelet(at), silent], 1],
   ['a CA that is sent along is another one', [certificate()], [certificate({ position: 1 }), silent], 1],
@@ -52,9 +54,10 @@ it.each<[title: string, before: readonly Observation[], now: readonly Observatio
   ['the same request', [requested()], [requested(), ...nodes], 0],
   ['two requests of one kubelet', [requested(), requested({ notBefore: days(-1) })], nodes, 1],
   ['the later of two ends', [requested({ notBefore: undefined, notAfter: days(9) })], [requested(), ...nodes], 1],
+  ['a request of another', [requested({ member: undefined })], [requested({ member: undefined, where: 's' })], 1],
   ['a request of a node, whenever it ended', [requested({ notAfter: days(-30) })], nodes, 1],
   ['… while nodes are not read', [requested({ notAfter: days(-30) })], requests, 1],
-  ['… that is no node', [requested()], gone, 0],
+  ['… that is no node, but a machine', [requested()], [...gone, member({ source: 'machines' })], 0],
   ['… that is no node, for another', [judged('names-another')], gone, 1],
   ['… that is no node, for another, a week ago', [judged('names-another', { notAfter: days(-7) })], gone, 0],
   ['a client for six days', [client({ notAfter: days(-6) })], requests, 1],
@@ -85,7 +88,8 @@ it.each<[string, (index: number) => CertificateObservation, readonly number[]]>(
   ['kubelets, those that last longest', (index) => judged('not-proven', { notAfter: days(index) }), [5, 19]],
   ['kubelets, the worst', (index) => judged(index < 15 ? 'not-proven' : 'unknown', { notAfter: days(index) }), [0, 14]],
 ])('of many at one place 15 are kept: of %s', (_, of, [first = 0, last]) => {
-  const many = Array.from({ length: 20 }, (__, index) => ({ ...of(index), fingerprint: `${index}` }));
+  const shuffled = Array.from({ length: 20 }, (__, index) => (index * 7) % 20);
+  const many = shuffled.map((index) => ({ ...of(index), fingerprint: `${index}` }));
   const { kept } = keepObservations([{ ...of(0), notBefore: days(0) }, ...nodes], many, NOW);
   const numbers = [...kept].map((one) => Number('fingerprint' in one && one.fingerprint));
   expect([numbers.length, Math.min(...numbers), Math.max(...numbers)]).toEqual([15, first, last]);

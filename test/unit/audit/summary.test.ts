@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
-import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
@@ -11,7 +11,7 @@ import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
+import { at, auditedFinding, auditSummary, DAY, MINUTE } from '../fleet/values.ts';
 import { assess } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
@@ -73,11 +73,12 @@ describe('summaryOf', () => {
     });
   });
 
-  it('has of each class the certificate that ends first, and how many there are', () => {
+  it('has of each class the certificate that ends first, if that is known, and how many there are', () => {
     const observations = [
       certificate('etcd-server', 'a:2379', 90),
       certificate('kube-apiserver', 'b:6443', 30),
       certificate('kube-apiserver', 'c:6443', 20),
+      { ...certificate('etcd-peer', 'd', -1), basis: 'inference' as const },
     ];
     expect(summaryOf(snapshot({ observations }), { durationMs: 1.4 })).toMatchObject({
       durationMs: 1,
@@ -131,7 +132,8 @@ describe('summaryOf', () => {
       renewal('mended', 'kubelet-serving', 1_000),
     ];
     const finding = (object: string) => ({ ...auditedFinding(), code: 'RenewalErrors' as const, object });
-    const findings = ['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding);
+    const other = auditedFinding({ object: 'kubelet-serving mended' });
+    const findings = [...['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding), other];
     expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
     const endless = [...observations, renewal('a', 'kubelet-serving', Number.MAX_SAFE_INTEGER)];
     const { renewErrors } = summaryOf(snapshot({ observations: endless, findings }), { durationMs: 1 });
@@ -216,10 +218,10 @@ describe('summaryOf', () => {
     const told = { observedAt: at() };
     const unread = { problem: 'timeout', message: 'm', remedy: 'r' };
     const observations: readonly Observation[] = [
-      { kind: 'read', source: 'nodes', ...told, count: 1 },
+      { kind: 'read', source: 'tls', ...told, count: 1 },
       { kind: 'unread', source: 'machines', ...told, ...unread },
       { kind: 'unread', source: 'tls', ...told, where: '10.0.0.1:10250', ...unread },
-      { kind: 'read', source: 'tls', ...told, count: 1 },
+      { kind: 'read', source: 'nodes', ...told, count: 1 },
       { kind: 'off', source: 'tls-secrets', ...told, why: 'not opted in' },
       { kind: 'read', source: 'webhooks', observedAt: at(-MINUTE), count: 1 },
     ];
@@ -238,15 +240,16 @@ describe('summaryOf', () => {
         message: long,
         command: long,
         renewedBy: long,
-        places: Array.from({ length: 50 }, () => long),
+        places: Array.from({ length: 50 }, (__, place) => `${place}${long}`),
         severity: n === 0 ? 'critical' : 'warning',
       }),
     );
     const observations = [certificate('kube-apiserver', long, 1)];
+    const places = [expect.stringMatching(/^0/), expect.stringMatching(/^1/)];
     const summary = summaryOf(snapshot({ findings, observations }), { durationMs: 1, snapshotProblem: long });
     expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(8_000);
     expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
-    expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50 });
+    expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50, places });
     expect(JSON.stringify(summary)).not.toContain('"command"');
     expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
   });
@@ -259,4 +262,16 @@ describe('summaryOf', () => {
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
   });
+});
+
+it('a union has all of both, the most urgent first: each since it was seen first, and due when it is first', () => {
+  const one = keptOf(auditedFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) }));
+  const earlier = { ...one, since: at(-2 * DAY), due: at(4 * DAY) };
+  const worse = { ...one, object: 'b', severity: 'critical' } as const;
+  const [api, etcd] = [certificate('kube-apiserver', 'a', 4), certificate('etcd-server', 'b', 5)] as const;
+  const later = { ...certificate('etcd-server', 'c', 6), count: 2 };
+  const before = auditSummary({ findings: [one], ends: [{ ...etcd, count: 1 }] });
+  const partial = auditSummary({ findings: [earlier, worse], ends: [later, { ...api, count: 1 }] });
+  const ends = [api, { ...etcd, count: 2 }];
+  expect(unionOf(before, partial)).toMatchObject({ findings: [worse, earlier], ends });
 });

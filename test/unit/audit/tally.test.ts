@@ -51,6 +51,7 @@ describe('the tally of an audit', () => {
       { code: 'CertificateExpiring', severity: 'warning', what: 'etcd-peer', count: 1 },
       { code: 'KubeletRenewalOverdue', severity: 'warning', what: 'kube-apiserver', count: 2 },
     ]);
+    expect(unionOf(audited([]), audited(workers, true)).tally).toMatchObject([{ what: 'kube-apiserver', count: 2 }]);
     expect(audited([]).tally).toEqual([]);
   });
 
