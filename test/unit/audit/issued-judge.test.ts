@@ -210,7 +210,7 @@ describe('a certificate that cannot be read', () => {
 describe('what is approved and not issued', () => {
   const approved = (
     names: readonly string[],
-    change: { readonly username?: string; readonly groups?: string[] } = {},
+    change: { readonly username?: string; readonly groups?: string[]; readonly signerName?: string } = {},
   ) => {
     const { pem } = makeRequest({ sans: names.map((value) => ({ kind: 'dNSName' as const, value })) });
     const { metadata, spec, status } = structuredClone(honest()) as { metadata: object; spec: object; status: object };
@@ -231,6 +231,7 @@ describe('what is approved and not issued', () => {
       approved(['node-1'], { username: 'system:node:node-1', groups: [] }),
       ['critical IssuedNamesAnother system:node:node-1,'],
     ],
+    ['of another signer', approved(['node-1', 'node-2'], { signerName: 'example.com/x' }), []],
     ['no request at all', { ...approved([]), spec: { ...approved([]).spec, request: 'AAAA' } }, []],
   ])('is judged by its names: %s', async (_, request, expected) => {
     const [now, later] = await audited([0, clusterAnswers(FLEET, [request])], [HOUR, clusterAnswers(FLEET)]);
@@ -414,7 +415,7 @@ describe('bad input', () => {
 
   it('large ones hide no ordinary one, of the same requester or of another', async () => {
     const large = Array.from({ length: 400 }, (_, n) =>
-      issuedRequest({ node: 'flood', addresses: [], certificate: 'A'.repeat(85_000), at: NOW - n }),
+      issuedRequest({ node: 'flood', addresses: [], certificate: 'A'.repeat(85_011), at: NOW - n }),
     );
     const own = issuedRequest({ node: 'flood', dnsNames: ['flood', 'node-2'], addresses: [], at: NOW - HOUR / 2 });
     const [snapshot] = await audited([0, clusterAnswers(FLEET, [...large, own, ofName({ at: NOW - 50 * MINUTE })])]);
@@ -428,14 +429,20 @@ describe('bad input', () => {
 
   it('requesters that are cut are told, not more than a few hundred', async () => {
     const certificate = 'A'.repeat(80_000);
-    const requests = Array.from({ length: 900 }, (_, n) =>
-      issuedRequest({ node: `node-${n}`, addresses: [], certificate }),
-    );
-    const [snapshot] = await audited([0, clusterAnswers({}, requests)]);
-    const cut = (snapshot?.observations ?? []).filter(
-      (one) => one.kind === 'unread' && one.problem === 'too-large' && one.issued !== undefined,
-    );
+    const asked = (at: number) =>
+      Array.from({ length: 300 }, (_, n) => issuedRequest({ node: `node-${n}`, addresses: [], certificate, at }));
+    // The first of each was asked for by a machine that has been replaced since, and accuses no one.
+    const requests = [...asked(NOW - 30 * MINUTE), ...asked(NOW), ...asked(NOW)];
+    const fleet = Array.from({ length: 300 }, (_, n) => [
+      `node-${n}`,
+      { address: `10.1.0.${n}`, bornAt: NOW - 5 * MINUTE },
+    ]);
+    const [snapshot] = await audited([0, clusterAnswers(Object.fromEntries(fleet) as Fleet, requests)]);
+    const cut = (snapshot?.observations ?? [])
+      .filter((one) => one.kind === 'unread')
+      .filter(({ problem, issued }) => problem === 'too-large' && issued !== undefined);
     expect(cut).toHaveLength(200);
+    for (const { message } of cut) expect(message).toMatch(/^[23] certificates issued to/);
   });
 
   it('issued requests take no requests to the API server', async () => {

@@ -26,16 +26,18 @@ interface Given {
   readonly age?: number;
   readonly conditions?: unknown;
   readonly certificate?: unknown;
+  readonly asks?: string;
 }
 
 function groupsOf(user: unknown): readonly string[] {
   return String(user).startsWith('system:node:') ? ['system:nodes', 'system:authenticated'] : ['system:authenticated'];
 }
 
-function request({ name = 'csr-1', signer = SERVING, by = 'system:node:worker-1', age = 5, ...status }: Given) {
+function request(given: Given) {
+  const { name = 'csr-1', signer = SERVING, by = 'system:node:worker-1', age = 5, asks = 'LS0t', ...status } = given;
   return {
     metadata: { name, creationTimestamp: new Date(NOW - age * 60_000).toISOString().replace('.000', '') },
-    spec: { signerName: signer, username: by, request: 'LS0t', usages: [], groups: groupsOf(by) },
+    spec: { signerName: signer, username: by, request: asks, usages: [], groups: groupsOf(by) },
     status,
   };
 }
@@ -207,19 +209,21 @@ describe('certificates', () => {
     const own = all.map((certificate, age) => request({ age, certificate }));
     expect(certificatesOf(await observe(signingRequests, { [PATH]: own }))).toHaveLength(16);
     const client = all.map((certificate, age) => request({ signer: CLIENT_KUBELET, age, certificate }));
-    expect(certificatesOf(await observe(signingRequests, { [PATH]: client }))).toHaveLength(1);
+    expect((await observe(signingRequests, { [PATH]: client })).observations).toHaveLength(2);
   });
 
   it('more than are kept are told', async () => {
-    const certificate = leafs.get('web');
-    const items = Array.from({ length: 10_010 }, () => request({ signer: CLIENT, by: 'admin', certificate }));
-    const read = await observe(signingRequests, { [PATH]: items });
+    const large = { signer: CLIENT, by: 'admin', certificate: 'A'.repeat(100_000) };
+    const items = Array.from({ length: 300 }, () => request(large));
+    const waiting = Array.from({ length: 300 }, () => request({ conditions: [APPROVED], asks: 'A'.repeat(80_000) }));
+    const read = await observe(signingRequests, { [PATH]: [...items, ...waiting] });
     expect(outline(read)).toEqual([
-      `requests issued 10010 of admin at ${CLIENT}`,
-      `certificate issued-client @ CN=web, issued by ${CLIENT} to admin #0`,
+      `requests issued 300 of admin at ${CLIENT}`,
+      `requests approved 300 of system:node:worker-1 at ${SERVING}`,
+      `unread issued-client @ a certificate, issued by ${CLIENT} to admin: malformed`,
       'unread - @ certificates issued by request: too-large',
     ]);
-    expect(read.observations.at(-1)).toMatchObject({ message: expect.stringMatching(/^10 more/) });
+    expect(read.observations.at(-1)).toMatchObject({ message: expect.stringMatching(/^129 more/) });
   });
 });
 
