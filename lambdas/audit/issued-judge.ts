@@ -13,6 +13,7 @@ import {
   judgeIssued,
   judgeShown,
   type KnownMachines,
+  nodeOf,
   nodeOfCertificate,
   type ShownBy,
   shownElsewhere,
@@ -123,8 +124,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       return issuedOf(claim, judgeIssued(claim, grounds, earlier), { approvedBy, earlier, now });
     },
     shown(certificate, by) {
-      const named = nodeOfCertificate(certificate) ?? by.node;
-      const claim = claimOf(certificate, named);
+      const claim = claimOf(certificate, nodeOf(certificate.commonName));
       const earlier = before(certificate, 'tls', by.node);
       const judged = judgeShown(certificate, by, grounds, earlier);
       const issued = issuedOf(claim, judged, { earlier, now });

@@ -57,6 +57,7 @@ const issuedIn = (snapshot: Snapshot | undefined) =>
     code.startsWith('Issued') ? [`${severity} ${code} ${object.split(' ')[1]}`] : [],
   );
 const NONE = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 const ANOTHER = ['critical IssuedNamesAnother node-1'];
 const UNPROVEN = ['warning IssuedUnproven node-1'];
 
@@ -74,13 +75,14 @@ describe('what names another’s is not hidden', () => {
       [
         honest(),
         ofAddress({ at: NOW - 50 * MINUTE }),
+        issuedRequest({ node: 'node-1', dnsNames: ['node-2'], addresses: [], signer: CLIENT_SIGNER }),
         ...Array.from({ length: 10_100 }, (_, n) =>
           issuedRequest({
             node: `node-${n}`,
             addresses: [],
             at: NOW,
             certificate: '-',
-            signer: 'kubernetes.io/kube-apiserver-client-kubelet',
+            signer: CLIENT_SIGNER,
           }),
         ),
       ],
@@ -172,7 +174,7 @@ describe('a certificate that cannot be read', () => {
       expect.objectContaining({
         object: 'kubelet-serving node-1 malformed',
         message: expect.stringMatching(
-          /^the certificate of node-1, approved by AutoApproved, is not proven: it cannot be read/,
+          /^the certificate of node-1, approved by AutoApproved, is not proven: it cannot be read, .*: certificate to be signed/,
         ),
       }),
     );
@@ -239,6 +241,8 @@ describe('what is approved and not issued', () => {
     // It was never issued, or what was issued is judged itself.
     expect(issuedIn(later)).toEqual([]);
     expect(now && issuedSummaryOf(now.observations)).toBeUndefined();
+    const waiting = now?.observations.filter((one) => one.kind === 'unread' && one.problem === NOT_ISSUED);
+    expect(waiting).toHaveLength(expected.length);
   });
 });
 
@@ -315,15 +319,15 @@ describe('what was not proven once', () => {
     expect(second === undefined || first === undefined || worthWriting(first, second)).toBe(true);
   });
 
-  it('stays so for its key, whatever its names are', async () => {
+  it('stays so for its key, whatever its names are, and without a name', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
     const odd = honest({ key: publicKey.export({ format: 'der', type: 'spki' }) });
     const all = await audited(
-      [0, clusterAnswers(FLEET, [odd])],
+      [0, clusterAnswers(FLEET, [odd, honest({ dnsNames: [], addresses: [] })])],
       [HOUR, clusterAnswers(FLEET)],
       [2 * HOUR, clusterAnswers(FLEET)],
     );
-    expect(all.map(issuedIn)).toEqual(all.map(() => UNPROVEN));
+    expect(all.map(issuedIn)).toEqual(all.map(() => [...UNPROVEN, ...UNPROVEN]));
   });
 
   it('with more names than are kept is never proven by those that are', async () => {
