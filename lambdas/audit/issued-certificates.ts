@@ -204,11 +204,11 @@ interface ObservedRequest {
 
 /** The reported certificates of a place: the newest, and the worst of the others. */
 function toldOfPlace(newestFirst: readonly ObservedRequest[]): readonly ObservedRequest[] {
-  const worstFirst = newestFirst.slice(1).toSorted((a, b) => rankOf(a) - rankOf(b));
+  const worstFirst = newestFirst.slice(1).toSorted((a, b) => rankOf(a.verdict) - rankOf(b.verdict));
   return [...newestFirst.slice(0, 1), ...worstFirst].filter(({ most }, index) => index < most);
 }
 
-function rankOf({ verdict }: ObservedRequest): number {
+function rankOf(verdict: IssuedVerdict | undefined): number {
   return ISSUED_VERDICTS.indexOf(verdict ?? 'proven');
 }
 
@@ -309,14 +309,9 @@ function notIssuedYet(
   };
 }
 
-function rankOfUnread({ issued }: UnreadObservation): number {
-  return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
-}
-
 function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
-  return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
-    same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),
-  );
+  const worstLast = told.toSorted((a, b) => rankOf(b.issued?.verdict) - rankOf(a.issued?.verdict));
+  return [...new Map(worstLast.map((one) => [one.where, one])).values()];
 }
 
 /** The certificates of one requester above the limit of an audit: their names are unknown. */

@@ -178,13 +178,9 @@ export function isOpenVerdict(observation: Observation): observation is OpenObse
 }
 
 /** Since when each certificate is unproven because its names are unknown. */
-function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number> {
-  return new Map(
-    (previous?.observations ?? []).flatMap((seen) => {
-      const since = seen.kind === 'unread' ? timeOf(seen.issued?.since) : undefined;
-      return seen.kind !== 'unread' || since === undefined ? [] : [[unreadKeyOf(seen), since] as const];
-    }),
-  );
+function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number | undefined> {
+  const unread = (previous?.observations ?? []).filter((one) => one.kind === 'unread');
+  return new Map(unread.map((seen) => [unreadKeyOf(seen), timeOf(seen.issued?.since)]));
 }
 
 function unreadKeyOf({ source, where, member, problem }: Omit<UnreadCertificate, 'why'>): string {

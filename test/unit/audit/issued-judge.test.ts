@@ -163,13 +163,15 @@ describe('a certificate that cannot be read', () => {
   it('is not proven as long as its node is there, and since when is stored', async () => {
     const all = await audited(
       [0, clusterAnswers(FLEET, [garbageOf('node-1')])],
-      [HOUR, clusterAnswers(FLEET)],
+      [HOUR, clusterAnswers(FLEET, [garbageOf('node-1')])],
       [2 * HOUR, { ...clusterAnswers(FLEET), [CSRS]: failure('timeout') }],
       [30 * DAY, clusterAnswers(FLEET, [honest({ at: NOW + 30 * DAY - 30 * MINUTE })])],
     );
     expect(all.map(issuedIn)).toEqual(all.map(() => UNPROVEN));
-    const since = all.map(({ findings }) => findings.find(({ code }) => code === 'IssuedUnproven')?.since);
-    expect(new Set(since)).toEqual(new Set([new Date(NOW).toISOString()]));
+    const since = all.flatMap(({ observations }) =>
+      observations.flatMap((one) => (one.kind === 'unread' && one.issued?.since) || []),
+    );
+    expect(since).toEqual(all.map(() => new Date(NOW).toISOString()));
     expect(all[1]?.findings).toContainEqual(
       expect.objectContaining({
         object: 'kubelet-serving node-1 malformed',
@@ -233,10 +235,11 @@ describe('what is approved and not issued', () => {
       approved(['node-1'], { username: 'system:node:node-1', groups: [] }),
       ['critical IssuedNamesAnother system:node:node-1,'],
     ],
+    ['the worst of two', [approved(['node-1', 'node-2']), approved(['node-1', 'auth.evil.io'])], ANOTHER],
     ['of another signer', approved(['node-1', 'node-2'], { signerName: 'example.com/x' }), []],
     ['no request at all', { ...approved([]), spec: { ...approved([]).spec, request: 'AAAA' } }, []],
   ])('is judged by its names: %s', async (_, request, expected) => {
-    const [now, later] = await audited([0, clusterAnswers(FLEET, [request])], [HOUR, clusterAnswers(FLEET)]);
+    const [now, later] = await audited([0, clusterAnswers(FLEET, [request].flat())], [HOUR, clusterAnswers(FLEET)]);
     expect(issuedIn(now)).toEqual(expected);
     // It was never issued, or what was issued is judged itself.
     expect(issuedIn(later)).toEqual([]);
