@@ -42,12 +42,12 @@ export type IssuedRequest = Pick<
   'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
 >;
 
-/** An approved request for a kubelet serving certificate that is not issued yet. */
+/** A request; it has its text while it is approved and not issued yet. */
 export type ApprovedRequest = Omit<IssuedRequest, 'certificate'> & Pick<CountedRequest, 'request'>;
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
-  /** Adds a request that is approved but not issued: its names are known before anyone has the certificate. */
+  /** Adds a request if it is approved but not issued: its names are known before anyone has the certificate. */
   addApproved(request: ApprovedRequest): void;
   /**
    * For kubelet clients, the newest certificate of each; for classes with several at a place, the newest few; for
@@ -67,9 +67,10 @@ export function collectIssued(): IssuedCertificates {
     add(request) {
       (request.signer === KUBELET_SERVING_SIGNER ? servers : others).add(request);
     },
-    addApproved({ request = '', ...approved }) {
+    addApproved({ request, ...approved }) {
       // The request stands in for its future certificate.
-      if (approved.signer === KUBELET_SERVING_SIGNER) waiting.add({ ...approved, certificate: request });
+      if (request !== undefined && approved.signer === KUBELET_SERVING_SIGNER)
+        waiting.add({ ...approved, certificate: request });
     },
     async observations(context) {
       const [serving, rest, approved] = [servers.fairest(), others.fairest(), waiting.fairest()];
@@ -194,27 +195,21 @@ interface ObservedRequest {
   readonly place: string;
   /** Whether its place can have several certificates. */
   readonly several: boolean;
-  readonly fingerprint: string;
+  /** Of its place. */
+  readonly most: number;
+  readonly fingerprint: string | undefined;
   readonly verdict: IssuedVerdict | undefined;
   readonly found: readonly Observation[];
 }
 
-function isJudged(observed: ObservedRequest | undefined): boolean {
-  return observed?.verdict !== undefined;
-}
-
-/** The reported certificates of a place, always including the newest. */
+/** The reported certificates of a place: the newest, and the worst of the others. */
 function toldOfPlace(newestFirst: readonly ObservedRequest[]): readonly ObservedRequest[] {
-  const [newest, ...others] = newestFirst;
-  if (newest === undefined) return [];
-  if (!isJudged(newest) && !others.some(isJudged))
-    return newest.several ? newestFirst.slice(0, REMEMBERED_OF_ONE_PLACE) : [newest];
-  const worstFirst = others.toSorted((a, b) => rankOf(a) - rankOf(b));
-  return [newest, ...worstFirst.slice(0, REMEMBERED_OF_ONE_PLACE - 1)];
+  const worstFirst = newestFirst.slice(1).toSorted((a, b) => rankOf(a.verdict) - rankOf(b.verdict));
+  return [...newestFirst.slice(0, 1), ...worstFirst].filter(({ most }, index) => index < most);
 }
 
-function rankOf({ verdict }: ObservedRequest): number {
-  return verdict === undefined ? ISSUED_VERDICTS.length : ISSUED_VERDICTS.indexOf(verdict);
+function rankOf(verdict: IssuedVerdict | undefined): number {
+  return ISSUED_VERDICTS.indexOf(verdict ?? 'proven');
 }
 
 function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJudge | undefined): ObservedRequest {
@@ -226,7 +221,7 @@ function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJud
   const leaf = first?.ok ? first.certificate : undefined;
   const { where, member } = placeOf({ what, signer, requester, ofNodes, leaf });
   const isServing = signer === KUBELET_SERVING_SIGNER;
-  const problem = (first?.ok === false ? first.problem : bundle.problem) ?? 'it is empty';
+  const problem = first?.ok === false ? first.problem : bundle.problem;
   const verdict = !isServing
     ? undefined
     : leaf === undefined
@@ -243,7 +238,8 @@ function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJud
   return {
     place: `${what} ${where}`,
     several: CERTIFICATE_CLASSES[what].severalAtAPlace,
-    fingerprint: leaf?.fingerprint ?? '',
+    most: what === 'kubelet-client' ? 1 : REMEMBERED_OF_ONE_PLACE,
+    fingerprint: leaf?.fingerprint,
     verdict: verdict?.verdict,
     found: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
   };
@@ -254,7 +250,7 @@ function unreadOf({ approvedBy, createdAt }: Pick<IssuedRequest, 'approvedBy' | 
 }
 
 /** Why a certificate that cannot be decoded is not proven. */
-export function unreadableBecause(problem: string): string {
+export function unreadableBecause(problem: string | undefined): string {
   return `it cannot be read, so its names are not known: ${problem}`;
 }
 
@@ -292,9 +288,8 @@ function notIssuedYet(
   context: AuditContext,
   judge: IssuedJudge | undefined,
 ): UnreadObservation | undefined {
-  const text = decodedText(request.certificate);
-  const decoded = 'problem' in text ? undefined : decodeCertificateRequest(Buffer.from(text.pem));
-  if (decoded?.ok !== true) return undefined;
+  const decoded = decodeCertificateRequest(Buffer.from(request.certificate, 'base64'));
+  if (!decoded.ok) return undefined;
   const what = 'kubelet-serving' as const;
   const { where, member } = placeOf({ ...request, what, leaf: undefined });
   const place = { ...unreadOf(request, NOT_ISSUED), where: `${where}, not issued yet`, member };
@@ -314,14 +309,9 @@ function notIssuedYet(
   };
 }
 
-function rankOfUnread({ issued }: UnreadObservation): number {
-  return ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
-}
-
 function worstOfPlaces(told: readonly UnreadObservation[]): readonly UnreadObservation[] {
-  return [...Map.groupBy(told, ({ where }) => where).values()].map((same) =>
-    same.reduce((worst, next) => (rankOfUnread(next) < rankOfUnread(worst) ? next : worst)),
-  );
+  const worstLast = told.toSorted((a, b) => rankOf(b.issued?.verdict) - rankOf(a.issued?.verdict));
+  return [...new Map(worstLast.map((one) => [one.where, one])).values()];
 }
 
 /** The certificates of one requester above the limit of an audit: their names are unknown. */

@@ -13,6 +13,7 @@ import {
   judgeIssued,
   judgeShown,
   type KnownMachines,
+  nodeOf,
   nodeOfCertificate,
   type ShownBy,
   shownElsewhere,
@@ -123,8 +124,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       return issuedOf(claim, judgeIssued(claim, grounds, earlier), { approvedBy, earlier, now });
     },
     shown(certificate, by) {
-      const named = nodeOfCertificate(certificate) ?? by.node;
-      const claim = claimOf(certificate, named);
+      const claim = claimOf(certificate, nodeOf(certificate.commonName));
       const earlier = before(certificate, 'tls', by.node);
       const judged = judgeShown(certificate, by, grounds, earlier);
       const issued = issuedOf(claim, judged, { earlier, now });
@@ -178,13 +178,9 @@ export function isOpenVerdict(observation: Observation): observation is OpenObse
 }
 
 /** Since when each certificate is unproven because its names are unknown. */
-function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number> {
-  return new Map(
-    (previous?.observations ?? []).flatMap((seen) => {
-      const since = seen.kind === 'unread' ? timeOf(seen.issued?.since) : undefined;
-      return seen.kind !== 'unread' || since === undefined ? [] : [[unreadKeyOf(seen), since] as const];
-    }),
-  );
+function unreadBefore(previous: Snapshot | undefined): ReadonlyMap<string, number | undefined> {
+  const unread = (previous?.observations ?? []).filter((one) => one.kind === 'unread');
+  return new Map(unread.map((seen) => [unreadKeyOf(seen), timeOf(seen.issued?.since)]));
 }
 
 function unreadKeyOf({ source, where, member, problem }: Omit<UnreadCertificate, 'why'>): string {

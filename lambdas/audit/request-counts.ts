@@ -20,14 +20,14 @@ const MAX_TEXT = 253;
 /** All others: no requester and no signer has this name. */
 const ALL_OTHERS = '*';
 
-interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state' | 'message'> {
+type Example = Pick<CountedRequest, 'name' | 'createdAt' | 'message'>;
+
+interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state'> {
   count: number;
   lastHour: number;
   oldest: number;
-  newest: number;
-  message: string | undefined;
-  /** The newest first. */
-  examples: readonly { readonly name: string; readonly createdAt: number }[];
+  /** The newest first; one at least. */
+  examples: readonly Example[];
 }
 
 export interface RequestCounts {
@@ -58,8 +58,6 @@ export function countRequests(now: number): RequestCounts {
       count: 0,
       lastHour: 0,
       oldest: Infinity,
-      newest: -Infinity,
-      message: undefined,
       examples: [],
     };
     groups.set(key, group);
@@ -75,27 +73,20 @@ export function countRequests(now: number): RequestCounts {
       group.count += 1;
       if (now - createdAt <= HOUR_MS) group.lastHour += 1;
       group.oldest = Math.min(group.oldest, createdAt);
-      const isExample = group.examples.length < EXAMPLES || createdAt > (group.examples.at(-1)?.createdAt ?? 0);
-      if (createdAt >= group.newest) {
-        group.newest = createdAt;
-        group.message = request.message === undefined ? undefined : printable(request.message);
-      }
-      if (isExample)
-        group.examples = [...group.examples, { name: printable(request.name, MAX_TEXT), createdAt }]
-          .toSorted((a, b) => b.createdAt - a.createdAt)
-          .slice(0, EXAMPLES);
+      const message = request.message && printable(request.message);
+      group.examples = newestOf([...group.examples, { name: request.name, createdAt, message }]);
     },
     observations(observedAt) {
       const { kept, rest } = divide([...groups.values()]);
-      return [...kept, ...fold(rest)].map(({ oldest, newest, message, examples, ...group }) => ({
+      return [...kept, ...fold(rest)].map(({ oldest, examples, ...group }) => ({
         kind: 'requests',
         source: 'signing-requests',
         observedAt,
         ...group,
         oldestAt: new Date(oldest).toISOString(),
-        newestAt: new Date(newest).toISOString(),
-        examples: examples.map(({ name }) => name),
-        ...(message === undefined ? {} : { message }),
+        newestAt: new Date(examples[0]!.createdAt).toISOString(),
+        examples: examples.map(({ name }) => printable(name, MAX_TEXT)),
+        message: examples[0]!.message,
       }));
     },
   };
@@ -116,19 +107,18 @@ function divide(groups: readonly Group[]): { readonly kept: readonly Group[]; re
 }
 
 function fold(groups: readonly Group[]): readonly Group[] {
-  return [...Map.groupBy(groups, ({ signer, state }) => `${state} ${signer}`).values()].map((same) => {
-    const newestFirst = same.toSorted((a, b) => b.newest - a.newest);
-    const [first] = newestFirst;
-    return {
-      signer: first?.signer ?? ALL_OTHERS,
-      requester: ALL_OTHERS,
-      state: first?.state ?? 'pending',
-      count: same.reduce((sum, { count }) => sum + count, 0),
-      lastHour: same.reduce((sum, { lastHour }) => sum + lastHour, 0),
-      oldest: same.reduce((oldest, group) => Math.min(oldest, group.oldest), Infinity),
-      newest: first?.newest ?? 0,
-      message: first?.message,
-      examples: newestFirst.flatMap(({ examples }) => examples.slice(0, 1)).slice(0, EXAMPLES),
-    };
-  });
+  const all = groups.map((group) => ({ ...group, requester: ALL_OTHERS }));
+  return [...Map.groupBy(all, ({ signer, state }) => `${state} ${signer}`).values()].map((same) =>
+    same.reduce((sum, { count, lastHour, oldest, examples }) => ({
+      ...sum,
+      count: sum.count + count,
+      lastHour: sum.lastHour + lastHour,
+      oldest: Math.min(sum.oldest, oldest),
+      examples: newestOf([...sum.examples, ...examples]),
+    })),
+  );
+}
+
+function newestOf(examples: readonly Example[]): readonly Example[] {
+  return examples.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, EXAMPLES);
 }

@@ -30,9 +30,9 @@ export const signingRequests: AuditSource = {
       else {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
-        if (request.state === 'approved') issued.addApproved(request);
-        const csr = request.signer === KUBELET_SERVING_SIGNER ? readSigningRequest(item) : undefined;
-        if (csr?.ok === true) approvals.add(csr.csr);
+        issued.addApproved(request);
+        const csr = readSigningRequest(item);
+        if (csr.ok) approvals.add(csr.csr);
       }
       return 'more';
     });
