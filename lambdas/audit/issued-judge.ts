@@ -13,7 +13,6 @@ import {
   judgeIssued,
   judgeShown,
   type KnownMachines,
-  nodeOf,
   nodeOfCertificate,
   type ShownBy,
   shownElsewhere,
@@ -124,7 +123,7 @@ export async function createIssuedJudge(options: IssuedJudgeOptions): Promise<Is
       return issuedOf(claim, judgeIssued(claim, grounds, earlier), { approvedBy, earlier, now });
     },
     shown(certificate, by) {
-      const claim = claimOf(certificate, nodeOf(certificate.commonName));
+      const claim = claimOf(certificate, nodeOfCertificate(certificate) ?? by.node);
       const earlier = before(certificate, 'tls', by.node);
       const judged = judgeShown(certificate, by, grounds, earlier);
       const issued = issuedOf(claim, judged, { earlier, now });
