@@ -130,7 +130,7 @@ export function unjudgedFindings(certificates: readonly KnownCertificate[], now:
     .flatMap(({ said }) => issuedCertificates(said))
     .flatMap(({ worst: { issued, notAfter, member, where } }) => {
       const since = timeOf(issued?.since) ?? now;
-      const isOver = (timeOf(notAfter) ?? now) < now;
+      const isOver = Date.parse(notAfter) < now;
       return issued?.evidenceUnread !== true || isOver || now - since <= UNJUDGED_MS
         ? []
         : [{ since, why: issued.why ?? 'evidence could not be read', where: member ?? where }];

@@ -708,6 +708,17 @@ describe('what could not be read', () => {
     expect(codes(assess([usual, read('tls')], first))).toEqual(['warning Unreachable tls kube-scheduler']);
   });
 
+  it.each([
+    [-1, true, 60, 0],
+    [-1.1, true, 60, 1],
+    [-1.1, undefined, 60, 0],
+    [-1.1, true, -0.5, 0],
+  ] as const)('for more than a day leaves a certificate unjudged: %d', (since, evidenceUnread, end, count) => {
+    const issued = { verdict: 'unknown', since: days(since), evidenceUnread } as const;
+    const shown = { what: 'kubelet-serving', where: 'a:10250', member: 'a', notAfter: days(end), issued } as const;
+    expect(found(assess([certificate(shown), read('tls')]), 'SourceUnread')).toHaveLength(count);
+  });
+
   it('was last seen when the first of the places was that anybody saw', () => {
     const place = (name: string) => ({ what: 'kubelet-serving', where: `${name}:10250`, member: name }) as const;
     const seen = (name: string, at: number) => certificate({ ...place(name), observedAt: days(at) });
