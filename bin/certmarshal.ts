@@ -2,7 +2,6 @@
 
 // oxlint-disable-next-line import/no-unassigned-import -- must come first
 import './threads.ts';
-
 import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
 import { pasteable } from '../lambdas/command.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';

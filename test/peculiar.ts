@@ -1,7 +1,6 @@
 // The library's dependency injection wants it loaded first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
-
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 

@@ -5,7 +5,6 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';

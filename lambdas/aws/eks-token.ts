@@ -1,7 +1,6 @@
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
-
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';

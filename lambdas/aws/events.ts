@@ -1,5 +1,4 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
 import { AwsError } from './errors.ts';

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-
 import { AwsError } from './errors.ts';
 
 /** Widest distance between two calls. Milliseconds. */

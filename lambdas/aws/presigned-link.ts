@@ -1,7 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsCredentialIdentity, HttpRequest } from '@smithy/types';
-
 import { callAws } from './call.ts';
 import { AwsError } from './errors.ts';
 import { Sha256 } from './sha256.ts';

@@ -5,7 +5,6 @@ import {
   SendMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';

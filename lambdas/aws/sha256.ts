@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto';
-
 import type { Checksum, SourceData } from '@smithy/types';
 
 /** SHA-256 and its HMAC with node:crypto, in the interface that the SDK's signers expect. */

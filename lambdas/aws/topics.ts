@@ -1,5 +1,4 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
 

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
-
 import { createBodyBuffer } from './body-buffer.ts';
 
 /** A complete answer. `body` is undefined if it exceeded the limit for its status. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type Server } from 'node:tls';
-
 import { createAuthority, type KeyedCertificate, type TestAuthority } from '../control-plane/pki.ts';
 import { freePorts, listening } from '../support/loopback.ts';
 import type { ControlPlaneCluster, Machine } from './control-plane-cluster.ts';

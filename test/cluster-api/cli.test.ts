@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { type ApiserverEndpoints, openApiserverEndpoints } from './apiserver-endpoints.ts';

@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { parse, parseAllDocuments } from 'yaml';
-
 import type { Admin, KubeObject } from '../control-plane/admin.ts';
 import { untilServed } from '../control-plane/published-crds.ts';
 import type { ManagerSource } from './managers.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-
 import { type Admin, ApiError, type KubeObject } from '../control-plane/admin.ts';
 import type { TestAuthority } from '../control-plane/pki.ts';
 import { waitFor as waitUntil } from '../patience.ts';

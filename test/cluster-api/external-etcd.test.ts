@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { actRollout } from '../../lambdas/rollout/act.ts';

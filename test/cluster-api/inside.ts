@@ -4,7 +4,6 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { connectAdmin } from '../control-plane/admin.ts';
 import { createAuthority } from '../control-plane/pki.ts';
 import { type Daemon, openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { BuildError, buildExecutables, type NamedSource } from '../control-plane/go-build.ts';
 
 const CORE = 'sigs.k8s.io/cluster-api';

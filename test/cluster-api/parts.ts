@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-
 import { type Binaries, resolveBinaries } from '../control-plane/binaries.ts';
 import { ToolError } from '../control-plane/cache.ts';
 import { downloadedModules } from '../control-plane/published-crds.ts';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-
 import { listening } from '../support/loopback.ts';
 
 /**

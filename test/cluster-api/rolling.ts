@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import type { ApiCall, KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { OPT_IN_ANNOTATION } from '../../lambdas/resources/annotations.ts';

@@ -1,6 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { HOLD_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { actRollout, type RolloutWritten } from '../../lambdas/rollout/act.ts';

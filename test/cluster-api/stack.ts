@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { StartError } from '../control-plane/processes.ts';
 import type { TokenUser } from '../control-plane/start.ts';

@@ -1,7 +1,5 @@
 import { Agent, request } from 'node:https';
-
 import { parseAllDocuments } from 'yaml';
-
 import type { ControlPlane } from './start.ts';
 
 /** Any object of the Kubernetes API, as JSON. */

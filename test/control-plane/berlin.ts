@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-
 import { stringify } from 'yaml';
-
 import {
   capiCluster,
   controlPlaneMachine,

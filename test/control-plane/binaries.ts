@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { ToolError } from './cache.ts';
 import { ALL_COMPONENTS, COMPONENTS, type Component } from './components.ts';
 import { buildComponents } from './go-build.ts';

@@ -1,7 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { encodeOrders } from '../../lambdas/contracts/order.ts';

@@ -364,9 +364,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
 /** The account that the buckets are in, as in the examples. */
 const HUB = { account: '111122223333', region: 'eu-central-1' } as const;
 
-/**
- * What a hub with one cluster wrote, in its bucket and as a copy in a home: `state/`.
- */
+/** What a hub with one cluster wrote, in its bucket and as a copy in a home: `state/`. */
 async function fillBuckets({ s3 }: SimulatedAws, home: string): Promise<void> {
   const [time, id] = [new Date().toISOString(), 'berlin-prod'];
   const cluster = indexed(id, { name: id, provider: 'eks-anywhere', sweptAt: time, triedAt: time, readableAt: time });

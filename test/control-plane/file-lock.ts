@@ -3,7 +3,6 @@ import { link, mkdir, readdir, readFile, readlink, rename, rm, stat, utimes, wri
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { hasCode } from './errno.ts';
 
 /** Times of a lock, in milliseconds. */

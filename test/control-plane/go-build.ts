@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { cacheBase, cacheDirectory, downloadError, sourceKey, ToolError } from './cache.ts';
 import { COMPONENTS, type Component, type ComponentSource } from './components.ts';
 import { hasCode } from './errno.ts';

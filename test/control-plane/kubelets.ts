@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
-
 import { listening } from '../support/loopback.ts';
 import type { Admin } from './admin.ts';
 import { approveCsr, createCsr, createNode, signedCertificate } from './fixtures.ts';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-
 import type { ServerPorts } from '../../lambdas/audit/audit-target.ts';
 import { PATIENCE_MS } from '../patience.ts';
 import { answersOk, freePorts, listening } from '../support/loopback.ts';

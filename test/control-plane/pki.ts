@@ -1,9 +1,7 @@
 // The library's decorators need this before anything else is loaded.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
-
 import { generateKeyPairSync, webcrypto } from 'node:crypto';
-
 import * as x509 from '@peculiar/x509';
 
 /** A certificate or request with its private key, all PEM (PKCS #8 for the key). */

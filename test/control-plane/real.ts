@@ -1,5 +1,4 @@
 import { TestRunner } from 'vitest';
-
 import { type Binaries, resolveBinaries } from './binaries.ts';
 import type { Component } from './components.ts';
 

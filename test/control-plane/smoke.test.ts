@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';
 import { approveCsr, createCsr, createMachine, createNode, signedCertificate } from './fixtures.ts';

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-
 import { createTokenSigner } from '../../lambdas/aws/eks-token.ts';
 import { tokenOf, urlOf } from '../unit/aws/authenticator.ts';
 import { realComponents } from './real.ts';

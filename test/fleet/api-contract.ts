@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { PATIENCE_MS } from '../patience.ts';
 import { makeRequest, toPem } from '../unit/x509/request-factory.ts';
 import type { TokenUser } from './api-server.ts';

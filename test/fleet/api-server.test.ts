@@ -1,6 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
-
 import { CONTRACT_USERS, describeApiContract, SIGNING_HOURS } from './api-contract.ts';
 import { type SimulatedApiServer, type SimulatedApiServerOptions, startSimulatedApiServer } from './api-server.ts';
 import { type Caller, callerOf } from './call.ts';

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-
 import { type ApiError, badRequest, conflict, internal, invalid, notFound } from './api-error.ts';
 import type { NamedTarget, Target } from './api-path.ts';
 import { apiVersionOf } from './api-response.ts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-
 import { ApiError, alreadyExists, badRequest, internal, methodNotAllowed } from './api-error.ts';
 import { isAddressable, isNamed, type NamedTarget, parseTarget, type Target, verbOf } from './api-path.ts';
 import { type ApiResponse, apiVersionOf, json, textOf, typed } from './api-response.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-
 import type { AuditContext } from '../../lambdas/audit/audit-source.ts';
 import { apiServices } from '../../lambdas/audit/sources/api-services.ts';
 import { certManager } from '../../lambdas/audit/sources/cert-manager.ts';

@@ -1,5 +1,4 @@
 import { createPublicKey, verify } from 'node:crypto';
-
 import { readWithPeculiar } from '../peculiar.ts';
 
 /** What API server and signer look at in a PKCS #10 request. */

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-
 import { fastClock, steppedClock } from './clock.ts';
 
 const START = Date.UTC(2026, 0, 1);

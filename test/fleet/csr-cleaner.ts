@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-
 import type { SimulatedApi } from './api.ts';
 import { type Background, inBackground } from './background.ts';
 import type { StoredCsr } from './kube-object.ts';

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import { type Caller, callerOf } from './call.ts';
 import { steppedClock } from './clock.ts';

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers';
 import { promisify } from 'node:util';
-
 import { ApiError } from './api-error.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { Fault } from './faults.ts';

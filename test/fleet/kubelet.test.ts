@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { createSimulatedApi, type SimulatedApi } from './api.ts';
 import { json } from './api-response.ts';
 import type { Background } from './background.ts';

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-
 import type { SimulatedApi } from './api.ts';
 import { authenticated, type User } from './authorization.ts';
 import { type Background, inBackground } from './background.ts';

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-
 import type { KubeObject, StoredMetadata } from './kube-object.ts';
 
 /** An object before the store has given it a resourceVersion. */

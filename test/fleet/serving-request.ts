@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-
 import { bitString, constructed, integer, oid, sequence } from '../unit/x509/der-writer.ts';
 import { extensionRequest, name, OID, type San, subjectAltName, toPem } from '../unit/x509/request-factory.ts';
 

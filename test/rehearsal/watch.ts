@@ -4,7 +4,6 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { createJsonObjects } from '../../lambdas/aws/json-objects.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
-
 import type { DeployedStack } from './deployment.ts';
 import { AUDIT_EVERY_MINUTES } from './fleet-file.ts';
 

@@ -1,9 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { cacheBase, sourceKey } from '../control-plane/cache.ts';
 
 describe('cacheBase', () => {

@@ -4,9 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-
 import { removeLeftovers, withFileLock } from '../control-plane/file-lock.ts';
 
 describe('withFileLock', () => {

@@ -2,9 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { ToolError } from '../control-plane/cache.ts';
 import { withFileLock } from '../control-plane/file-lock.ts';

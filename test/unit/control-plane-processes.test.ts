@@ -2,9 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-
 import { describe, expect, it } from 'vitest';
-
 import { openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
 
 const PROCESSES = join(import.meta.dirname, '..', 'control-plane', 'processes.ts');

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TestModule } from 'vitest/node';
-
 import type { Skipped } from '../control-plane/real.ts';
 import SummaryReporter from '../summary-reporter.ts';
 

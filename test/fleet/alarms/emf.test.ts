@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { samplesOf } from './emf.ts';
 
 const TIME = Date.UTC(2026, 0, 1);

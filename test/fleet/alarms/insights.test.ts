@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { askInsights, parseInsights } from './insights.ts';
 import { createMetricStore, MINUTE_MS } from './metric-store.ts';
 

@@ -1,6 +1,5 @@
 import { array, assert, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { alarmState, evaluationRange, MISSING_DATA_TREATMENTS } from './missing-data.ts';
 
 const POINT: Readonly<Record<string, boolean>> = { X: true, '0': false };

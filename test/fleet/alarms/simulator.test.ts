@@ -1,6 +1,5 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-
 import { fleetOf, stacksOf } from '../../unit/lib/stacks.ts';
 import { alarmsOf } from './alarm-definitions.ts';
 import { createMetricStore, MINUTE_MS } from './metric-store.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { audit, auditUnopened } from '../../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';

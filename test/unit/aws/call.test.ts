@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-
 import { callAws, describeCall } from '../../../lambdas/aws/call.ts';
 import { awsFailure } from './failure.ts';
 

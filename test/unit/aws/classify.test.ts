@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { classify } from '../../../lambdas/aws/classify.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-
 import { ownerFromInstance } from '../../../lambdas/approval/evidence/ec2.ts';
 import { createInstanceReader, type InstanceQuery, instanceFilters } from '../../../lambdas/aws/ec2-instances.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';

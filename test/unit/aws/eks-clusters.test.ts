@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { collect } from './collect.ts';

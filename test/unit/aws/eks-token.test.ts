@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { tokenOf, tokenRefusal, urlOf } from './authenticator.ts';
 import { awsFailure } from './failure.ts';

@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
 import { clientConfig } from './json-service.ts';
 
 /** One call of an SDK client, whatever its protocol. */

@@ -1,7 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
-
 import { createJsonObjects, type JsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { awsFailure } from './failure.ts';
 import { type HttpAnswer, type HttpCall, s3Refusal, startHttpService } from './http-service.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { createSecretReader, KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { clientConfig, refusal, type ServiceAnswer, startJsonService } from './json-service.ts';
 

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
 import { createPace } from '../../../lambdas/aws/pace.ts';
 

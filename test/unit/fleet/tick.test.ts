@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { tickAt, tickOf } from '../../../lambdas/fleet/tick.ts';
 
 const NOW = Date.parse('2026-11-21T10:02:17.250Z');

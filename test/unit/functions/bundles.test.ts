@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { decodeOrders, deduplicationIdOf, encodeOrders } from '../../../lambdas/contracts/order.ts';
 import { encodeReportStart } from '../../../lambdas/contracts/report-start.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';

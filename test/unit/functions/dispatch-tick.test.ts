@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
 import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { decodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';

@@ -1,6 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { OrderMessage } from '../../../lambdas/aws/queues.ts';
 import type { Lane } from '../../../lambdas/config/fleet.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { listSigningRequests } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { readConfigMap } from '../../../lambdas/kubernetes/config-maps.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import {
   type ClientOptions,
   createKubernetesClient,

@@ -1,6 +1,5 @@
 import { array, assert, property, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { createBodyBuffer } from '../../../lambdas/kubernetes/body-buffer.ts';
 
 const KIB = 1024;

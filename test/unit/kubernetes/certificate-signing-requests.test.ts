@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http';
-
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import {
   type ApprovalCondition,
   getSigningRequest,

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { answer, type Handler, startTlsServer, statusBody, type TlsServer, TOKEN } from './tls-server.ts';
 

@@ -3,9 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-
 import {
   type ApiCall,
   type ClientOptions,

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { type ClusterApiGroup, clusterApiPath } from '../../../lambdas/kubernetes/cluster-api.ts';
 import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-api-secret.ts';

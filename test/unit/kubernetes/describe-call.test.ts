@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { describeCall } from '../../../lambdas/kubernetes/describe-call.ts';
 
 test.each([

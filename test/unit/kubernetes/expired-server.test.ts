@@ -1,7 +1,6 @@
 // The library's decorators need this before anything else is loaded.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
-
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';

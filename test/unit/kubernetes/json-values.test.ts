@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
 import { cutItems, hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
 
 const given = (json: string) => hasTooManyValues(Buffer.from(json));

@@ -1,10 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import {
   FILE_LIMITS,

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { listKind } from '../../../lambdas/kubernetes/list.ts';
 import { listMachines } from '../../../lambdas/kubernetes/machines.ts';

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { missingRight } from '../../../lambdas/kubernetes/missing-right.ts';
 
 test.each([

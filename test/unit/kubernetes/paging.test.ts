@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
-
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { pageRoom } from '../../../lambdas/kubernetes/page-room.ts';

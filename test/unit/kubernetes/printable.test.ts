@@ -1,6 +1,5 @@
 import { assert, nat, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { printable } from '../../../lambdas/kubernetes/printable.ts';
 
 test.each([

@@ -1,6 +1,5 @@
 import { assert, constantFrom, double, integer, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { MAX_RETRIES, parseRetryAfter, retryDelayMs } from '../../../lambdas/kubernetes/retry.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { etcdSelector } from '../../../lambdas/kubernetes/cluster-api.ts';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { describeSkew, serverClock } from '../../../lambdas/kubernetes/server-clock.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);

@@ -1,15 +1,12 @@
 // The library's decorators need this before anything else is loaded.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
-
 import { webcrypto } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Server } from 'node:net';
-
 import * as x509 from '@peculiar/x509';
 import { onTestFinished } from 'vitest';
-
 import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
 
 /** A certificate with its key, PEM. */

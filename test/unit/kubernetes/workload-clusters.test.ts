@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { listWorkloadClusters } from '../../../lambdas/kubernetes/workload-clusters.ts';

@@ -4,7 +4,6 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
-
 import {
   DEFAULT_FLEET,
   DEFAULT_MONITORING,

@@ -5,7 +5,6 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { App, Stack } from 'aws-cdk-lib/core';
 import { afterAll, describe, expect, it } from 'vitest';
-
 import type { Fleet, FleetCluster } from '../../../lambdas/config/fleet.ts';
 import { allowReadingKubeconfigs } from '../../../lib/kubeconfig-access.ts';
 import { managementCluster } from '../fleet/values.ts';

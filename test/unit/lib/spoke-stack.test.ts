@@ -1,7 +1,6 @@
 /* oxlint-disable vitest/expect-expect -- the assertions of aws-cdk-lib are not those of vitest */
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { discovery } from '../fleet/values.ts';
 import { fleetOf, PLACE, stacksOf, statementsOf } from './stacks.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { spokesOf } from '../../../lib/spokes-of.ts';
 import { discovery } from '../fleet/values.ts';
 

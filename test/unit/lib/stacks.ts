@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { App } from 'aws-cdk-lib/core';
-
 import { DEFAULT_FLEET, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { type FleetStacks, fleetStacks } from '../../../lib/app-stacks.ts';

@@ -8,7 +8,6 @@ import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
-
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { DAY_MS, HOUR_MS } from '../../../lambdas/time.ts';
 

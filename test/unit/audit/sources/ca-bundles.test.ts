@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-
 import type { AuditSource } from '../../../../lambdas/audit/audit-source.ts';
 import { apiServices } from '../../../../lambdas/audit/sources/api-services.ts';
 import { crdConversions } from '../../../../lambdas/audit/sources/crd-conversions.ts';

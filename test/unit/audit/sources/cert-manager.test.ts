@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { certManager } from '../../../../lambdas/audit/sources/cert-manager.ts';
 import { failure, observe, outline, TOLD } from './fake-cluster.ts';
 

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-
 import { clusterSecrets } from '../../../../lambdas/audit/sources/cluster-secrets.ts';
 import { base64, CA_ENDS, createPki, LEAF_ENDS, type Pki } from './certificates.ts';
 import { type Answers, certificatesOf, contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';

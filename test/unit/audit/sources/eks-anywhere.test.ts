@@ -1,5 +1,4 @@
 import { expect, it, test } from 'vitest';
-
 import { eksAnywhere } from '../../../../lambdas/audit/sources/eks-anywhere.ts';
 import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
 import { eksAnywhereCluster } from '../../../providers/objects.ts';

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-
 import { eksAuthorities } from '../../../../lambdas/audit/sources/eks-authorities.ts';
 import { eksCluster } from '../../../../lambdas/audit/sources/eks-cluster.ts';
 import { eksNodegroups } from '../../../../lambdas/audit/sources/eks-nodegroups.ts';

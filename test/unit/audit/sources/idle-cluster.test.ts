@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { apiServices } from '../../../../lambdas/audit/sources/api-services.ts';
 import { certManager } from '../../../../lambdas/audit/sources/cert-manager.ts';
 import { clusterSecrets } from '../../../../lambdas/audit/sources/cluster-secrets.ts';

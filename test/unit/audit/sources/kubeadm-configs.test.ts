@@ -1,5 +1,4 @@
 import { expect, it, test } from 'vitest';
-
 import { kubeadmConfigs } from '../../../../lambdas/audit/sources/kubeadm-configs.ts';
 import { failure, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, NAMESPACE, observeManaged, serving, VERSIONS } from './fake-management.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from 'vitest';
-
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
 import type { MemberObservation, RenewalObservation } from '../../../../lambdas/contracts/observation.ts';
 import { createProcessorBudget } from '../../../../lambdas/processor-time.ts';

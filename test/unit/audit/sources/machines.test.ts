@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from 'vitest';
-
 import { machines } from '../../../../lambdas/audit/sources/machines.ts';
 import { KubernetesError } from '../../../../lambdas/kubernetes/errors.ts';
 import { controlPlaneMachine, etcdMachine, workerMachine } from '../../../providers/objects.ts';

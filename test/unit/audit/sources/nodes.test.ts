@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from 'vitest';
-
 import { nodes } from '../../../../lambdas/audit/sources/nodes.ts';
 import { failure, observe, outline, TOLD } from './fake-cluster.ts';
 

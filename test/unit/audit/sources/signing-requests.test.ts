@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-
 import { signingRequests } from '../../../../lambdas/audit/sources/signing-requests.ts';
 import { base64, createPki, type Pki } from './certificates.ts';
 import { certificatesOf, contextOf, failure, fakeClient, NOW, observe, outline, TOLD } from './fake-cluster.ts';

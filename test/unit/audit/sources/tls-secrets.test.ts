@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest';
-
 import { tlsSecrets } from '../../../../lambdas/audit/sources/tls-secrets.ts';
 import { base64, createPki, LEAF_ENDS, type Pki } from './certificates.ts';
 import { certificatesOf, contextOf, failure, fakeClient, observe, outline } from './fake-cluster.ts';

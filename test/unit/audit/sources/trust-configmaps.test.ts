@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-
 import { trustConfigMaps } from '../../../../lambdas/audit/sources/trust-configmaps.ts';
 import { base64, CA_ENDS, createPki, type Pki } from './certificates.ts';
 import {

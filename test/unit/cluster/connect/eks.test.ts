@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { adviseForEks, mayHaveMoved } from '../../../../lambdas/cluster/connect/eks.ts';
 import type { EksAccess } from '../../../../lambdas/contracts/target.ts';
 import { connectionError } from '../../../../lambdas/kubernetes/broken-connection.ts';

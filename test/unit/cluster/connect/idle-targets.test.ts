@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { createIdleTargets } from '../../../../lambdas/cluster/connect/idle-targets.ts';
 import type { OpenTarget } from '../../../../lambdas/cluster/connect/open-target.ts';
 

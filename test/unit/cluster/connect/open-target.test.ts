@@ -1,7 +1,6 @@
 import { createServer } from 'node:https';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-
 import { isEksEndpoint } from '../../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../../../lambdas/aws/kubeconfig-secret.ts';
