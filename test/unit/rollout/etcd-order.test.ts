@@ -41,6 +41,7 @@ function fresh(number: number, changes: Partial<ObservedMachine> = {}): Observed
 const NEW = [fresh(4, { createdAt: SINCE }), fresh(5), fresh(6)];
 const OLD = [1, 2, 3].map((number) => etcdMachine(number));
 const GIVEN_UP = OLD.map((machine) => ({ ...machine, owned: false }));
+const OLD_CLIENT = { notBefore: 0, notAfter: NOW + 40 * DAY };
 const NEW_CLIENT = { notBefore: NOW - 800 * DAY, notAfter: NOW - MINUTE + 365 * DAY };
 
 /** It was told to roll. */
@@ -122,20 +123,13 @@ describe('the order of external etcd', () => {
     ['the last member joins', { etcd: settled({ ready: false }) }],
     [
       'a member is not ready yet',
-      {
-        etcd: settled({
-          machines: [...GIVEN_UP, fresh(4), fresh(5), fresh(6, { etcdReady: false, createdAt: NOW - 30 * MINUTE })],
-        }),
-      },
+      { etcd: settled({ machines: [...NEW.slice(1), fresh(4, { etcdReady: false, createdAt: NOW - 30 * MINUTE })] }) },
     ],
     [
       'the controller has work left',
       { etcd: settled({ conditions: etcdConditions({ EtcdMachinesSpecUpToDate: { status: 'False' } }) }) },
     ],
-    [
-      'the certificate of the client is old',
-      { etcd: settled({ clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY } }) },
-    ],
+    ['the certificate of the client is old', { etcd: settled({ clientCertificate: OLD_CLIENT }) }],
     [
       'a member is away for a moment while the control plane rolls',
       { etcd: settled({ ready: false }), paused: undefined },
@@ -165,12 +159,12 @@ describe('the order of external etcd', () => {
     ['an earlier rollout paused it', { etcd: told(), paused: 'certmarshal-rollout/20251201-0000000000' }, ['paused']],
     ['our pause is gone before etcd begins', { etcd: etcd(), paused: undefined }, ['etcd-pause-lost']],
     [
-      'our pause is gone and etcd rolls',
+      'our pause is gone while it rolls',
       { etcd: settled({ upgrading: true }), paused: undefined },
       ['etcd-pause-lost'],
     ],
     [
-      'our pause is gone too early',
+      'our pause is gone and old ones are left',
       { etcd: told({ machines: [...OLD, ...NEW] }), paused: undefined },
       ['etcd-pause-lost'],
     ],
@@ -203,7 +197,7 @@ describe('the order of external etcd', () => {
       'conditions change for a day, and the certificate of the client stays old',
       {
         etcd: settled({
-          clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY },
+          clientCertificate: OLD_CLIENT,
           conditions: etcdConditions({ EtcdCertificatesAvailable: { status: 'True', since: SINCE + 26 * HOUR } }),
         }),
         now: SINCE + 26 * HOUR,
@@ -212,7 +206,7 @@ describe('the order of external etcd', () => {
     ],
     [
       'the certificate of the client stays old',
-      { etcd: settled({ clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY } }), now: NOW + HOUR },
+      { etcd: settled({ clientCertificate: OLD_CLIENT }), now: NOW + HOUR },
       ['etcd-client-old'],
     ],
     [
