@@ -77,14 +77,15 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   if (!isEtcdSettled(etcd, since)) {
     // A new member may be unavailable for a moment, also while the control plane rolls.
     if (!paused && isEtcdRolling(etcd, since)) troubles.push(holdReason('etcd-pause-lost', nameOf(controlPlane)));
-    return troubles.length > 0 ? hold(...troubles) : { kind: 'wait', message: etcdMessage(question) };
+    const rolling = `rolling: ${replacedOf(question)}; the control plane is paused until the last one is`;
+    return troubles.length > 0 ? hold(...troubles) : { kind: 'wait', message: rolling };
   }
   if (!paused) return { kind: 'control-plane' };
   if (troubles.length > 0) return hold(...troubles);
   if (etcd.clientCertificate !== undefined && !madeSince(etcd.clientCertificate, { since, now })) {
-    return stillFor(question) > stuckAfter(observed) || etcdReplacedFor(question) > STALLED_MS
-      ? hold(holdReason('etcd-client-old', object))
-      : { kind: 'wait', message: 'etcd is new; waiting for its client certificate' };
+    return stuckFor(question) === undefined
+      ? { kind: 'wait', message: 'etcd is new; waiting for its client certificate' }
+      : hold(holdReason('etcd-client-old', object));
   }
   return {
     kind: 'write',
@@ -195,7 +196,7 @@ function isNonce(command: string): boolean {
 }
 
 function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[] {
-  const { observed, since, now, progress } = question;
+  const { since, now } = question;
   const object = `EtcdadmCluster ${etcd.namespace}/${etcd.name}`;
   const reasons: HoldReason[] = [];
   if (etcd.paused) reasons.push(holdReason('paused', object));
@@ -210,34 +211,24 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
       reasons.push(holdReason('etcd-unhealthy', `Machine ${name}`, unhealthy[0] ?? 'etcd on it is not ready'));
     }
   }
-  const replacedFor = etcdReplacedFor(question);
-  if (!isEtcdSettled(etcd, since) && (stillFor(question) > stuckAfter(observed) || replacedFor > STALLED_MS)) {
-    const { replaced = 0, wanted = 0 } = progress.etcd ?? {};
-    reasons.push(
-      holdReason(
-        'stuck',
-        object,
-        replacedFor > STALLED_MS
-          ? `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and none for ${span(replacedFor)}`
-          : `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and nothing moved for ${span(stillFor(question))}`,
-      ),
-    );
-  }
+  const stuck = stuckFor(question);
+  if (stuck !== undefined && !isEtcdSettled(etcd, since)) reasons.push(holdReason('stuck', object, stuck));
   return reasons;
 }
 
-/** Time since the last machine was replaced. */
-function etcdReplacedFor({ progress, since, now }: EtcdQuestion): number {
-  return lastReplacedFor({ machines: progress.etcd?.machines ?? [] }, { since, now });
+/** How far it is and since when, if no machine was replaced for too long, or nothing moved. */
+function stuckFor(question: EtcdQuestion): string | undefined {
+  const { observed, progress, since, now } = question;
+  const { etcd: { machines, movedAt } = progress } = progress;
+  const replacedFor = lastReplacedFor({ machines }, { since, now });
+  if (replacedFor > STALLED_MS) return `${replacedOf(question)}, and none for ${span(replacedFor)}`;
+  const still = now - movedAt;
+  return still > stuckAfter(observed) ? `${replacedOf(question)}, and nothing moved for ${span(still)}` : undefined;
 }
 
-/** Time since anything moved. */
-function stillFor({ progress, since, now }: EtcdQuestion): number {
-  return now - (progress.etcd?.movedAt ?? since);
-}
-
-function etcdMessage({ progress: { etcd } }: EtcdQuestion): string {
-  return `rolling: ${etcd?.replaced ?? 0} of ${counted(etcd?.wanted ?? 0, 'etcd machine')} replaced; the control plane is paused until the last one is`;
+function replacedOf({ progress }: EtcdQuestion): string {
+  const { etcd: { replaced, wanted } = progress } = progress;
+  return `${replaced} of ${counted(wanted, 'etcd machine')} replaced`;
 }
 
 /** Its identity in a write. */

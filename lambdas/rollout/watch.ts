@@ -81,20 +81,20 @@ export function troublesOf(
   const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
   const all = [...machines, ...(progress.etcd?.machines ?? [])];
   const sinceReplaced = lastReplacedFor({ machines: all }, { since, now });
+  const tooLong = sinceReplaced > STALLED_MS;
   if (isUnseen && (waiting.length > 0 || still > stuckAfter(observed))) {
     const requests = waiting.map(({ node, name }) => `CSR ${name} of node ${node} waits`);
     const words = [wordsOf(etcdHealth), ...requests.slice(0, 3)].join('; ');
     reasons.push(holdReason('etcd-unseen', object, `EtcdClusterHealthy is Unknown: ${words}`));
   } else if (observed.unread.length > 0) {
-    if (still > stuckAfter(observed) || sinceReplaced > STALLED_MS) {
+    if (still > stuckAfter(observed) || tooLong) {
       reasons.push(
         holdReason('unseen', observed.unread[0]?.object, `not read for ${span(still)}: ${observed.unread[0]?.message}`),
       );
     }
   } else if (!settled) {
     // A machine created when all are new belongs to something else that began later.
-    const isOurs = replaced < wanted || !machines.some(({ state }) => state === 'new');
-    const isStalled = isOurs && sinceReplaced > STALLED_MS;
+    const isStalled = tooLong && (replaced < wanted || !machines.some(({ state }) => state === 'new'));
     if (still > stuckAfter(observed) || isStalled) {
       reasons.push(
         holdReason(
@@ -106,7 +106,7 @@ export function troublesOf(
         ),
       );
     }
-  } else if (still > UNVERIFIED_MS || sinceReplaced > STALLED_MS) {
+  } else if (still > UNVERIFIED_MS || tooLong) {
     const [first] = all.filter(({ state }) => state !== 'verified');
     reasons.push(
       first === undefined

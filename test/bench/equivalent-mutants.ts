@@ -331,12 +331,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ["controlPlane?.namespace ?? ''", 'controlPlane?.namespace'],
     ],
   ],
-  'lambdas/rollout/etcd-order.ts': [
-    [
-      'Which of two true sentences is told, in one millisecond of a day.',
-      ['replacedFor > STALLED_MS', 'replacedFor >= STALLED_MS'],
-    ],
-  ],
   'lambdas/rollout/progress.ts': [
     [
       'What has no time is filtered out, and the latest of the others is never before `made.since`.',

@@ -38,9 +38,10 @@ function fresh(number: number, changes: Partial<ObservedMachine> = {}): Observed
   });
 }
 
-const NEW = [fresh(4), fresh(5), fresh(6)];
+const NEW = [fresh(4, { createdAt: SINCE }), fresh(5), fresh(6)];
 const OLD = [1, 2, 3].map((number) => etcdMachine(number));
 const GIVEN_UP = OLD.map((machine) => ({ ...machine, owned: false }));
+const OLD_CLIENT = { notBefore: 0, notAfter: NOW + 40 * DAY };
 const NEW_CLIENT = { notBefore: NOW - 800 * DAY, notAfter: NOW - MINUTE + 365 * DAY };
 
 /** It was told to roll. */
@@ -55,6 +56,12 @@ interface Case {
   readonly inTheWay?: readonly HoldReason[];
   readonly now?: number;
   readonly unread?: ObservedRollout['unread'];
+}
+
+/** Old machines, of which only a condition changes. */
+function changing(ms: number): Case {
+  const conditions = etcdConditions({ EtcdMachinesSpecUpToDate: { status: 'False', since: SINCE + ms } });
+  return { etcd: told({ upgrading: true, machines: OLD, conditions }), now: SINCE + ms };
 }
 
 function turn({ etcd: one, inTheWay = [], now = NOW, unread = [], ...rest }: Case) {
@@ -116,20 +123,19 @@ describe('the order of external etcd', () => {
     ['the last member joins', { etcd: settled({ ready: false }) }],
     [
       'a member is not ready yet',
-      { etcd: settled({ machines: [...GIVEN_UP, fresh(4), fresh(5), fresh(6, { etcdReady: false })] }) },
+      { etcd: settled({ machines: [...NEW.slice(1), fresh(4, { etcdReady: false, createdAt: NOW - 30 * MINUTE })] }) },
     ],
     [
       'the controller has work left',
       { etcd: settled({ conditions: etcdConditions({ EtcdMachinesSpecUpToDate: { status: 'False' } }) }) },
     ],
-    [
-      'the certificate of the client is old',
-      { etcd: settled({ clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY } }) },
-    ],
+    ['the certificate of the client is old', { etcd: settled({ clientCertificate: OLD_CLIENT }) }],
     [
       'a member is away for a moment while the control plane rolls',
       { etcd: settled({ ready: false }), paused: undefined },
     ],
+    ['nothing moves for 45 minutes', { etcd: told({ machines: OLD }), now: SINCE + 45 * MINUTE }],
+    ['conditions change for a day, and no machine is replaced', changing(24 * HOUR)],
   ])('waits while %s', (_, one) => {
     expect(turn(one).kind).toBe('wait');
   });
@@ -152,7 +158,16 @@ describe('the order of external etcd', () => {
     ['somebody else paused the control plane', { etcd: told(), paused: 'me' }, ['paused']],
     ['an earlier rollout paused it', { etcd: told(), paused: 'certmarshal-rollout/20251201-0000000000' }, ['paused']],
     ['our pause is gone before etcd begins', { etcd: etcd(), paused: undefined }, ['etcd-pause-lost']],
-    ['our pause is gone while etcd rolls', { etcd: told({ upgrading: true }), paused: undefined }, ['etcd-pause-lost']],
+    [
+      'our pause is gone while it rolls',
+      { etcd: settled({ upgrading: true }), paused: undefined },
+      ['etcd-pause-lost'],
+    ],
+    [
+      'our pause is gone and old ones are left',
+      { etcd: told({ machines: [...OLD, ...NEW] }), paused: undefined },
+      ['etcd-pause-lost'],
+    ],
     ['our command is gone', { etcd: settled({ postEtcdadmCommands: [] }) }, ['etcd-taken-over']],
     ['etcd is paused', { etcd: told({ paused: true }) }, ['paused']],
     [
@@ -166,30 +181,23 @@ describe('the order of external etcd', () => {
       },
       ['etcd-cap-reached'],
     ],
-    ['a new one has no owner', { etcd: settled({ machines: [...NEW, fresh(7, { owned: false })] }) }, ['etcd-orphans']],
+    [
+      'a new one has no owner',
+      { etcd: settled({ machines: [...NEW, fresh(7, { owned: false, createdAt: SINCE })] }) },
+      ['etcd-orphans'],
+    ],
     [
       'a machine is unhealthy',
       { etcd: told({ machines: [...OLD.slice(1), etcdMachine(1, { unhealthy: ['no disk'] })] }) },
       ['etcd-unhealthy'],
     ],
-    ['nothing moves', { etcd: told({ upgrading: true, machines: OLD }), now: SINCE + 46 * MINUTE }, ['stuck']],
-    [
-      'conditions change for a day, and no machine is replaced',
-      {
-        etcd: told({
-          upgrading: true,
-          machines: OLD,
-          conditions: etcdConditions({ EtcdMachinesSpecUpToDate: { status: 'False', since: SINCE + 25 * HOUR } }),
-        }),
-        now: SINCE + 25 * HOUR,
-      },
-      ['stuck'],
-    ],
+    ['nothing moves', { etcd: told({ machines: OLD }), now: SINCE + 45 * MINUTE + 1 }, ['stuck']],
+    ['conditions change for over a day, and no machine is replaced', changing(24 * HOUR + 1), ['stuck']],
     [
       'conditions change for a day, and the certificate of the client stays old',
       {
         etcd: settled({
-          clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY },
+          clientCertificate: OLD_CLIENT,
           conditions: etcdConditions({ EtcdCertificatesAvailable: { status: 'True', since: SINCE + 26 * HOUR } }),
         }),
         now: SINCE + 26 * HOUR,
@@ -198,7 +206,7 @@ describe('the order of external etcd', () => {
     ],
     [
       'the certificate of the client stays old',
-      { etcd: settled({ clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY } }), now: NOW + HOUR },
+      { etcd: settled({ clientCertificate: OLD_CLIENT }), now: NOW + HOUR },
       ['etcd-client-old'],
     ],
     [

@@ -422,12 +422,12 @@ describe('a rollout that goes on', () => {
     });
     const unseen = (minutes: number, changes: Partial<ObservedRollout> = {}) =>
       rolling({ machines: [machine(1), machine(2), young(0, NOW - minutes * MINUTE)], ...changes }, { conditions });
-    const waits = (minutes: number) => [
-      { node: 'berlin-prod-11', name: 'csr-x7k2p', createdAt: NOW - minutes * MINUTE },
-    ];
+    const waits = (minutes: number) =>
+      [1, 2, 3, 4].map((n) => ({ node: 'berlin-11', name: `csr-${n}`, createdAt: NOW - minutes * MINUTE }));
 
     it('is watched while a node boots, and held with the CSR that has waited for ten minutes', () => {
       expect(plan(unseen(45)).state).toBe('rolling');
+      expect(plan(unseen(20, { waitingRequests: waits(15).slice(3) })).state).toBe('held');
       for (const minutes of [10, 16])
         expect(plan(unseen(20, { waitingRequests: waits(minutes) })).state).toBe('rolling');
       expect(plan(unseen(20, { waitingRequests: waits(15) }))).toMatchObject({
@@ -436,7 +436,7 @@ describe('a rollout that goes on', () => {
           {
             id: 'etcd-unseen',
             message:
-              'EtcdClusterHealthy is Unknown: Failed to connect to etcd; CSR csr-x7k2p of node berlin-prod-11 waits',
+              'EtcdClusterHealthy is Unknown: Failed to connect to etcd; CSR csr-1 of node berlin-11 waits; CSR csr-2 of node berlin-11 waits; CSR csr-3 of node berlin-11 waits',
             remedy: expect.stringContaining('certmarshal sweep'),
           },
         ],

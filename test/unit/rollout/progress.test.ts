@@ -63,6 +63,8 @@ describe('the progress of a rollout', () => {
     const progress = progressOf(healthyRollout({ machines: [young(1), young(2), young(3)] }), SINCE, NOW);
     expect(progress).toMatchObject({ wanted: 3, replaced: 3, verified: 3, movedAt: SINCE + 3 * MINUTE });
     expect(isVerified(progress)).toBe(true);
+    const one = healthyRollout({ machines: [young(1)], controlPlane: controlPlane({ replicas: 1 }) });
+    expect(isVerified(progressOf(one, SINCE, NOW))).toBe(true);
   });
 
   it.each([
@@ -89,7 +91,7 @@ describe('the progress of a rollout', () => {
         controlPlane: controlPlane({ conditions: controlPlaneConditions({ ScalingUp: { status: 'True', since } }) }),
       });
     expect(progressOf(scaling(NOW - 5 * MINUTE), SINCE, NOW).movedAt).toBe(NOW - 5 * MINUTE);
-    expect(progressOf(scaling(NOW + MINUTE), SINCE, NOW).movedAt).toBe(NOW);
+    expect(progressOf(scaling(NOW + 10 * MINUTE), SINCE, NOW).movedAt).toBe(NOW);
     expect(progressOf(scaling(NOW + DAY), SINCE, NOW).movedAt).toBe(SINCE);
   });
 
@@ -102,7 +104,8 @@ describe('the progress of a rollout', () => {
         ...changes,
       });
     };
-    const machines = [etcdMachine(1, { owned: false }), etcdMachine(2), fresh(4), fresh(5, { etcdReady: false })];
+    const started = fresh(4, { owned: false, createdAt: SINCE });
+    const machines = [etcdMachine(1, { owned: false }), etcdMachine(2), started, fresh(5, { etcdReady: false })];
     const progress = progressOf(healthyExternal({ etcd: etcd({ machines }) }), SINCE, NOW);
     expect(progress.etcd).toMatchObject({ wanted: 3, replaced: 1, verified: 1 });
     expect(progress.etcd?.machines.map(({ state }) => state)).toEqual(['leaving', 'old', 'verified', 'new']);

@@ -13,10 +13,11 @@ const leafOf = (madeAt: number, validityDays = 365) => ({
 describe('a certificate was made since a rollout began', () => {
   it.each([
     ['that kubeadm dated back to its authority', leafOf(SINCE + 20 * MINUTE), undefined, true],
-    ['of a machine whose clock is a little behind', leafOf(SINCE - 9 * MINUTE), undefined, true],
+    ['of a machine whose clock is a little behind', leafOf(SINCE - 10 * MINUTE), undefined, true],
+    ['of an issuer whose clock is ahead', { notBefore: NOW + 10 * MINUTE, notAfter: NOW + DAY }, undefined, true],
     ['that was made before', leafOf(SINCE - 11 * MINUTE), undefined, false],
     ['that it was begun for', leafOf(NOW - 325 * DAY), undefined, false],
-    ['that an issuer dated truly', { notBefore: SINCE + MINUTE, notAfter: SINCE + 90 * DAY }, undefined, true],
+    ['that an issuer dated truly', { notBefore: SINCE - 10 * MINUTE, notAfter: SINCE + 90 * DAY }, undefined, true],
     ['that starts in the future', { notBefore: NOW + HOUR, notAfter: NOW + 365 * DAY }, undefined, false],
     ['that ended', { notBefore: SINCE + MINUTE, notAfter: NOW }, undefined, false],
     ['of the validity that the control plane asks for', leafOf(SINCE + MINUTE, 90), 90, true],

@@ -1,13 +1,15 @@
 import { expect, it } from 'vitest';
-import { progressOf } from '../../../lambdas/rollout/progress.ts';
+import { isVerified, progressOf } from '../../../lambdas/rollout/progress.ts';
 import { lastReplacedFor, troublesOf } from '../../../lambdas/rollout/watch.ts';
 import { controlPlane, DAY, HOUR, healthyRollout, MINUTE, machine, NOW, served } from './fixtures.ts';
 
 it('a control plane that is to have no machine is stuck, and does not wait for new certificates', () => {
   const observed = healthyRollout({ machines: [], controlPlane: controlPlane({ replicas: 0 }) });
-  const since = NOW - 2 * DAY;
-  const troubles = troublesOf(observed, { since, progress: progressOf(observed, since, NOW) }, NOW);
-  expect(troubles.map(({ id }) => id)).toEqual(['stuck']);
+  const since = NOW - DAY;
+  const progress = progressOf(observed, since, NOW);
+  const message = '0 of 0 machines replaced, and nothing moved for 24 hours';
+  expect(troublesOf(observed, { since, progress }, NOW)).toMatchObject([{ id: 'stuck', message }]);
+  expect(isVerified(progress)).toBe(false);
 });
 
 it('one machine that is new and shows an old certificate is not verified, and one that is not there is no trouble', () => {
@@ -21,6 +23,7 @@ it('one machine that is new and shows an old certificate is not verified, and on
   expect(troublesOf(observed, going, NOW).map(({ id }) => id)).toEqual(['not-verified']);
   const { controlPlane: _, ...without } = observed;
   expect(troublesOf(without, going, NOW)).toEqual([]);
+  expect(progressOf(without, since, NOW).wanted).toBe(0);
   const machines = [10, 11].map((minutes) => ({
     name: 'a',
     state: 'replaced' as const,
