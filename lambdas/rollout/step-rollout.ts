@@ -195,7 +195,7 @@ async function writeOf(
   remember: Remembering,
 ): Promise<RolloutWritten | undefined> {
   const { options, target, problems } = remember;
-  const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
+  const { write }: Pick<RolloutStep, 'kind'> & { readonly write?: RolloutWrite } = step;
   if (write === undefined) return undefined;
   const { holdWrites, clock, signal } = options;
   if (holdWrites !== undefined) {
