@@ -750,7 +750,7 @@ describe('someone else rolls it', () => {
   const unmoved = (ScalingUp: Condition) => ({ ...behind, conditions: controlPlaneConditions({ ScalingUp }) });
 
   it.each<[string, ObservedRollout, string]>([
-    ['for a day', foreign({ conditions: rollingOut(NOW - DAY) }), 'foreign'],
+    ['when it was asked for a day ago', foreign({ rolloutAfter: NOW - DAY }), 'foreign'],
     ['for longer', foreign({ conditions: rollingOut(NOW - DAY - 1), rolloutAfter: NOW }), 'refused'],
     ['for longer, before it is due', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 46), 'foreign'],
     ['for longer, and it is due for less', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 44.5), 'foreign'],
