@@ -115,7 +115,7 @@ function planForeign(
   const isOptedOut = failing.some(({ id }) => id === 'opted-in-by-fleet' || id === 'opted-in-by-owner');
   const due = rolloutSpan(renewedCertificates(observed), observed, question.policy)?.from;
   // Unseen certificates may be due, or long too late.
-  const dueSince = isAllSeen(question, controlPlane) ? due : Number.NEGATIVE_INFINITY;
+  const dueSince = isAllSeen(question, controlPlane) ? due : undefined;
   const since = Math.max(dueSince ?? Number.NEGATIVE_INFINITY, foreignSince(controlPlane, observed.machines, now));
   if (trigger === 'person' || isOptedOut || !(isTooLate(checks) || now - since > FOREIGN_MS))
     return { ...nothing(question, 'foreign', message), checks };

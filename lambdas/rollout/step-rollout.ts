@@ -195,7 +195,7 @@ async function writeOf(
   remember: Remembering,
 ): Promise<RolloutWritten | undefined> {
   const { options, target, problems } = remember;
-  const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
+  const { write }: Pick<RolloutStep, 'kind'> & { readonly write?: RolloutWrite } = step;
   if (write === undefined) return undefined;
   const { holdWrites, clock, signal } = options;
   if (holdWrites !== undefined) {
@@ -298,10 +298,9 @@ function isClaimed(
   { ledger, target }: Remembering,
 ): boolean {
   if (ledger === undefined) return true;
-  return (history?.rollouts ?? []).some(
-    ({ id, cluster, startedAt, endedAt }) =>
-      id === mark && cluster === target.id && endedAt === undefined && now - startedAt <= LEASE_TURN_MS,
-  );
+  const isIt = ({ id, cluster, startedAt, endedAt }: PastRollout): boolean =>
+    id === mark && cluster === target.id && endedAt === undefined && now - startedAt <= LEASE_TURN_MS;
+  return history?.rollouts.some(isIt) === true;
 }
 
 function leaseOptions({ target, options }: Remembering, { namespace }: { readonly namespace: string }): LeaseOptions {

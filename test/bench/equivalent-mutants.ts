@@ -337,7 +337,9 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['sign?.since ?? made.since', 'sign?.since'],
     ],
   ],
+  'lambdas/rollout/policy-of.ts': [['It has as many parts as the glob.', ["parts[at] ?? ''", 'parts[at]']]],
   'lambdas/rollout/step-rollout.ts': [
+    ['Only a write that begins a rollout is claimed.', ['if (!isBegin(write))', 'if (false)']],
     [
       'A rollout that is open for exactly six hours, to the millisecond, is looked at by chance only.',
       ['now - startedAt > TURN_MS', 'now - startedAt >= TURN_MS'],

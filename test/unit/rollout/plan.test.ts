@@ -225,16 +225,16 @@ describe('no rollout begins', () => {
     ],
     [
       'after somebody asked for one',
-      of({ rolloutAfter: NOW - MINUTE }),
+      { ...of({ rolloutAfter: NOW }), machines: [machine(1), machine(2, { createdAt: NOW })] },
       'foreign',
-      'someone else rolls it: 3 of 3 machines',
+      'someone else rolls it: 1 of 2 machines',
     ],
     [
       'while fewer machines are up to date',
       healthyRollout({
         controlPlane: controlPlane({
           status: { replicas: 3, upToDate: 2 },
-          conditions: controlPlaneConditions({ ScalingUp: { status: 'False', since: NOW - HOUR } }),
+          conditions: controlPlaneConditions({ ScalingUp: { status: 'False', since: NOW } }),
         }),
       }),
       'foreign',
@@ -284,13 +284,17 @@ describe('no rollout begins', () => {
     for (const step of waiting(19, policy().windows)) expect(step.state).toBe('refused');
   });
 
-  it('says when the next window opens', () => {
+  it('says when the next window opens, if none is open', () => {
     const sunday = NOW + 30 * HOUR;
     const step = plan(healthyRollout(), sunday);
     expect(step).toMatchObject({ kind: 'nothing', state: 'waiting', nextWindow: Date.parse('2026-12-05T01:00:00Z') });
-    expect(step.message).toContain(
-      'would roll 3 control plane machines, 38 days before their certificates expire. Not yet: ',
-    );
+    expect(step.message).toMatch(/^would roll 3 control plane machines, 38 days before .* expire\. Not yet: /);
+    const at = (hours: number) => seconds(sunday + hours * HOUR);
+    const opens = (...hours: readonly number[]) => {
+      const windows = hours.map((from) => ({ from: at(from), until: at(from + 1) }));
+      return planRollout(healthyRollout(), policy({ windows }), history(), sunday).nextWindow;
+    };
+    expect([opens(-2, 3, 1), opens(-2), opens(1, -0.5)]).toEqual([sunday + HOUR, undefined, undefined]);
   });
 
   it('when its control plane cannot be read, and says so', () => {
@@ -746,8 +750,8 @@ describe('someone else rolls it', () => {
   const unmoved = (ScalingUp: Condition) => ({ ...behind, conditions: controlPlaneConditions({ ScalingUp }) });
 
   it.each<[string, ObservedRollout, string]>([
-    ['for a day', foreign({ conditions: rollingOut(NOW - DAY) }), 'foreign'],
-    ['for longer', foreign({ conditions: rollingOut(NOW - DAY - 1) }), 'refused'],
+    ['when it was asked for a day ago', foreign({ rolloutAfter: NOW - DAY }), 'foreign'],
+    ['for longer', foreign({ conditions: rollingOut(NOW - DAY - 1), rolloutAfter: NOW }), 'refused'],
     ['for longer, before it is due', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 46), 'foreign'],
     ['for longer, and it is due for less', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 44.5), 'foreign'],
     ['since a time that is yet to come', foreign({ conditions: rollingOut(NOW + DAY) }), 'refused'],
@@ -962,7 +966,7 @@ describe('a rollout is aborted', () => {
       'would abort the rollout that began 60 minutes ago: 1 of 3 control plane machines replaced, the others stay; neither the schedule nor a person begins another one for 7 days',
     );
     expect(planAbort(rolling({}, { rolloutAfter: NOW - MINUTE }), NOW)).toMatchObject({ write: { clearAfter: false } });
-    expect(planAbort(rolling({}, { paused: 'somebody' }), NOW)).toMatchObject({ write: { unpause: false } });
+    expect(planAbort(rolling({}, { paused: 'x' }), NOW)).toMatchObject({ state: 'rolling', write: { unpause: false } });
   });
 
   it.each<[string, NonNullable<ObservedControlPlane['hold']>]>([

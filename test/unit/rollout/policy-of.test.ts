@@ -23,7 +23,7 @@ describe('the clusters of a policy', () => {
   });
 
   it('are those of the first that has its id, and a name counts for nothing', () => {
-    const policies = [policy({ clusters: ['berlin-prod', '*-prod'] }), policy({ clusters: ['mgmt/*/*'] })];
+    const policies = [policy({ clusters: ['berlin-prod', '*-prod'] }), policy({ clusters: ['x', 'mgmt/*/*'] })];
     const found = { id: 'mgmt/tenant-x/berlin-prod', cluster: { name: 'berlin-prod' } };
     expect(rolloutPolicyOf(policies, found)).toBe(policies[1]);
     expect(rolloutPolicyOf(policies.slice(0, 1), found)).toBeUndefined();
