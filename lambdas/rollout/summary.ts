@@ -13,8 +13,9 @@ import {
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
+import type { Served } from './observed.ts';
 import type { MachineProgress, RolloutProgress } from './progress.ts';
-import type { RolloutCheck, RolloutStep } from './step.ts';
+import type { RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
 import type { RolloutStepped } from './step-rollout.ts';
 
 /** Bytes of JSON, each. */
@@ -25,8 +26,7 @@ const MACHINES_SIZE = 3_000;
 /** The state of a cluster's rollout, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
   const { state, message, checks, soonestEnd, span, nextWindow, progress } = step;
-  const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
-  const reasons = step.kind === 'hold' || step.kind === 'ask' ? step.reasons : [];
+  const { reasons = [], write }: Partial<Omit<RolloutHold, 'kind'>> = step;
   return {
     state,
     message: printable(message, ROLLOUT_LIMITS.message),
@@ -50,7 +50,7 @@ export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | '
 export function isUnderWay({ state, progress, write }: RolloutSummary): boolean {
   if (state === 'rolling' || state === 'verifying' || state === 'held' || wasSent(write)) return true;
   if (state !== 'aborted') return false;
-  return [progress, progress?.etcd].some((part) => part?.machines.some(isMoving) ?? false);
+  return [progress?.machines, progress?.etcd?.machines].flatMap((machines = []) => machines).some(isMoving);
 }
 
 function isMoving(machine: MachineSummary): boolean {
@@ -128,20 +128,20 @@ function isVerified({ state }: MachineProgress): boolean {
 }
 
 function machineOf({ name, node, state, createdAt, served }: MachineProgress): MachineSummary {
-  const shown = served.kind === 'certificate' ? served : undefined;
+  const { notBefore, notAfter }: Pick<Served, 'kind'> & { notBefore?: number; notAfter?: number } = served;
   return {
     name: printable(name, ROLLOUT_LIMITS.name),
     state,
     node: node && printable(node, ROLLOUT_LIMITS.name),
     createdAt: textOf(createdAt),
-    notBefore: textOf(shown?.notBefore),
-    notAfter: textOf(shown?.notAfter),
+    notBefore: textOf(notBefore),
+    notAfter: textOf(notAfter),
   };
 }
 
 /** A count from a cluster. */
 function whole(count: number): number {
-  return Number.isSafeInteger(count) && count >= 0 ? count : 0;
+  return Number.isSafeInteger(count) ? Math.max(0, count) : 0;
 }
 
 /** RFC 3339; undefined for an impossible time. */

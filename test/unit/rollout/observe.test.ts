@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
 import { optedInByOwner } from '../../../lambdas/rollout/checks/agreement.ts';
@@ -361,7 +361,9 @@ describe('what machines show', () => {
       { kind: 'failed', foreign: true },
     ]);
     withEtcd(world);
+    const asked = vi.spyOn(world.shown, 'get');
     expect((await look(world)).machines.map(({ kubelet }) => kubelet)).toEqual([undefined, undefined, undefined]);
+    expect(asked).not.toHaveBeenCalledWith(expect.stringContaining(':10250'));
   });
 
   it('is that of etcd too, at both of its ports', async () => {

@@ -11,6 +11,7 @@ import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/
 import type { RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { isUnderWay, summaryOf } from '../../../lambdas/rollout/summary.ts';
 import { ROLLOUT_STATES } from '../../../lambdas/tables/rollout-states.ts';
+import { LAST_INSTANT } from '../../../lambdas/time.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
@@ -50,7 +51,7 @@ describe('summaryOf', () => {
     const { etcd: _, ...etcd } = progress({ wanted: 3 });
     const { progress: told } = summaryOf({ step: nothing({ progress: progress({ etcd }) }), at: at() });
     expect(told).toMatchObject({ wanted: 1, etcd: { wanted: 3 } });
-    const old = machine({ name: 'b', state: 'old', served: { kind: 'none' } });
+    const old = machine({ name: 'b', node: undefined, state: 'old', served: { kind: 'none' } });
     const mixed = progress({ wanted: -1, replaced: 0, machines: [machine(), old, machine({ createdAt: 0 })] });
     const { progress: seen } = summaryOf({ step: nothing({ progress: mixed }), at: at() });
     expect(seen).toMatchObject({ wanted: 0, replaced: 0, machines: [{ name: 'b', state: 'old' }, {}, {}] });
@@ -97,6 +98,12 @@ describe('summaryOf', () => {
 
   it.each<[string, Partial<RolloutStep>, object]>([
     ['of one that ended as it began', { progress: progress({ movedAt: Date.parse(MARK.start) }) }, { durationMs: 0 }],
+    [
+      'of one as long as all time',
+      { mark: { ...MARK, start: at(-NOW) }, progress: progress({ movedAt: LAST_INSTANT }) },
+      { durationMs: LAST_INSTANT, progress: { movedAt: '9999-12-31T23:59:59.999Z' } },
+    ],
+    ['of one whose mark is gone', { mark: undefined }, { durationMs: undefined }],
     ['of one that goes on', { state: 'rolling' }, { durationMs: undefined }],
     ['of one that was aborted', { mark: { ...MARK, abortedAt: at() } }, { rollout: { abortedAt: at() } }],
     ['of no time at which it can have begun', { mark: { ...MARK, start: 'soon' } }, { rollout: undefined }],
