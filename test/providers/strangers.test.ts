@@ -147,7 +147,7 @@ describe('a Machine without an address of a type that is known', () => {
     expect(failing(seen)).toContainEqual({
       id: 'handshakes',
       object: MACHINE,
-      remedy: expect.stringContaining('without an address see what its infrastructure provider says'),
+      remedy: expect.stringContaining('see what its infrastructure provider says'),
     });
   });
 
