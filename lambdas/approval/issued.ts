@@ -150,7 +150,7 @@ export function nodeOfCertificate({ commonName }: Pick<Certificate, 'commonName'
   return nodeOf(commonName) || undefined;
 }
 
-/** The node of a user name or common name; empty if it is none. */
+/** The node of a user name or common name; empty if it names no node. */
 export function nodeOf(identity = ''): string {
   return identity.startsWith(NODE_PREFIX) ? identity.slice(NODE_PREFIX.length) : '';
 }

@@ -24,6 +24,8 @@ export interface BoundObservations {
  */
 export function* boundInSteps(all: readonly Observation[], now: number): Steps<BoundObservations> {
   const sizes = new Map(yield* mapInSteps(all, (observation) => [observation, bytesOf(observation)]));
+  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  if (all.length <= MAX_OBSERVATIONS && total <= MAX_BYTES) return { kept: all, left: [] };
   const kept = new Set<Observation>();
   let room = MAX_BYTES;
   yield* eachInSteps(yield* byImportance(all, now), (observation) => {

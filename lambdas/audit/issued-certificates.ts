@@ -195,7 +195,7 @@ interface ObservedRequest {
   readonly place: string;
   /** Whether its place can have several certificates. */
   readonly several: boolean;
-  /** Of its place. */
+  /** How many of its place are reported. */
   readonly most: number;
   readonly fingerprint: string | undefined;
   readonly verdict: IssuedVerdict | undefined;

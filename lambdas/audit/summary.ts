@@ -90,7 +90,7 @@ function renewErrorsOf({ findings, observations }: Snapshot): number {
 function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {
   const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
   const [due] = [earlier.due, later.due].filter((at) => at !== undefined).toSorted();
-  const [since = later.since] = [earlier.since, later.since].toSorted();
+  const since = earlier.since < later.since ? earlier.since : later.since;
   return { ...worse, since, due };
 }
 
@@ -151,8 +151,8 @@ function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
 /** One per class, the earliest end first. */
 function earliestEnds(all: readonly ClassEnd[]): readonly ClassEnd[] {
   const sorted = all.toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter));
-  return [...Map.groupBy(sorted, ({ what }) => what).values()].flatMap((same) =>
-    same.slice(0, 1).map((first) => ({ ...first, count: Math.max(...same.map(({ count }) => count)) })),
+  return [...Map.groupBy(sorted, ({ what }) => what).values()].map((same) =>
+    same.reduce((first, { count }) => ({ ...first, count: Math.max(first.count, count) })),
   );
 }
 

@@ -219,7 +219,7 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
 /** How far it is and since when, if no machine was replaced for too long, or nothing moved. */
 function stuckFor(question: EtcdQuestion): string | undefined {
   const { observed, progress, since, now } = question;
-  const { etcd: { machines, movedAt } = progress } = progress;
+  const { machines, movedAt } = progress.etcd ?? progress;
   const replacedFor = lastReplacedFor({ machines }, { since, now });
   if (replacedFor > STALLED_MS) return `${replacedOf(question)}, and none for ${span(replacedFor)}`;
   const still = now - movedAt;
@@ -227,7 +227,7 @@ function stuckFor(question: EtcdQuestion): string | undefined {
 }
 
 function replacedOf({ progress }: EtcdQuestion): string {
-  const { etcd: { replaced, wanted } = progress } = progress;
+  const { replaced, wanted } = progress.etcd ?? progress;
   return `${replaced} of ${counted(wanted, 'etcd machine')} replaced`;
 }
 

@@ -95,7 +95,8 @@ export function planBegin(
   const mending = inTheWay.filter(({ passing }) => !passing);
   const due = fails('due');
   if (due !== undefined && soonestEnd !== undefined) {
-    if (isAllSeen(question, controlPlane)) return nothing('idle', idleMessage(now, soonestEnd, facts.span));
+    if (isAllSeen(question, controlPlane))
+      return nothing('idle', idleMessage(soonestEnd, facts.span?.from ?? now, now));
     const unseen = checks.filter(({ warning }) => warning);
     const message = `it is not known when it is due, because not every certificate was seen; of those that were, the first expires in ${span(soonestEnd - now)}`;
     const blind = mending.filter(({ id }) => SEEING.has(id));
@@ -206,7 +207,7 @@ function endsIn(soonestEnd: number | undefined, now: number): string {
     : `its certificates expired ${span(now - soonestEnd)} ago`;
 }
 
-function idleMessage(now: number, soonestEnd: number, { from } = { from: now }): string {
+function idleMessage(soonestEnd: number, from: number, now: number): string {
   return `nothing is due: ${endsIn(soonestEnd, now)}, a rollout may begin in ${span(from - now)}`;
 }
 

@@ -195,7 +195,7 @@ async function writeOf(
   remember: Remembering,
 ): Promise<RolloutWritten | undefined> {
   const { options, target, problems } = remember;
-  const { write }: Pick<RolloutStep, 'kind'> & { readonly write?: RolloutWrite } = step;
+  const write = 'write' in step ? step.write : undefined;
   if (write === undefined) return undefined;
   const { holdWrites, clock, signal } = options;
   if (holdWrites !== undefined) {

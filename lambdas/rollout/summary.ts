@@ -13,9 +13,8 @@ import {
 import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
-import type { Served } from './observed.ts';
 import type { MachineProgress, RolloutProgress } from './progress.ts';
-import type { RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
+import type { RolloutCheck, RolloutStep } from './step.ts';
 import type { RolloutStepped } from './step-rollout.ts';
 
 /** Bytes of JSON, each. */
@@ -26,7 +25,8 @@ const MACHINES_SIZE = 3_000;
 /** The state of a cluster's rollout, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
   const { state, message, checks, soonestEnd, span, nextWindow, progress } = step;
-  const { reasons = [], write }: Partial<Omit<RolloutHold, 'kind'>> = step;
+  const write = 'write' in step ? step.write : undefined;
+  const reasons = 'reasons' in step ? step.reasons : [];
   return {
     state,
     message: printable(message, ROLLOUT_LIMITS.message),
@@ -128,14 +128,14 @@ function isVerified({ state }: MachineProgress): boolean {
 }
 
 function machineOf({ name, node, state, createdAt, served }: MachineProgress): MachineSummary {
-  const { notBefore, notAfter }: Pick<Served, 'kind'> & { notBefore?: number; notAfter?: number } = served;
+  const certificate = served.kind === 'certificate' ? served : undefined;
   return {
     name: printable(name, ROLLOUT_LIMITS.name),
     state,
     node: node && printable(node, ROLLOUT_LIMITS.name),
     createdAt: textOf(createdAt),
-    notBefore: textOf(notBefore),
-    notAfter: textOf(notAfter),
+    notBefore: textOf(certificate?.notBefore),
+    notAfter: textOf(certificate?.notAfter),
   };
 }
 

@@ -84,8 +84,8 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
   const tooLate = new AbortController();
   const timer = setTimeout(() => tooLate.abort(), NODE_TIMEOUT_MS);
   try {
-    const text = await readKubeletMetrics(target.workload, { node, signal: AbortSignal.any([signal, tooLate.signal]) });
-    return charged(() => METRICS.flatMap((metric) => said(metric, `\n${text}`, node, context)));
+    const text = `\n${await readKubeletMetrics(target.workload, { node, signal: AbortSignal.any([signal, tooLate.signal]) })}`;
+    return charged(() => METRICS.flatMap((metric) => said(metric, text, node, context)));
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';

@@ -31,8 +31,8 @@ export const signingRequests: AuditSource = {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
         issued.addApproved(request);
-        const csr = readSigningRequest(item);
-        if (csr.ok) approvals.add(csr.csr);
+        const csr = request.signer === KUBELET_SERVING_SIGNER ? readSigningRequest(item) : undefined;
+        if (csr?.ok === true) approvals.add(csr.csr);
       }
       return 'more';
     });

@@ -64,8 +64,8 @@ export function serversOf(
     ];
     // A machine being created has no address yet. One with a Node has one; so does an etcd machine, which never gets a
     // Node, after a day.
-    const young = entries.find(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
-    return addresses.length === 0 && joined === undefined && young !== undefined ? [] : servers;
+    const isBeingMade = joined === undefined && entries.every(({ createdAt }) => now - Date.parse(createdAt) <= DAY_MS);
+    return addresses.length === 0 && isBeingMade ? [] : servers;
   });
 }
 

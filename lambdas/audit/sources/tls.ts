@@ -110,7 +110,7 @@ async function shakeAll(
   const options = { timeoutMs: HANDSHAKE_MS, concurrency: CONCURRENCY, signal, addresses };
   const visits: Visit[] = servers.map((server) => ({
     server,
-    host: `${server.member}`,
+    host: server.member ?? '',
     result: { ok: false, failure: NO_ADDRESS },
   }));
   for (const turn of [0, 1]) {
@@ -158,8 +158,9 @@ function observationsOf(
   return result.chain.map((read, position): Observation => {
     const sighting: Sighting = { ...place, what: position === 0 ? what : 'ca-bundle' };
     if (read.ok) {
-      const shown = position === 0 ? ofLeaf(read.certificate) : sighting;
-      return certificateObservation({ ...shown, position }, read.certificate, context.target.cluster.provider);
+      const { provider } = context.target.cluster;
+      const ofPosition = position === 0 ? ofLeaf(read.certificate) : sighting;
+      return certificateObservation({ ...ofPosition, position }, read.certificate, provider);
     }
     const problem = 'malformed';
     return {

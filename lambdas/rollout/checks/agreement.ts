@@ -72,6 +72,6 @@ export function everythingRead({ observed: { unread } }: CheckQuestion): Verdict
   const [first] = unread;
   return verdictOf(
     unread.map(({ object, message }) => `${object}: ${message}`),
-    { object: first?.object, good: 'everything that it depends on was read', remedy: `${first?.remedy}` },
+    { object: first?.object, good: 'everything that it depends on was read', remedy: first?.remedy ?? '' },
   );
 }
