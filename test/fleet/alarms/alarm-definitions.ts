@@ -168,7 +168,9 @@ function queried(id: string, metrics: unknown): Watched {
 }
 
 function burning(id: string, { Expression }: Fields, others: readonly unknown[]): Watched {
-  const [, late = '', atLeast, issued = '', allowed] = BURN.exec(textOf(Expression)) ?? [];
+  const parts = typeof Expression === 'string' ? BURN.exec(Expression) : null;
+  if (parts === null) throw new Error(`${id}: metric math is not understood`);
+  const [, late = '', atLeast, issued = '', allowed] = parts;
   const stats = new Map(
     others.map((one) => {
       const { Id, MetricStat } = object(one, `${id} Metrics`);
