@@ -158,7 +158,8 @@ export class HubStack extends Stack {
         }),
       );
 
-    const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics });
+    const { objective } = monitoring;
+    const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics, objective });
     const alarms = fleetAlarms(this, {
       settings: monitoring.alarms,
       hub: watched,
@@ -247,13 +248,14 @@ interface HubParts {
   readonly lanes: readonly SweepLane[];
   readonly outcomes: IQueue;
   readonly topics: Topics;
+  readonly objective: number;
 }
 
 /**
  * Without two queues. Messages of the queue of hints wait for minutes on purpose, and a lost one costs a minute. The
  * heartbeat of report shows whether its starts arrive.
  */
-function watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics }: HubParts): WatchedHub {
+function watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics, objective }: HubParts): WatchedHub {
   return {
     dispatch,
     report,
@@ -273,6 +275,7 @@ function watchedHub({ dispatch, report, notify, hints, lanes, outcomes, topics }
             { name: 'webhook', fn: hints.webhook, timeoutSeconds: HUB_SIZES.webhook.timeoutSeconds, limited: true },
           ]),
     ],
+    objective,
     topics: topics.all,
     queues: [
       ...lanes.map(({ laneName, orders }) => ({

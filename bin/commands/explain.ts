@@ -190,7 +190,7 @@ export async function explain(
   const gate = gateReason(csr);
   if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.message) };
   const own = { csr, subject, askedAt: [csr.createdAt ?? Number.POSITIVE_INFINITY] };
-  const observed = await observe(target, policies, signal, Date.now, own);
+  const observed = await observe(target, policies, signal, Date.now, { wanted: own });
   const listed = observed.open.find(({ csr: { username } }) => username === csr.username);
   const isMissing = listed === undefined || (listed.csr.uid !== csr.uid && isNewer(csr, listed.csr));
   // In a flood the list does not have all of them.

@@ -1,8 +1,8 @@
-import type { ToldRow } from '../contracts/fates.ts';
+import type { CsrCounts } from '../contracts/outcome.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { type Acted, act } from './act.ts';
 import { decide } from './decide.ts';
-import { tellFates } from './fates.ts';
+import { collectDue, countDue } from './due-csrs.ts';
 import { type Observed, observe, type SweepTarget } from './observe.ts';
 import type { ApprovalPolicy } from './policy.ts';
 import { type Recovered, report, type SweepReport } from './report.ts';
@@ -17,8 +17,10 @@ export interface ApprovalProgress {
 }
 
 export interface ApprovalOptions {
+  /** Counts the CSRs that are due since the counts of an earlier sweep. @default none is counted */
+  readonly counting?: { readonly countedTo?: number | undefined } | undefined;
   /**
-   * Policies that decide which requests count as missed, if `policies` only observe because writes are on hold.
+   * Policies that decide which requests count as late, if `policies` only observe because writes are on hold.
    * @default `policies`
    */
   readonly promised?: readonly ApprovalPolicy[] | undefined;
@@ -58,18 +60,19 @@ export async function approve(
   clock: Clock,
   signal: AbortSignal,
   progress: ApprovalProgress = {},
-  { promised = policies, dryRun = false, recover }: ApprovalOptions = {},
+  { counting, promised = policies, dryRun = false, recover }: ApprovalOptions = {},
 ): Promise<SweepReport> {
   const startedAt = clock();
   const before = requestsOf(target);
   const clockBefore = target.workload.clock;
   let observed: Observed | undefined;
   let acted: readonly Acted[] = [];
-  let fates: readonly ToldRow[] | undefined;
+  let counted: CsrCounts | undefined;
+  const due = counting && collectDue(counting.countedTo, startedAt);
   let failure: KubernetesError | undefined;
   const bugs: unknown[] = [];
   try {
-    observed = await observe(target, policies, signal, clock);
+    observed = await observe(target, policies, signal, clock, { listed: due?.add });
     progress.observed?.(observed);
     acted = await act(decide(observed.cluster, observed, policies, clock(), observed.approvals), {
       client: target.workload,
@@ -81,8 +84,7 @@ export async function approve(
       onActed: progress.acted,
       instead: dryRun ? async () => ({ kind: 'observed' }) : undefined,
     });
-    const { asked, cluster, open, evidence } = observed;
-    fates = await tellFates(asked, { cluster, open, evidence, acted, policies: promised, signal });
+    if (due !== undefined) counted = await countDue(due.all(), { ...observed, acted, policies: promised, signal });
   } catch (error) {
     if (error instanceof KubernetesError) failure = error;
     else bugs.push(error);
@@ -109,7 +111,7 @@ export async function approve(
     observed,
     acted,
     recovered: { ...recovered, acted: actedOnClients },
-    fates,
+    counted,
     failure,
     // An unchanged object means that no answer was received.
     serverClock: serverClock === undefined || serverClock === clockBefore ? undefined : { ...serverClock, server },

@@ -32,7 +32,6 @@ import { type Evidence, indexInSteps, type Owner, type SourceReading } from './e
 import { readHybridNodes } from './evidence/hybrid.ts';
 import { ownerFromMachine } from './evidence/machine.ts';
 import { ownerFromNode } from './evidence/node.ts';
-import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest, type OpenRequests } from './open-requests.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import { type ClusterContext, canonicalNames } from './request.ts';
@@ -80,9 +79,14 @@ export interface Observed extends ListedRequests {
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
   readonly endpointAddresses?: Believed['endpointAddresses'];
-  /** Requests that nodes made 15 to 60 minutes ago. */
-  readonly asked: AskedRequests;
   readonly approvals: readonly OwnApproval[];
+}
+
+export interface ObserveOptions {
+  /** An open request whose evidence is read although the list may have no room for it. */
+  readonly wanted?: OpenRequest;
+  /** Called for every readable request, open or not. */
+  readonly listed?: ((csr: SigningRequest) => void) | undefined;
 }
 
 /**
@@ -90,7 +94,6 @@ export interface Observed extends ListedRequests {
  * of evidence that a policy for this cluster names, and with Machines also their Cluster. A source that cannot be read
  * is part of the result.
  *
- * @param wanted an open request whose evidence is read although the list may have no room for it
  * @param now milliseconds since the epoch
  * @throws KubernetesError when the requests cannot be listed
  */
@@ -99,10 +102,9 @@ export async function observe(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
   now: () => number = Date.now,
-  wanted?: OpenRequest,
+  { wanted, listed: onListed }: ObserveOptions = {},
 ): Promise<Observed> {
   const selecting = policiesFor(policies, target.cluster);
-  const asked = collectAsked(now());
   const claims = collectClaims(now());
   const approvals = collectApprovals();
   // Concurrent with the list, which may have no room for the wanted request.
@@ -113,7 +115,7 @@ export async function observe(
     signerName: KUBELET_SERVING_SIGNER,
     signal,
     seen: (csr) => {
-      asked.add(csr);
+      onListed?.(csr);
       approvals.add(csr);
       if (csr.username.startsWith(NODE_PREFIX)) claims.add(csr);
     },
@@ -132,7 +134,6 @@ export async function observe(
     // Indexing many Machines takes a while.
     evidence: await stepsInTurns(indexInSteps(readings)),
     endpointAddresses: believed.endpointAddresses,
-    asked: asked.all(),
     approvals: approvals.all(),
   };
 }

@@ -1,4 +1,4 @@
-import type { ToldRow } from '../contracts/fates.ts';
+import type { CsrCounts } from '../contracts/outcome.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { Provider } from '../identifiers.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -66,10 +66,8 @@ export interface SweepReport {
     readonly kind?: string;
   }[];
   readonly problems: readonly Problem[];
-  /**
-   * Fates of the requests that nodes made 15 to 60 minutes ago, by minute; absent if the requests could not be listed.
-   */
-  readonly fates?: readonly ToldRow[];
+  /** Only in a sweep of a hub. */
+  readonly counted?: CsrCounts | undefined;
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
 
@@ -84,11 +82,11 @@ interface ReportInput {
   readonly provider: Provider;
   readonly startedAt: number;
   readonly finishedAt: number;
-  readonly observed?: Omit<Observed, 'asked' | 'approvals' | 'cluster'>;
+  readonly observed?: Omit<Observed, 'approvals' | 'cluster'>;
   readonly acted: readonly Acted[];
   /** The requests for client certificates, if they were judged. */
   readonly recovered?: Recovered & { readonly acted: readonly Acted[] };
-  readonly fates?: readonly ToldRow[];
+  readonly counted?: CsrCounts | undefined;
   /** The error that stopped the sweep before it judged anything. */
   readonly failure?: KubernetesError;
   /** Clock of the API server, if it answered. */
@@ -148,7 +146,7 @@ export function report(input: ReportInput): SweepReport {
           },
     ),
     problems,
-    fates: input.fates,
+    counted: input.counted,
     requests: input.requests,
   };
 }

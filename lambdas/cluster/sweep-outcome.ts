@@ -42,7 +42,7 @@ export function outcomeOf(
     workloadClustersCut,
     // An address of EKS goes back to the VPC, where EC2 says whose it is.
     endpointAddresses: cluster.provider === 'eks' || endpointAddresses.length === 0 ? undefined : endpointAddresses,
-    fates: report?.fates,
+    counted: report?.counted,
     verdicts: verdicts.length === 0 ? undefined : verdicts,
   };
 }

@@ -14,7 +14,6 @@ const story = z.string().check(z.maxLength(700), z.describe('The whole story in 
 const time = (words = 'RFC 3339, in UTC.') => z.iso.datetime({ precision: 3 }).check(z.describe(words));
 const ids = (words: string) => z.optional(z.array(clusterId).check(z.maxLength(100), z.describe(words)));
 const count = z.int().check(z.gte(0));
-const share = z.number().check(z.gte(0), z.lte(1));
 
 /** Told to people, and to EventBridge as `detail`. */
 export const AlarmEvent = z
@@ -69,25 +68,6 @@ export const DigestEvent = z
     counts: z.optional(z.record(z.enum(CLUSTER_STATES), count).check(z.describe('Clusters by state.'))),
     critical: ids('Ids of clusters, the first 100.'),
     warning: ids('Ids of clusters, the first 100.'),
-    objective: z.optional(
-      z
-        .object({ promised: share, attainment: z.optional(share), budgetLeft: z.number().check(z.lte(1)) })
-        .check(z.describe('Requests of nodes that could be proven and were accepted in the last 30 days.')),
-    ),
-    requests: z.optional(
-      z
-        .object({
-          counts: z.record(z.enum(['us', 'others', 'missed', 'refused', 'unprovable']), count),
-          accepted: z.optional(share),
-          p50Seconds: z.optional(count),
-          p95Seconds: z.optional(count),
-        })
-        .check(
-          z.describe(
-            'All requests of nodes of the last 24 hours: what became of them, the share that was accepted, and within how many seconds half and 95 % of the approved ones were approved.',
-          ),
-        ),
-    ),
   })
   .check(z.describe('`detail` of `certmarshal digest`. Without counts, the state of the fleet is not known.'));
 export type DigestEvent = Contract<typeof DigestEvent>;

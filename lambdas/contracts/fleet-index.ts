@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { isAhead } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
 import { type Contract, list, lossy, lossyRecord, read } from './contract.ts';
-import { latestOf, SloLedger } from './fates.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
@@ -56,8 +55,8 @@ const IndexedCluster = z.extend(
     ),
     /** Of the newest sweep that resolved the names of its API endpoint. */
     endpoint: lossy(z.object({ at: Time, addresses: Addresses })),
-    /** The fates of its requests, for the objective. */
-    slo: lossy(SloLedger),
+    /** Where the newest counts of its CSRs end, in milliseconds since the epoch. */
+    countedTo: lossy(Instant),
     /**
      * The newest decisions of a week on its requests, hostile ones first. A request has at most two: the last hostile
      * one, and the last other one.
@@ -132,12 +131,12 @@ function arePast(times: readonly (string | undefined)[], findings: readonly Find
 
 /** Without parts with a future time: no later ones would be newer. */
 function withPastParts(cluster: IndexedCluster, now: number): IndexedCluster {
-  const { audit, slo, verdicts, rollout, endpoint } = cluster;
+  const { audit, countedTo, verdicts, rollout, endpoint } = cluster;
   return {
     ...cluster,
     endpoint: isAhead(endpoint?.at, now) ? undefined : endpoint,
     audit: isAhead(audit?.auditedAt, now) ? undefined : audit,
-    slo: slo !== undefined && isAhead(latestOf(slo), now) ? undefined : slo,
+    countedTo: isAhead(countedTo, now) ? undefined : countedTo,
     verdicts: verdicts?.filter(({ at }) => !isAhead(at, now)),
     rollout: rollout !== undefined && (isAhead(rollout.at, now) || rollout.since > rollout.at) ? undefined : rollout,
   };

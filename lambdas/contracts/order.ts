@@ -60,6 +60,11 @@ const SweepOrder = z.object({
    * lines of the journal. @default every refusal is one
    */
   lastHeard: z.optional(Instant),
+  /**
+   * Where the counts of the last counted sweep end, in milliseconds since the epoch. @default a first sweep, which
+   * counts nothing
+   */
+  countedTo: z.optional(Instant),
   /** Why to decide without writing: the facts about the cluster contradict each other. */
   holdWrites: z.optional(text(1_000)),
   /**
@@ -77,7 +82,7 @@ const SweepOrder = z.object({
   audit: z.optional(OrderedAudit),
   /** Take the next step of its rollout, or check whether one is due, in the time that sweep and audit leave. */
   rollout: Flag,
-  /** From a hint between two ticks: dropped when late, so that hints never keep a shard from its ticks. */
+  /** From a hint between two ticks: counts no CSRs, and is dropped when late, so that hints never keep a shard from its ticks. */
   hinted: Flag,
   /** Tolerate an expired certificate of its API server with this proof. */
   expiredServer: z.optional(ExpiredServer),

@@ -1,12 +1,24 @@
 import * as z from 'zod/mini';
 import { keysOf } from '../tables/keys.ts';
 import { REASONS } from '../tables/reasons.ts';
+import { HOUR_MS } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
 import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
-import { FateRows } from './fates.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Addresses, Cidrs, ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, Time } from './values.ts';
+import {
+  Addresses,
+  Cidrs,
+  ClusterId,
+  ClusterName,
+  Count,
+  Flag,
+  Instant,
+  Namespace,
+  Provider,
+  Server,
+  Time,
+} from './values.ts';
 
 /**
  * Most problems of an outcome, which passes SQS and stays in the index; fixing these first fixes a cluster with more.
@@ -58,6 +70,32 @@ const SweepCounts = z.object({
   failed: Count,
 });
 
+/**
+ * How far back a sweep counts. Kubernetes deletes an issued CSR an hour after its approval, so of the oldest ones some
+ * in time may be gone; late ones stay for a day. Source: kube-controller-manager, certificates cleaner. Milliseconds.
+ */
+export const COUNTED_BACK_MS = HOUR_MS;
+
+/** More CSRs than any API server accepts in an hour. */
+const CsrCount = Count.check(z.lte(10_000_000, 'is more than an API server accepts'));
+
+/**
+ * What became of the CSRs of nodes whose fifteenth minute lies between two times; that is how long a kubelet waits.
+ * Milliseconds since the epoch.
+ */
+const CsrCounts = z.object({
+  /** `countedTo` of the order, inclusive; absent in a first sweep, which counts nothing. */
+  from: z.optional(Instant),
+  /** Exclusive. */
+  to: Instant,
+  /** Issued, and approved in time, by whomever. */
+  issued: CsrCount,
+  /** Provable, or its evidence could not be read; and not issued in time. */
+  late: CsrCount,
+  notProvable: CsrCount,
+});
+export type CsrCounts = Contract<typeof CsrCounts>;
+
 export const SweepOutcome = z.object({
   version: z.literal(1),
   kind: z.literal('sweep'),
@@ -89,8 +127,8 @@ export const SweepOutcome = z.object({
   endpointAddresses: lossy(Addresses),
   /** Summary of the audit, or of an earlier one that the index lost. */
   audit: lossy(AuditSummary),
-  /** Fates of the requests of the last hour, for the minutes whose fate is known. Sparse. */
-  fates: lossy(FateRows),
+  /** Absent if the CSRs could not be listed or judged, and of a sweep by webhook. */
+  counted: lossy(CsrCounts),
   /** Decisions of this sweep, hostile ones first; the log and the journal have all of them. */
   verdicts: lossy(VerdictLines),
   /** State of its rollout, if this sweep took a step. */

@@ -49,17 +49,15 @@ export function brief(cluster: IndexedCluster): IndexedCluster {
 }
 
 /**
- * {@link brief}, in about 20 kB: all texts are short, of counted findings only the worst stays, and waits of requests
- * are dropped. Every signal stays. Pure, idempotent.
+ * {@link brief}, in about 20 kB: all texts are short, and of counted findings only the worst stays. Every signal stays. Pure, idempotent.
  */
 export function terse(whole: IndexedCluster): IndexedCluster {
   const cluster = brief(whole);
-  const { verdicts, findings, slo, rollout, audit } = cluster;
+  const { verdicts, findings, rollout, audit } = cluster;
   return {
     ...cluster,
     verdicts: verdicts?.map((line) => ({ ...shortened(line, 'node', 'message'), csr: cutName(line) })),
     findings: findings.map((finding) => shortened(finding, 'message', 'remedy', 'object')),
-    slo: slo && { ...slo, waits: undefined },
     workloadClusters: fewerClusters(cluster, 0),
     audit: audit && { ...audit, findings: worstFinding(audit), ends: earliest(audit, 1) },
     rollout: rollout && {
@@ -71,7 +69,7 @@ export function terse(whole: IndexedCluster): IndexedCluster {
 }
 
 /**
- * {@link terse}, in about 5 kB plus the objective, for thousands of clusters of maximum size: only the newest hostile
+ * {@link terse}, in about 5 kB, for thousands of clusters of maximum size: only the newest hostile
  * request stays, and findings are counted without their class. Every signal stays. Pure, idempotent.
  */
 export function bare(whole: IndexedCluster): IndexedCluster {

@@ -4,8 +4,8 @@ import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../con
 import type { DispatchOutcome, Outcome, SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
-import { foldFates } from '../slo/ledger.ts';
 import { DAY_MS, isAhead } from '../time.ts';
+import { newCounts } from './count-csrs.ts';
 import { foldVerdicts } from './verdict-lines.ts';
 
 const KEPT_MS = 30 * DAY_MS;
@@ -15,7 +15,8 @@ const MAX_CLUSTERS = 50_000;
 /**
  * Folds outcomes into the fleet index. Pure.
  *
- * The result does not depend on order, batching or repetition of outcomes, except {@link Finding.since}: it is never
+ * The result does not depend on order, batching or repetition of outcomes, except `countedTo` (see {@link newCounts}) and
+ * {@link Finding.since}: it is never
  * later than with each outcome once and in order, and never before the first outcome with the finding. The next outcome
  * makes up for a lost one, except for written decisions, which the journal has. An audit without knowledge of earlier
  * ones removes nothing, whenever it arrives; if older outcomes arrive after it, more may remain than in order, until
@@ -29,10 +30,14 @@ const MAX_CLUSTERS = 50_000;
 export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly Outcome[], now: number): FleetIndex {
   const clusters = new Map(Object.entries(index?.clusters ?? {}));
   let dispatch = index?.dispatch;
-  for (const outcome of outcomes) {
-    if (isAhead(outcome.startedAt, now) || now - Date.parse(outcome.startedAt) >= KEPT_MS) continue;
+  const current = outcomes.filter(({ startedAt }) => !isAhead(startedAt, now) && now - Date.parse(startedAt) < KEPT_MS);
+  for (const outcome of current) {
     if (outcome.kind === 'dispatch') dispatch = foldDispatch(dispatch, outcome);
     else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome, now));
+  }
+  for (const [id, { to }] of newCounts(index, current, now)) {
+    const cluster = clusters.get(id);
+    if (cluster !== undefined) clusters.set(id, { ...cluster, countedTo: to });
   }
   return {
     version: 1,
@@ -51,7 +56,11 @@ function foldDispatch(before: FleetIndex['dispatch'], outcome: DispatchOutcome):
 }
 
 function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, now: number): IndexedCluster {
-  const lasting = { ...lastingOf(before, outcome, now), ...requestsOf(before, outcome, now) };
+  const lasting = {
+    ...lastingOf(before, outcome, now),
+    countedTo: before?.countedTo,
+    verdicts: orAbsent(foldVerdicts(before?.verdicts ?? [], outcome.verdicts ?? [], now)),
+  };
   const { id, name, provider, startedAt, durationMs, readable, complete, counts, problems, problemCount } = outcome;
   if (before !== undefined && startedAt <= before.sweptAt) {
     const { verdicts: _, ...state } = before;
@@ -127,17 +136,8 @@ function lastingOf(
   };
 }
 
-/** The fates of requests. Late outcomes add to them like any other. */
-function requestsOf(
-  before: IndexedCluster | undefined,
-  { startedAt, fates, verdicts = [] }: SweepOutcome,
-  now: number,
-): Pick<IndexedCluster, 'slo' | 'verdicts'> {
-  const known = foldVerdicts(before?.verdicts ?? [], verdicts, now);
-  return {
-    slo: fates === undefined ? before?.slo : foldFates(before?.slo, fates, Date.parse(startedAt), now),
-    verdicts: known.length === 0 ? undefined : known,
-  };
+function orAbsent<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undefined): AuditSummary | undefined {

@@ -20,8 +20,8 @@ export function foundBefore(registry: Registry, index: FleetIndex | undefined, n
 
 function firstOf({ foundAt }: RegisteredCluster, indexed: IndexedCluster | undefined): string {
   if (indexed === undefined) return foundAt;
-  const { sweptAt, readableAt = sweptAt, completeAt = sweptAt, audit, slo, findings } = indexed;
+  const { sweptAt, readableAt = sweptAt, completeAt = sweptAt, audit, findings } = indexed;
   const times = [foundAt, sweptAt, readableAt, completeAt, ...findings.map(({ since }) => since)].map(Date.parse);
-  const first = Math.min(...times, Date.parse(audit?.auditedAt ?? foundAt), slo?.since ?? Infinity);
+  const first = Math.min(...times, Date.parse(audit?.auditedAt ?? foundAt));
   return new Date(first).toISOString();
 }

@@ -1,7 +1,6 @@
 import type { z } from 'zod/mini';
 import { AuditSummary } from '../contracts/audit-summary.ts';
 import { type Contract, type Reading, read, readJson } from '../contracts/contract.ts';
-import { areOfSweep, FateRows } from '../contracts/fates.ts';
 import {
   type DispatchOutcome,
   MAX_DISPATCH_PROBLEMS,
@@ -63,11 +62,10 @@ export function decodeOutcomes(body: string): readonly Reading<Outcome>[] {
 
 function ofItsTime(outcome: Outcome): Outcome {
   if (outcome.kind === 'dispatch') return outcome;
-  const { startedAt, audit, fates, verdicts, rollout } = outcome;
+  const { startedAt, audit, verdicts, rollout } = outcome;
   return {
     ...outcome,
     audit: audit && isUntilEnd(startedAt, audit.auditedAt) ? audit : undefined,
-    fates: fates && areOfSweep(fates, startedAt) ? fates : undefined,
     verdicts: verdicts && ofSweep(verdicts, startedAt),
     rollout: rollout && isDuring(startedAt, rollout.at) ? rollout : undefined,
   };
@@ -88,19 +86,12 @@ function boundedSweep(outcome: SweepOutcome): SweepOutcome {
   const audit = part(AuditSummary, outcome.audit, `audit of cluster ${id}`, (one) =>
     isUntilEnd(startedAt, one.auditedAt),
   );
-  const fates = part(FateRows, outcome.fates, `requests of cluster ${id}`, (rows) => areOfSweep(rows, startedAt));
   const rollout = part(RolloutSummary, outcome.rollout, `rollout of cluster ${id}`, ({ at }) =>
     isDuring(startedAt, at),
   );
   const verdicts = part(VerdictLines, outcome.verdicts, `verdicts of cluster ${id}`, () => true);
   const sent = sentClusters(workloadClusters);
-  const lost = [
-    ...lostClusters(id, workloadClusters, sent),
-    ...audit.lost,
-    ...fates.lost,
-    ...rollout.lost,
-    ...verdicts.lost,
-  ];
+  const lost = [...lostClusters(id, workloadClusters, sent), ...audit.lost, ...rollout.lost, ...verdicts.lost];
   const problems = [...lost, ...outcome.problems].slice(0, MAX_SWEEP_PROBLEMS).map(boundedProblem);
   return {
     ...outcome,
@@ -116,7 +107,6 @@ function boundedSweep(outcome: SweepOutcome): SweepOutcome {
       outcome.workloadClustersCut ??
       ((sent?.length ?? 0) < (workloadClusters ?? []).filter(isNameable).length || undefined),
     audit: audit.value,
-    fates: fates.value,
     rollout: rollout.value,
     // The journal and the log have the dropped ones.
     verdicts: verdicts.value && fitting(ofSweep(verdicts.value, startedAt), MAX_VERDICTS, VERDICTS_SIZE),

@@ -114,6 +114,7 @@ export function planOrders(
       tick,
       deadlineMs: recoveryOf(recovery, target.id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
       lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
+      countedTo: entryOf(index?.clusters, target.id)?.countedTo,
       holdWrites,
       server: serverBehind(cluster, index),
       endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),

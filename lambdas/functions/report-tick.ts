@@ -9,17 +9,20 @@ import type { Outcome } from '../contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { decodeReportStart } from '../contracts/report-start.ts';
 import { boundIndex } from '../fleet/bound-index.ts';
+import { type NewCounts, newCounts } from '../fleet/count-csrs.ts';
 import { foldOutcomes } from '../fleet/fold-outcomes.ts';
 import { decodeOutcomes } from '../fleet/outcome-message.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
 import { tickAt } from '../fleet/tick.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
+import { coveredBy, openWindows } from '../health/maintenance.ts';
 import { signalsByClass } from '../tables/alarms.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
+import { MINUTE_MS } from '../time.ts';
 import { type DrainOptions, drainQueue } from './drain-queue.ts';
 import { logRebuilt } from './log-rebuilt.ts';
 
@@ -34,6 +37,7 @@ const MAX_WAIT_MS = 500;
 /** Clusters named in the log, oldest sweep first, for the engineer who follows the alarm. */
 const LOGGED_AGES = 10;
 const LOGGED_CUT = 10;
+const LOGGED_LATE = 20;
 const LOGGED_DROPS = 20;
 
 export interface ReportOptions extends Telemetry {
@@ -81,7 +85,8 @@ export function createReportTick(options: ReportOptions): ReportTick {
     if (error !== undefined && messages.length === 0) throw error;
     if (error !== undefined) logger.warn('outcomes left', { problem: awsProblem('outcomes', error) });
     const outcomes = read([...starts.filter(({ start }) => !start.ok), ...messages]);
-    const { index, before } = await fold(outcomes, tick, signal);
+    const { index, before, counts } = await fold(outcomes, tick, signal);
+    publishCounts(counts, index);
     if (before === undefined || before < tick) {
       // Missing data fires the alarm, also where every sender fails.
       if (outcomes.length > 0) count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
@@ -109,12 +114,16 @@ export function createReportTick(options: ReportOptions): ReportTick {
     return outcomes;
   }
 
-  /** @returns the index as written, and the tick of the last published metrics */
+  /** @returns the index as written, the tick of the last published metrics, and the counts that are new in it */
   async function fold(
     outcomes: readonly Outcome[],
     tick: number,
     signal: AbortSignal,
-  ): Promise<{ readonly index: FleetIndex; readonly before: number | undefined }> {
+  ): Promise<{
+    readonly index: FleetIndex;
+    readonly before: number | undefined;
+    readonly counts: ReadonlyMap<string, NewCounts>;
+  }> {
     for (let tried = 1; ; tried += 1) {
       const stored = await state.read(STATE_KEYS.index, signal);
       const previous = stored === undefined ? undefined : parseFleetIndex(stored.value, clock());
@@ -126,9 +135,10 @@ export function createReportTick(options: ReportOptions): ReportTick {
           remedy: 'Find out who else writes to the bucket. They are known again after their next sweep.',
         });
       const before = previous?.reported;
+      const now = clock();
       const folded = {
-        ...foldOutcomes(previous, outcomes, clock()),
-        rebuiltAt: previous === undefined ? new Date(clock()).toISOString() : previous.rebuiltAt,
+        ...foldOutcomes(previous, outcomes, now),
+        rebuiltAt: previous === undefined ? new Date(now).toISOString() : previous.rebuiltAt,
         reported: Math.max(before ?? 0, tick),
       };
       const index = boundIndex(folded);
@@ -136,13 +146,46 @@ export function createReportTick(options: ReportOptions): ReportTick {
         await state.write(STATE_KEYS.index, index, stored?.etag, signal);
         if (index !== folded) logCut(index);
         if (stored !== undefined && previous === undefined) logRebuilt('index', logger);
-        return { index, before };
+        return { index, before, counts: newCounts(previous, outcomes, now) };
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';
         if (!isConflict || tried === TRIES) throw error;
         await wait(random() * MAX_WAIT_MS, signal);
       }
     }
+  }
+
+  /** After the index is written, so that a run that repeats this one publishes nothing twice. */
+  function publishCounts(counts: ReadonlyMap<string, NewCounts>, { clusters }: FleetIndex): void {
+    if (counts.size === 0) return;
+    const open = openWindows(monitoring.maintenance, clock());
+    const counted = [...counts].flatMap(([id, one]) =>
+      coveredBy({ id, name: clusters[id]?.name }, open) === undefined ? [{ id, ...one }] : [],
+    );
+    const sumOf = (key: 'issued' | 'late' | 'notProvable') => counted.reduce((sum, one) => sum + one[key], 0);
+    const away = counted.filter(({ notCountedMs }) => notCountedMs > 0);
+    count(metrics, {
+      [METRIC.csrsIssued]: sumOf('issued'),
+      [METRIC.csrsLate]: sumOf('late'),
+      [METRIC.csrsNotProvable]: sumOf('notProvable'),
+      [METRIC.clustersNotCounted]: away.length,
+    });
+    const late = counted.filter((one) => one.late > 0).toSorted((a, b) => b.late - a.late);
+    if (late.length > 0)
+      logger.warn('CSRs late', {
+        clusters: late.length,
+        most: late.slice(0, LOGGED_LATE).map((one) => ({ id: one.id, late: one.late })),
+        remedy: 'Run certmarshal sweep for the clusters with the most: it lists what is pending, and why.',
+      });
+    if (away.length > 0)
+      logger.warn('CSRs not counted', {
+        clusters: away.length,
+        longest: away
+          .toSorted((a, b) => b.notCountedMs - a.notCountedMs)
+          .slice(0, LOGGED_LATE)
+          .map(({ id, notCountedMs }) => ({ id, minutes: Math.ceil(notCountedMs / MINUTE_MS) })),
+        problem: 'these clusters could not be read for more than an hour, so the objective lacks the minutes before it',
+      });
   }
 
   function logCut({ clusters }: FleetIndex): void {

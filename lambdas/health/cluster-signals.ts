@@ -30,8 +30,6 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
     auditAge(known, now),
     ...findingGroups(known.indexed?.audit).map((group) => findingSignal(group, known)),
     hostileRequests(known, now),
-    burn('SloFastBurn', known),
-    burn('SloSlowBurn', known),
     rolloutHeld(known, now),
     rolloutNeeded(known, now),
     recoveryOpen(known),
@@ -221,22 +219,6 @@ function hostileStory({ node, message }: VerdictLine): string {
   return name === undefined || owner === undefined
     ? printable(`a request of ${node} is hostile: ${text}`, MAX_STORY)
     : printable(`${node} asked for ${name}, which belongs to ${owner}`, MAX_STORY);
-}
-
-function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {
-  const { slo } = known;
-  const burnt = id === 'SloFastBurn' ? slo.fastBurn : slo.slowBurn;
-  const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;
-  const rate = `${value} times as many as the objective allows`;
-  return {
-    id,
-    value,
-    story:
-      id === 'SloFastBurn'
-        ? `requests that could be proven were not approved in time: ${slo.missedLately} in an hour, ${rate}`
-        : `requests that could be proven were not approved in time: ${rate}, over three days`,
-    command: commandFor('sweep', known),
-  };
 }
 
 /** Undefined without a time, and for a time before the cluster was found: it had left the fleet and starts afresh. */

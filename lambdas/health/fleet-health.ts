@@ -3,7 +3,6 @@ import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../con
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Provider } from '../identifiers.ts';
-import { type SloState, sloState, waitDistribution } from '../slo/objective.ts';
 import { ALARM_SEVERITIES, type AlarmSettings } from '../tables/alarms.ts';
 import { CLUSTER_STATES, type ClusterState } from '../tables/cluster-states.ts';
 import { SIGNAL_IDS, SIGNALS, type Signal, type SignalId } from '../tables/signals.ts';
@@ -17,8 +16,6 @@ import { isJustRebuilt } from './rebuilt.ts';
 export interface Monitoring {
   readonly alarms: AlarmSettings;
   readonly maintenance: readonly MaintenanceWindow[];
-  /** The objective: the share of node requests to be accepted. */
-  readonly objective: number;
   /** How often each cluster is audited. */
   readonly auditEveryMinutes: number;
   /** The URL at which `docs/runbooks` is published. */
@@ -40,9 +37,6 @@ export interface FleetHealth {
   /** Totals of every signal, zeros included; without clusters that are gone, and without what maintenance explains. */
   readonly totals: Readonly<Record<SignalId, number>>;
   readonly counts: Readonly<Record<ClusterState, number>>;
-  readonly slo: SloState;
-  /** Seconds within which 5 %, 10 % … 100 % of the approved requests of a day were approved. Empty without any. */
-  readonly waits?: readonly number[];
   /** Problems of the discovery and the registry, from dispatch. */
   readonly problems: readonly Finding[];
   /** RFC 3339: when the registry or the index was rebuilt, if just now. */
@@ -78,7 +72,6 @@ export interface ClusterHealth {
   readonly audit?: AuditSummary;
   readonly rollout?: IndexedRollout;
   readonly verdicts: readonly VerdictLine[];
-  readonly slo: SloState;
 }
 
 /**
@@ -98,17 +91,11 @@ export function fleetHealth(
   const clusters = Object.values(registry.clusters)
     .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open, rebuiltAt }, monitoring, now))
     .toSorted(byUrgency(now));
-  const ledgers = clusters.flatMap(({ id, goneSince }) => {
-    const ledger = goneSince === undefined ? known.get(id)?.slo : undefined;
-    return ledger === undefined ? [] : [ledger];
-  });
   return {
     at: new Date(now).toISOString(),
     clusters,
     totals: totalsOf(clusters),
     counts: countsOf(clusters),
-    slo: sloState(ledgers, monitoring.objective, now),
-    waits: waitDistribution(ledgers, now),
     problems: index?.dispatch?.problems ?? [],
     rebuiltAt: Object.values(rebuiltAt)
       .filter((at) => isJustRebuilt(at, now))
@@ -134,8 +121,7 @@ interface Known {
 
 function healthOf({ registered, indexed, open, rebuiltAt }: Known, monitoring: Monitoring, now: number): ClusterHealth {
   const { id, source, target, problem, missingSince, untagged, foundAt, seenAt } = registered;
-  const { alarms, objective, auditEveryMinutes } = monitoring;
-  const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
+  const { alarms, auditEveryMinutes } = monitoring;
   const name = target?.cluster.name ?? indexed?.name ?? id;
   const isAway = missingSince !== undefined || untagged === true;
   const maintenance = isAway ? undefined : coveredBy({ id, name }, open);
@@ -149,7 +135,7 @@ function healthOf({ registered, indexed, open, rebuiltAt }: Known, monitoring: M
       );
     return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
   };
-  const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes, rebuiltAt }, now)
+  const signals = clusterSignals({ registered, indexed, auditEveryMinutes, rebuiltAt }, now)
     .filter(told)
     .toSorted(byRank(alarms, now));
   const [isRead, isComplete, isAudited] = [indexed?.readableAt, indexed?.completeAt, indexed?.audit?.auditedAt].map(
@@ -177,7 +163,6 @@ function healthOf({ registered, indexed, open, rebuiltAt }: Known, monitoring: M
     audit: indexed?.audit,
     rollout: indexed?.rollout,
     verdicts: indexed?.verdicts ?? [],
-    slo,
   };
 }
 

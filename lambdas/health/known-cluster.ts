@@ -4,7 +4,6 @@ import type { KeptFinding } from '../contracts/finding.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
 import { DEFAULT_NAMESPACE } from '../identifiers.ts';
-import type { SloState } from '../slo/objective.ts';
 
 /** Most characters of a story, which must fit on a phone. */
 export const MAX_STORY = 300;
@@ -14,7 +13,6 @@ export interface KnownCluster {
   readonly registered: RegisteredCluster;
   /** Absent before its first sweep. */
   readonly indexed?: IndexedCluster | undefined;
-  readonly slo: SloState;
   readonly auditEveryMinutes: number;
   /** When state was rebuilt. What it lacks then may still be so. */
   readonly rebuiltAt: { readonly registry: string | undefined; readonly index: string | undefined };

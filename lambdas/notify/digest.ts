@@ -2,12 +2,11 @@ import type { DigestEvent } from '../contracts/event.ts';
 import type { NotificationState, Receiver } from '../contracts/notification-state.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable, printableStory } from '../printable.ts';
-import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { keysOf } from '../tables/keys.ts';
 import { DAY_MS } from '../time.ts';
-import { compare, counted, date, percent, span, timeOf } from '../words.ts';
+import { compare, counted, date, span, timeOf } from '../words.ts';
 import { isFresh, NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
 import { isOfHub } from './plan.ts';
 import { type Notification, withinBytes } from './publication.ts';
@@ -78,7 +77,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   const having = (state: ClusterState) => health.clusters.filter((cluster) => cluster.state === state);
   const critical = having('critical');
   const warning = having('warning');
-  const { counts, slo } = health;
+  const { counts } = health;
   const story = storyOf(view, counts);
   const sections = [
     section(
@@ -108,7 +107,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
       health.problems.map(({ object, message }) => `${object}: ${message}`),
     ),
   ].filter((lines) => lines.length > 0);
-  const lines = [story, ...sections.flat(), ...sloLines(health, sections.length === 0)];
+  const lines = [story, ...sections.flat()];
 
   const event: DigestEvent = {
     version: 1,
@@ -117,8 +116,6 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     counts,
     critical: idsOf(critical).slice(0, MAX_IDS),
     warning: idsOf(warning).slice(0, MAX_IDS),
-    objective: { promised: slo.objective, attainment: slo.attainment, budgetLeft: slo.budgetLeft },
-    requests: slo.day,
   };
   return { message: messageOf(lines, withinBytes(event, MAX_EVENT), link), change: { digestAt: at } };
 }
@@ -272,23 +269,6 @@ function agoOf(at: string | undefined, now: number): string {
 function maintenanceLine({ id, maintenance }: ClusterHealth, { labelOf }: View): string {
   const reason = maintenance?.reason === undefined ? '' : ` (${printable(maintenance.reason, 80)})`;
   return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
-}
-
-/** Silent about a day without requests if all is healthy. */
-function sloLines({ slo }: FleetHealth, isWell: boolean): readonly string[] {
-  const { objective, attainment, budgetLeft, counts, day } = slo;
-  const { requests, accepted, details } = dayWords(day);
-  if (isWell && accepted === undefined) return [];
-  const missed = counted(counts.missed, 'request');
-  return [
-    '',
-    attainment === undefined
-      ? 'Objective: no request counted in 30 days'
-      : `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
-    accepted === undefined
-      ? 'Requests in 24 hours: none'
-      : `Requests in 24 hours: ${accepted} of ${requests} accepted; ${details}`,
-  ];
 }
 
 function dateOf(at: string | undefined): string {

@@ -1,10 +1,8 @@
 import { clusterCommand, pasteable } from '../command.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import { dayWords } from '../slo/day-words.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
-import { percent } from '../words.ts';
 import { nextOf, nextOfSignal, type Typed, typable } from './cluster-details.ts';
 import { requestWords, troublesOf, wouldBe } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
@@ -60,8 +58,6 @@ export function answers(health: FleetHealth, known: Known, ends: readonly Certif
       soonTile(ends, isAllRead, Date.parse(health.at)),
       hostileTile(health),
       unseenTile(clusters),
-      sloTile(health),
-      dayTile(health),
     ],
     audits: () => [wellTile(health, basis), soonTile(ends, isAllRead, Date.parse(health.at)), unlistedTile(clusters)],
     sweep: () => [...requestTiles(clusters, isAllRead), pendingHostileTile(health, isAllRead), unreadTile(clusters)],
@@ -256,14 +252,12 @@ function soonTile(ends: readonly CertificateEnd[], isAllRead: boolean, now: numb
   );
 }
 
-/** A pending request is not yet among those of 30 days. */
-function hostileTile({ slo, clusters, totals }: FleetHealth): Html {
+function hostileTile({ clusters, totals: { RequestsHostile: count } }: FleetHealth): Html {
   const hostile = hostileIn(clusters);
-  const count = Math.max(slo.counts.refused, totals.RequestsHostile);
   return tile(
     hostile.length > 0 ? 'critical' : 'well',
     html`${number(count)}`,
-    `hostile ${count === 1 ? 'request' : 'requests'} in 30 days`,
+    `hostile ${count === 1 ? 'request' : 'requests'}`,
     hostile.length > 0
       ? html`In the last 25 minutes a node claimed what is not its own: ${names(hostile)}.`
       : 'None in the last 25 minutes claimed what another node owns.',
@@ -341,31 +335,5 @@ function unlistedTile(clusters: readonly ClusterHealth[]): Html {
     unseen.length === 0
       ? 'Every audit could list the requests.'
       : html`Their requests are not known: ${names(unseen)}.`,
-  );
-}
-
-function sloTile({ slo }: FleetHealth): Html {
-  const { attainment, objective, budgetLeft, missedLately } = slo;
-  const tone = slo.fastBurn >= 14.4 || budgetLeft <= 0 ? 'critical' : slo.slowBurn >= 1 ? 'warning' : 'well';
-  return tile(
-    attainment === undefined ? 'new' : tone,
-    attainment === undefined ? html`–` : html`${percent(attainment)}`,
-    'of provable requests approved in time',
-    attainment === undefined
-      ? `No request counted in 30 days; the objective is ${percent(objective)}.`
-      : `Objective ${percent(objective)}, ${percent(Math.max(0, budgetLeft))} of the budget left, ${number(missedLately)} missed lately.`,
-  );
-}
-
-/** Beside the objective: an unprovable request does not count for it, but its node waits all the same. */
-function dayTile({ slo: { day } }: FleetHealth): Html {
-  const { requests, accepted, details } = dayWords(day);
-  return tile(
-    accepted === undefined ? 'new' : day.counts.unprovable + day.counts.missed > 0 ? 'warning' : 'well',
-    accepted === undefined ? html`–` : html`${accepted}`,
-    accepted === undefined
-      ? 'of all requests in 24 hours accepted'
-      : `of all ${number(requests)} requests in 24 hours accepted`,
-    accepted === undefined ? 'No node asked in 24 hours.' : `${details}.`,
   );
 }

@@ -8,7 +8,6 @@ import { isEksChange } from '../health/due.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
-import { FATES } from '../slo/fates.ts';
 import { ALARM_IDS, ALARMS, isOnSignal } from '../tables/alarms.ts';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import {
@@ -98,8 +97,7 @@ export function typable(typed: Typed, id: string, command: string): string | und
  */
 export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, basis, typed }: Reader) {
   const most = depth === 'full' ? FULL : SHORT;
-  const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
-  const { us, others, missed, refused, unprovable } = slo.counts;
+  const { id, provider, source, signals, findings, audit, verdicts, maintenance } = cluster;
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
   // What this audit saw first is as old as the page.
@@ -174,21 +172,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     read: filled(indexes(audit?.sources.read)),
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
-    slo: FATES.some((fate) => slo.counts[fate] > 0)
-      ? ([
-          us,
-          others,
-          missed,
-          refused,
-          unprovable,
-          slo.objective,
-          Math.round(slo.budgetLeft * 10_000) / 10_000,
-        ] as const)
-      : undefined,
-    day:
-      slo.day.accepted === undefined
-        ? undefined
-        : ([...FATES.map((fate) => slo.day.counts[fate]), slo.day.p50Seconds ?? 0, slo.day.p95Seconds ?? 0] as const),
   };
 }
 

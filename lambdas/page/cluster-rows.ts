@@ -1,19 +1,18 @@
 import { type ClusterHealth, warningsOf } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
-import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
 import type { Basis, Known } from './known.ts';
 import { provenOf } from './proven-bar.ts';
 import { counted, cut, number, shownState, stateWords, timeTag } from './words.ts';
 
-const COLUMNS = ['Cluster', 'State', 'What is wrong', 'Expires first', 'Proven', 'In time', 'Swept'] as const;
+const COLUMNS = ['Cluster', 'State', 'What is wrong', 'Expires first', 'Proven', 'Swept'] as const;
 type Column = (typeof COLUMNS)[number];
 
 /** Columns that are empty in every row of a page. */
 const HIDDEN: Readonly<Record<Basis, readonly Column[]>> = {
   hub: [],
-  audits: ['In time'],
-  sweep: ['Expires first', 'Proven', 'In time'],
+  audits: [],
+  sweep: ['Expires first', 'Proven'],
 };
 
 export function clusterColumns({ basis }: Known): readonly Html[] {
@@ -25,7 +24,7 @@ export function clusterColumns({ basis }: Known): readonly Html[] {
 
 /** One line of the table. Short: a page has a thousand of them. */
 export function clusterRow(cluster: ClusterHealth, known: Known): Html {
-  const { id, name, state, audit, slo } = cluster;
+  const { id, name, state, audit } = cluster;
   const { basis } = known;
   const first = audit?.ends.reduce<(typeof audit.ends)[number] | undefined>(
     (best, next) => (best === undefined || Date.parse(next.notAfter) < Date.parse(best.notAfter) ? next : best),
@@ -35,7 +34,7 @@ export function clusterRow(cluster: ClusterHealth, known: Known): Html {
     first === undefined
       ? 'unknown'
       : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
-  }</td><td${hidden('Proven', basis)}>${audit?.issued === undefined ? '–' : provenOf(audit.issued.counts)}</td><td${hidden('In time', basis)}>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${lookedAt(cluster, known)}</td></tr>
+  }</td><td${hidden('Proven', basis)}>${audit?.issued === undefined ? '–' : provenOf(audit.issued.counts)}</td><td>${lookedAt(cluster, known)}</td></tr>
 `;
 }
 

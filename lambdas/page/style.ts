@@ -50,7 +50,7 @@ fieldset button{background:var(--card);border:1px solid var(--line);border-radiu
 #shown{color:var(--soft);margin:0 0 0 auto}
 .cut{background:var(--tint-warning);border-radius:8px;padding:8px 12px;margin:0 0 10px;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
-#table{border-collapse:collapse;width:100%;min-width:1080px;table-layout:fixed}#table>thead th:nth-child(1){width:22%}#table>thead th:nth-child(2){width:10em}#table>thead th:nth-child(4){width:17em}#table>thead th:nth-child(5){width:10em}#table>thead th:nth-child(6){width:7.5em}#table>thead th:nth-child(7){width:10.5em}
+#table{border-collapse:collapse;width:100%;min-width:1080px;table-layout:fixed}#table>thead th:nth-child(1){width:22%}#table>thead th:nth-child(2){width:10em}#table>thead th:nth-child(4){width:17em}#table>thead th:nth-child(5){width:10em}#table>thead th:nth-child(6){width:10.5em}
 #table>thead th{text-align:left;font-size:12.5px;font-weight:600;color:var(--soft);border-bottom:1px solid var(--line);padding:7px 12px;white-space:nowrap}
 #table>thead button{background:none;border:0;padding:0;font-weight:600;color:inherit}thead [aria-sort]{color:var(--fg)!important}
 #table>tbody>tr>th,#table>tbody>tr>td{text-align:left;vertical-align:top;padding:6px 12px;border-bottom:1px solid var(--line);font-weight:400}

@@ -97,13 +97,6 @@ export const SIGNALS = {
     knownFrom: 'audit',
     meaning: 'Kubelet serving certificates issued with a name that no evidence proves.',
   },
-  SloFastBurn: {
-    unit: 'None',
-    fleet: 'maximum',
-    knownFrom: 'sweep',
-    meaning: 'How many times faster than allowed the error budget burns, over an hour and over 15 minutes.',
-  },
-  SloSlowBurn: { unit: 'None', fleet: 'maximum', knownFrom: 'sweep', meaning: 'The same, over three days.' },
   RolloutsHeld: {
     unit: 'Count',
     fleet: 'sum',

@@ -81,19 +81,15 @@ export const METRIC = {
   /** report: clusters that are in a maintenance window. */
   clustersInMaintenance: 'ClustersInMaintenance',
   /**
-   * report: over 30 days, the share of provable requests accepted in time, and what is left of the error budget.
-   * Percent; absent without requests.
+   * report: the CSRs of nodes, each counted once when it is 15 minutes old: issued by then, provable and not issued,
+   * not provable. A policy in mode enforce must select their cluster, and no maintenance window. Their sums over any
+   * time are the objective.
    */
-  sloAttainment: 'SloAttainment',
-  sloBudgetLeft: 'SloBudgetLeft',
-  /** report: over 24 hours, the requests not accepted, in percent, and those without proof. */
-  requestsNotAccepted: 'RequestsNotAccepted',
-  requestsUnprovable: 'RequestsUnprovable',
-  /**
-   * report: seconds within which requests of 24 hours were approved, as twenty values of equal weight, so that the
-   * statistics p50 and p95 of the series are right.
-   */
-  requestWait: 'RequestWait',
+  csrsIssued: 'CsrsIssued',
+  csrsLate: 'CsrsLate',
+  csrsNotProvable: 'CsrsNotProvable',
+  /** report: clusters that were not swept for so long that some of their CSRs are not in these counts. */
+  clustersNotCounted: 'ClustersNotCounted',
   /** report: report pages that could not be made or written. */
   pagesUnwritten: 'PagesUnwritten',
   /**
@@ -133,9 +129,7 @@ export const ALWAYS_ON: ReadonlySet<string> = new Set([
   METRIC.duration,
   // 0: report ran and everything is healthy.
   METRIC.clustersUnwell,
-  // The worst values are 0 or below.
-  METRIC.sloAttainment,
-  METRIC.sloBudgetLeft,
-  // Never 0, and most days have requests.
-  METRIC.requestWait,
+  // Operands of metric math, which has no result without one of them.
+  METRIC.csrsIssued,
+  METRIC.csrsLate,
 ]);

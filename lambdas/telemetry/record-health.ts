@@ -1,6 +1,5 @@
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import type { DayState } from '../slo/objective.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
@@ -44,17 +43,12 @@ export function recordHealth(
   tick: number,
 ): void {
   const { units } = tables;
-  const { clusters, totals, counts, slo, waits = [] } = health;
+  const { clusters, totals, counts } = health;
   for (const [id, value] of entriesOf(totals)) if (value > 0) metrics.addMetric(id, UNITS[units[id].unit], value);
   count(metrics, {
     [METRIC.clustersUnwell]: counts.critical + counts.warning,
     [METRIC.clustersInMaintenance]: clusters.filter(({ maintenance }) => maintenance !== undefined).length,
   });
-  if (slo.attainment !== undefined) {
-    metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
-    metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
-  }
-  recordDay(slo.day, waits, metrics);
   recordRollouts(health, metrics, tick);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
@@ -73,12 +67,6 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   if (whole.length > 0) publish({ Cluster: cluster }, whole, units, tick);
   const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
-}
-
-function recordDay({ counts, accepted = 1 }: DayState, waits: readonly number[], metrics: Metrics): void {
-  count(metrics, { [METRIC.requestsUnprovable]: counts.unprovable });
-  if (accepted < 1) metrics.addMetric(METRIC.requestsNotAccepted, MetricUnit.Percent, percent(1 - accepted));
-  for (const seconds of waits) metrics.addMetric(METRIC.requestWait, MetricUnit.Seconds, seconds);
 }
 
 type Value = Pick<Signal, 'id' | 'value'>;
@@ -147,9 +135,4 @@ function isJustDone({ state, since, durationMs, rollout }: Rollout, now: number)
 function entriesOf(totals: FleetHealth['totals']): readonly (readonly [SignalId, number])[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of its type
   return Object.entries(totals) as (readonly [SignalId, number])[];
-}
-
-/** Thousandths of a percent: an objective may have three nines. */
-function percent(share: number): number {
-  return Math.round(share * 100_000) / 1_000;
 }

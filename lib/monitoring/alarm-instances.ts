@@ -1,7 +1,8 @@
 import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib/core';
 import { ALARMS, type AlarmId, firstCommand, isByClass, isOnSignal } from '../../lambdas/tables/alarms.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
-import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
+import { type BurnOptions, burnRate, fleetMetric, MINUTE, signalQuery } from './metrics.ts';
 import type { WatchedFunction, WatchedHub } from './watched.ts';
 
 /** One alarm of CloudWatch, of which an entry of the table may have several: one for each function, one for each queue. */
@@ -24,6 +25,12 @@ const REACHED = {
   missing: TreatMissingData.NOT_BREACHING,
 } as const;
 
+/**
+ * One late CSR of three in an hour is 333 times the burn that 99.9 % allows, and no reason to page: the kubelet asks
+ * again every 15 minutes. Three are three nodes, or one that waits for most of an hour.
+ */
+const FAST_BURN_FLOOR = 3;
+
 /** @param threshold from `fleet.yaml` */
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   if (!isOnSignal(id)) return ofHub(id, threshold, hub);
@@ -37,7 +44,7 @@ type HubAlarmId = {
 }[AlarmId];
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  const { dispatch, report, functions, queues, topics } = hub;
+  const { dispatch, report, functions, queues, topics, objective } = hub;
   const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
     watchedBy(id, functions).map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
   const ofSweeps = (metricName: string): AlarmInstance => ({
@@ -45,6 +52,13 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
     metric: fleetMetric('sweep', metricName, Stats.SUM),
     threshold,
     first: tail(functions.find(({ name }) => name.startsWith('sweep'))),
+  });
+  const burning = (window: Pick<BurnOptions, 'period' | 'atLeast'>): AlarmInstance => ({
+    ...REACHED,
+    metric: burnRate({ objective, ...window }),
+    threshold,
+    // It names the clusters.
+    first: tail({ fn: report }),
   });
   switch (id) {
     case 'DispatchHeartbeat':
@@ -104,6 +118,10 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
           first: tail({ fn: dispatch }),
         },
       ];
+    case 'SloFastBurn':
+      return [burning({ period: Duration.hours(1), atLeast: FAST_BURN_FLOOR })];
+    case 'SloSlowBurn':
+      return [burning({ period: Duration.hours(6) })];
     case 'SnapshotsUnwritten':
       return [ofSweeps(METRIC.snapshotsUnwritten)];
     case 'JournalUnwritten':

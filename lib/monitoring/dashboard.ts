@@ -17,7 +17,7 @@ import { CLASS_SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
 import type { PagingAlarm } from './composite.ts';
-import { MINUTE, shownMetric, signalQuery } from './metrics.ts';
+import { burnRate, fleetMetric, issuedShare, MINUTE, shownMetric, signalQuery } from './metrics.ts';
 import { nameOf } from './naming.ts';
 import type { WatchedHub } from './watched.ts';
 
@@ -56,7 +56,7 @@ export class FleetDashboard extends Construct {
           [...paging, ...alarms].map(({ name }) => name),
         ),
         numbers(),
-        trends(),
+        trends(hub),
         culprits(),
         rollouts(),
         ofHub(hub),
@@ -74,12 +74,7 @@ function status(scope: Construct, names: readonly string[]): IWidget[] {
 }
 
 /** One current number of the fleet. */
-const NUMBERS: readonly (readonly [
-  label: string,
-  service: 'dispatch' | 'report',
-  metricName: string,
-  statistic?: string,
-])[] = [
+const NUMBERS: readonly (readonly [label: string, service: 'dispatch' | 'report', metricName: string])[] = [
   ['Clusters', 'dispatch', METRIC.registered],
   ['not healthy', 'report', METRIC.clustersUnwell],
   ['not readable', 'report', METRIC.clustersUnreadable],
@@ -87,23 +82,29 @@ const NUMBERS: readonly (readonly [
   ['Certificates, critical', 'report', 'CertificatesCritical' satisfies SignalId],
   ['Certificates, warning', 'report', 'CertificatesWarning' satisfies SignalId],
   ['Hostile requests', 'report', 'RequestsHostile' satisfies SignalId],
-  ['Accepted in 30 days', 'report', METRIC.sloAttainment],
-  ['Error budget left', 'report', METRIC.sloBudgetLeft],
-  ['Not accepted in a day, in percent', 'report', METRIC.requestsNotAccepted],
-  ['Without proof in a day', 'report', METRIC.requestsUnprovable],
-  ['95 % approved within, in seconds', 'report', METRIC.requestWait, Stats.percentile(95)],
 ];
 
 function numbers(): IWidget[] {
   return [
     new SingleValueWidget({
       title: 'The fleet now',
-      width: WIDTH,
-      height: 4,
+      width: WIDTH / 2,
+      height: 6,
       fullPrecision: true,
-      metrics: NUMBERS.map(([label, service, metric, statistic = Stats.MAXIMUM]) =>
-        shownMetric(service, metric, statistic, label),
-      ),
+      metrics: NUMBERS.map(([label, service, metric]) => shownMetric(service, metric, Stats.MAXIMUM, label)),
+    }),
+    new SingleValueWidget({
+      title: 'CSRs of nodes in 30 days, 15 minutes after their creation',
+      width: WIDTH / 2,
+      height: 6,
+      start: '-P30D',
+      setPeriodToTimeRange: true,
+      metrics: [
+        issuedShare('issued in time, percent of the provable ones'),
+        fleetMetric('report', METRIC.csrsIssued, Stats.SUM, 'issued'),
+        fleetMetric('report', METRIC.csrsLate, Stats.SUM, 'late'),
+        shownMetric('report', METRIC.csrsNotProvable, Stats.SUM, 'not provable'),
+      ],
     }),
   ];
 }
@@ -116,7 +117,7 @@ function most(metric: string, label: string): IMetric {
   return shownMetric('report', metric, Stats.MAXIMUM, label);
 }
 
-function trends(): IWidget[] {
+function trends({ objective }: WatchedHub): IWidget[] {
   const ofSignals = (...entries: readonly (readonly [SignalId, string])[]) =>
     entries.map(([signal, label]) => most(signal, label));
   return [
@@ -144,7 +145,10 @@ function trends(): IWidget[] {
     ),
     graph(
       'Error budget: how many times faster than allowed it burns',
-      ofSignals(['SloFastBurn', 'one hour'], ['SloSlowBurn', 'three days']),
+      [
+        burnRate({ objective, period: Duration.hours(1), label: 'one hour' }),
+        burnRate({ objective, period: Duration.hours(6), label: 'six hours' }),
+      ],
       [{ value: 1, label: 'allowed', color: Color.ORANGE }],
     ),
   ];
@@ -155,12 +159,13 @@ const CULPRITS: readonly (readonly [title: string, signal: SignalId])[] = [
   ['Clusters that cannot be read, in seconds', 'UnreadableFor'],
   ['Clusters with critical certificates', 'CertificatesCritical'],
   ['Clusters with hostile requests', 'RequestsHostile'],
-  ['Clusters that miss requests: burn', 'SloFastBurn'],
 ];
 
 function culprits(): IWidget[] {
   return CULPRITS.map(([title, signal]) =>
-    graph(title, [signalQuery({ signal, byClass: CLASS_SIGNALS.has(signal), limit: SHOWN_CLUSTERS })]),
+    graph(title, [signalQuery({ signal, byClass: CLASS_SIGNALS.has(signal), limit: SHOWN_CLUSTERS })], [], {
+      width: WIDTH / CULPRITS.length,
+    }),
   );
 }
 

@@ -46,8 +46,7 @@ export function describeAlarm({ alarm, threshold, first, runbooks }: Description
 function shown(entry: AlarmEntry, threshold: number): string {
   if ('firesAt' in entry) return entry.firesAt.replace('N', String(threshold));
   const { unit } = SIGNALS[entry.watches.signal];
-  if (unit === 'Seconds') return `${threshold} seconds or more`;
-  return unit === 'None' ? `${threshold} times the allowed burn, or more` : `${threshold} or more`;
+  return unit === 'Seconds' ? `${threshold} seconds or more` : `${threshold} or more`;
 }
 
 function lengthOf(text: string): number {

@@ -1,4 +1,4 @@
-import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, type MathExpressionProps, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration } from 'aws-cdk-lib/core';
 import type { SignalId } from '../../lambdas/tables/signals.ts';
 import { ALWAYS_ON, METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
@@ -15,6 +15,45 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
     statistic,
     period: MINUTE,
     label,
+  });
+}
+
+export interface BurnOptions {
+  readonly objective: number;
+  readonly period: Duration;
+  /** With fewer late CSRs it is 0. @default 1 */
+  readonly atLeast?: number;
+  readonly label?: string;
+}
+
+/** How many times faster than the objective allows CSRs were late. */
+export function burnRate({ objective, period, atLeast = 1, label }: BurnOptions): MathExpression {
+  const allowed = Number((1 - objective).toPrecision(6));
+  return ofCsrs((issued, late) => `IF(${late} >= ${atLeast}, ${late} / (${issued} + ${late}) / ${allowed}, 0)`, {
+    period,
+    label,
+  });
+}
+
+/** Percent of the provable CSRs that were issued in time. */
+export function issuedShare(label: string): MathExpression {
+  return ofCsrs((issued, late) => `100 * ${issued} / (${issued} + ${late})`, { period: MINUTE, label });
+}
+
+/** An id of a metric has one meaning in a whole widget, its period included. */
+function ofCsrs(
+  expression: (issued: string, late: string) => string,
+  options: Pick<MathExpressionProps, 'label'> & { readonly period: Duration },
+): MathExpression {
+  const { period } = options;
+  const [issued, late] = [`issued${period.toMinutes()}`, `late${period.toMinutes()}`];
+  return new MathExpression({
+    ...options,
+    expression: expression(issued, late),
+    usingMetrics: {
+      [issued]: fleetMetric('report', METRIC.csrsIssued, Stats.SUM).with({ period }),
+      [late]: fleetMetric('report', METRIC.csrsLate, Stats.SUM).with({ period }),
+    },
   });
 }
 

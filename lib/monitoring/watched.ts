@@ -8,6 +8,8 @@ export interface WatchedHub {
   readonly report: HubFunction;
   readonly functions: readonly WatchedFunction[];
   readonly queues: readonly WatchedQueue[];
+  /** `monitoring.objective` of fleet.yaml: the share of provable requests that is issued in time. */
+  readonly objective: number;
   /** By name. */
   readonly topics: Readonly<Record<string, ITopic>>;
 }

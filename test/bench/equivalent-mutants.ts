@@ -27,9 +27,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['const total = { sent: 0, writes: 0, retries: 0 };', 'const total = { sent: 0, writes: 0, retries: 1 };'],
     ],
   ],
-  'lambdas/approval/fates.ts': [
-    ['Adding none adds nothing.', ['asked.undecided.size > 0', 'asked.undecided.size >= 0']],
-  ],
   'lambdas/audit/rules/first-in-range.ts': [
     [
       'A typed array has a number at every index below its length.',
@@ -128,14 +125,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['name === undefined || owner === undefined', 'name === undefined && owner === undefined'],
     ],
     [
-      'fleet.yaml has no objective of 1: a burn is a number.',
-      ['Number.isFinite(burnt) ? …', 'true ? …'],
-      [
-        'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;',
-        'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 1;',
-      ],
-    ],
-    [
       'No signal is so young: each begins after minutes, or at one second.',
       [
         'return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;',
@@ -160,7 +149,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
     ['A group has one finding at least.', ['if (first === undefined)', 'if (false)']],
   ],
   'lambdas/health/fleet-health.ts': [
-    ['No ledger counts as an empty one.', ['ledger === undefined ? …', 'false ? …']],
     ['No time is no number, for which the next line has now.', ['due === undefined ? …', 'false ? …']],
     [
       'Ids are keys of the registry: no two are the same.',

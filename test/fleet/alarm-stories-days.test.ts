@@ -3,16 +3,14 @@ import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
 import { DEFAULT_MONITORING } from '../../lambdas/config/fleet.ts';
-import type { FateRow } from '../../lambdas/contracts/fates.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
-import type { SweepOutcome, VerdictLine } from '../../lambdas/contracts/outcome.ts';
+import type { CsrCounts, SweepOutcome, VerdictLine } from '../../lambdas/contracts/outcome.ts';
 import { encodeReportStart } from '../../lambdas/contracts/report-start.ts';
 import { encodeOutcome, encodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
 import { MAX_WAIT_MS } from '../../lambdas/functions/outcome-sender.ts';
 import { createReportTick } from '../../lambdas/functions/report-tick.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import { FATES, type Fate, toldMinutes } from '../../lambdas/slo/fates.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { runs } from '../runs.ts';
 import {
@@ -59,7 +57,8 @@ const NEVER = Object.fromEntries(Object.keys(ODDS).map((what) => [what, 0])) as 
 
 interface Request {
   readonly minute: number;
-  readonly fate: Fate;
+  /** Most of those on EKS are approved by EKS. */
+  readonly ours: boolean;
 }
 
 /** What is wrong, in minutes from the beginning to the end. */
@@ -75,19 +74,18 @@ const isIn = (minute: number, [from, until]: readonly [number, number] = [0, 0])
 function fleetWith(
   { romeAway, certificateEnds }: Trouble,
   random: () => number,
-): (minute: number, tickAt: number) => readonly SweepOutcome[] {
+): (minute: number, tickAt: number, index: FleetIndex | undefined) => readonly SweepOutcome[] {
   const requests = new Map<string, Request[]>(IDS.map((id) => [id, []]));
   /** By cluster: until which minute it cannot be reached. */
   const away = new Map<string, number>();
   const chance = (odds: number): boolean => random() < odds;
-  return (minute, tickAt) =>
+  return (minute, tickAt, known) =>
     IDS.map((id, index) => {
       const startedAt = Math.floor(tickAt + random() * 9_000);
       const asked = (requests.get(id) ?? []).filter((request) => request.minute > minute - 90);
       requests.set(id, asked);
-      // Most of those on EKS are approved by EKS.
-      const fate: Fate = id === ON_EKS && chance(0.9) ? 'others' : 'us';
-      if (chance(ODDS.request)) asked.push({ minute, fate });
+      const ours = id !== ON_EKS || !chance(0.9);
+      if (chance(ODDS.request)) asked.push({ minute, ours });
       // A control plane is upgraded: six minutes without an answer, twice a month.
       if (chance(2 / (30 * 24 * 60))) away.set(id, minute + 6);
       const readable = minute >= (away.get(id) ?? minute) && !(id === ROME && isIn(minute, romeAway));
@@ -103,28 +101,25 @@ function fleetWith(
         durationMs: random() < 0.05 ? 45_000 : 100 + Math.floor(random() * 900),
         readable,
         complete: readable,
-        ...(readable ? { fates: fatesOf(asked, startedAt), verdicts: verdictsOf(asked, minute, startedAt) } : {}),
+        ...(readable
+          ? {
+              counted: countedOf(asked, startedAt, known?.clusters[id]?.countedTo),
+              verdicts: verdictsOf(asked, minute, startedAt),
+            }
+          : {}),
         audit: audited && readable ? auditAt(startedAt, id === ON_EKS && isIn(minute, certificateEnds)) : undefined,
       });
     });
 }
 
-function fatesOf(asked: readonly Request[], lookedAt: number): readonly FateRow[] {
-  const { first, end } = toldMinutes(lookedAt);
-  const byMinute = Map.groupBy(asked, ({ minute }) => NOW / MINUTE + minute);
-  return [...byMinute]
-    .filter(([minute]) => minute >= first && minute < end)
-    .map(([minute, same]): FateRow => {
-      const [us = 0, others = 0, missed = 0, refused = 0, unprovable = 0] = FATES.map(
-        (fate) => same.filter((request) => request.fate === fate).length,
-      );
-      return [minute, us, others, missed, refused, unprovable];
-    });
+function countedOf(asked: readonly Request[], to: number, from: number | undefined): CsrCounts {
+  const due = asked.map(({ minute }) => NOW + (minute + 15) * MINUTE).filter((at) => at >= (from ?? to) && at < to);
+  return { from, to, issued: due.length, late: 0, notProvable: 0 };
 }
 
 function verdictsOf(asked: readonly Request[], minute: number, now: number): readonly VerdictLine[] {
   return asked
-    .filter((request) => request.minute === minute && request.fate === 'us')
+    .filter((request) => request.minute === minute && request.ours)
     .map(() =>
       verdictLine({
         csr: `csr-${minute}`,
@@ -255,14 +250,15 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
     if (chance('outcomeAgain')) later(endedAt + MINUTE, () => queue.send(body));
   };
 
-  const tickOf = (minute: number) => (): void => {
+  const tickOf = (minute: number) => async (): Promise<void> => {
     const tick = NOW + minute * MINUTE;
     publish('dispatch', { Dispatched: IDS.length, Registered: IDS.length });
     // Once a day EKS throttles the discovery for some minutes.
     if (minute % DAY_MINUTES < 4) publish('dispatch', { DiscoveryProblems: 1 });
     const outcome = dispatched({ startedAt: new Date(now).toISOString(), registered: IDS.length });
     later(now + SECOND, () => queue.send(encodeOutcomes([encodeOutcome(outcome)])));
-    outcomesOf(minute, now).forEach(send);
+    const stored = await state.read('fleet-index.json.gz', never);
+    outcomesOf(minute, now, stored?.value as FleetIndex | undefined).forEach(send);
     const startedAt = now + HUB_SIZES.report.delaySeconds * SECOND;
     later(startedAt + around(jitter.report), async () => report(tick));
     if (chance('startAgain')) later(startedAt + around(jitter.report), async () => report(tick));

@@ -21,6 +21,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const page = (name: string) => readFileSync(`${ROOT}${name}`, 'utf8');
 
 /** Names of all fields of a value, however deep; maps by reason have no names of their own. */
+/** As JSON has it. */
+const printed: typeof report = (input) => JSON.parse(JSON.stringify(report(input)));
+
 function fieldsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(fieldsOf);
   if (typeof value !== 'object' || value === null) return [];
@@ -57,7 +60,7 @@ describe('docs/output.md', () => {
     const { csr, evidence, verdict } = verdictOf();
     const subject = { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] };
     const fields = fieldsOf(
-      report({
+      printed({
         cluster: 'bench',
         provider: 'eks-anywhere',
         startedAt: 0,
@@ -73,7 +76,6 @@ describe('docs/output.md', () => {
           },
         },
         acted: [{ csr, verdict, outcome: { kind: 'written' } }],
-        fates: [[1, 1, 0, 0, 0, 0]],
         requests: { sent: 1, writes: 1, retries: 0 },
       }),
     );

@@ -51,7 +51,7 @@ export interface RecoveryOptions {
 
 /**
  * Approves, and retries as often as the connection suggests, but never after a write: only its report knows of that.
- * Where writes are held, every policy observes; requests that wait because of that count as missed.
+ * Where writes are held, every policy observes; requests that wait because of that count as late.
  */
 export function createApprovalStage({
   policies,
@@ -69,7 +69,8 @@ export function createApprovalStage({
   }
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
-    const { target, holdWrites, deadlineMs, lastHeard } = order;
+    const { target, holdWrites, deadlineMs, lastHeard, hinted, countedTo } = order;
+    const counting = hinted === true ? undefined : { countedTo };
     for (;;) {
       const opened = await connection.open(signal);
       if ('problem' in opened) {
@@ -95,7 +96,7 @@ export function createApprovalStage({
         observed: (one: Observed) => void ({ endpointAddresses } = one),
       };
       const recover = held === undefined ? recoverNow(target.id, open, signal) : undefined;
-      const options = { promised: policies, recover };
+      const options = { counting, promised: policies, recover };
       const done = await approve(open, judging, clock, signal, progress, options).then(whole, untilBug);
       const { report } = done;
       const looked = done.bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };

@@ -172,7 +172,7 @@ export const Monitoring = section(
         .lt(1, wrong(`leaves no error budget; ${OBJECTIVE_FORM}`))
         .prefault(DEFAULT_MONITORING.objective)
         .meta({
-          description: `The share of the requests of nodes that is accepted in time. Default: ${DEFAULT_MONITORING.objective}.`,
+          description: `The share of the provable requests of nodes that is issued within 15 minutes. Default: ${DEFAULT_MONITORING.objective}.`,
           examples: [0.999],
         }),
       digest: z

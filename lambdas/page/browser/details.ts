@@ -1,4 +1,3 @@
-import { dayWords } from '../../slo/day-words.ts';
 import { MINUTE_MS } from '../../time.ts';
 import type { ClusterDetails, Due } from '../cluster-details.ts';
 import { data } from './data.ts';
@@ -177,8 +176,6 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
       issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
     partial && ['Earlier data', '! The audit lacks what was seen earlier'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
-    ...sloFacts(details.slo),
-    details.day && ['Requests in 24 hours', dayFact(details.day)],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
     data.basis === 'hub' && ['Found by', details.source],
@@ -189,31 +186,4 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
 /** @param inPart those of which some was not read */
 function sourceNames(indexes: readonly number[], inPart: readonly number[] = []): string {
   return indexes.map((index) => `${data.sources[index]}${inPart.includes(index) ? ' (in part)' : ''}`).join(', ');
-}
-
-function dayFact([us = 0, others = 0, missed = 0, refused = 0, unprovable = 0, p50, p95]: readonly number[]): string {
-  const { requests, accepted, details } = dayWords({
-    counts: { us, others, missed, refused, unprovable },
-    p50Seconds: p50 || undefined,
-    p95Seconds: p95 || undefined,
-  });
-  return `${accepted} of ${requests} accepted; ${details}`;
-}
-
-function sloFacts(slo: ClusterDetails['slo']): readonly Fact[] {
-  if (slo === undefined) return data.basis === 'hub' ? [['Requests in 30 days', 'none']] : [];
-  const [us, others, missed, refused, unprovable, objective, left] = slo;
-  const kept = us + others;
-  const counted = kept + missed;
-  const attained = counted > 0 ? `${Math.floor((kept / counted) * 10_000) / 100} % in time; ` : '';
-  return [
-    [
-      'Requests in 30 days',
-      `${us} approved by certmarshal, ${others} by others, ${missed} missed, ${refused} hostile, ${unprovable} without proof`,
-    ],
-    [
-      'Objective',
-      `${attained}objective ${Number((objective * 100).toFixed(3))} %, ${Math.floor(left * 100)} % of the budget left`,
-    ],
-  ];
 }

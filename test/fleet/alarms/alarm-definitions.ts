@@ -17,7 +17,7 @@ interface Actions {
 
 export interface MetricAlarm extends Actions, MOfN {
   readonly kind: 'metric';
-  readonly watches: WatchedMetric | { readonly query: InsightsQuery };
+  readonly watches: WatchedMetric | { readonly query: InsightsQuery } | { readonly burn: Burn };
   readonly periodMs: number;
   readonly breaches: (value: number) => boolean;
 }
@@ -27,6 +27,14 @@ export interface WatchedMetric {
   readonly metric: string;
   readonly dimensions: Dimensions;
   readonly statistic: Statistic;
+}
+
+/** `late / (issued + late) / allowed`, and 0 with fewer late ones. */
+export interface Burn {
+  readonly issued: WatchedMetric;
+  readonly late: WatchedMetric;
+  readonly atLeast: number;
+  readonly allowed: number;
 }
 
 export interface CompositeAlarm extends Actions {
@@ -132,7 +140,7 @@ function metricAlarm(id: string, properties: Reader): MetricAlarm {
 
 type Watched = Pick<MetricAlarm, 'watches' | 'periodMs'>;
 
-function ownMetric(id: string, { take }: Reader): Watched {
+function ownMetric(id: string, { take }: Reader) {
   return {
     periodMs: numeric(take('Period'), `${id} Period`) * 1_000,
     watches: {
@@ -144,10 +152,12 @@ function ownMetric(id: string, { take }: Reader): Watched {
   };
 }
 
-/** One expression; metric math is not understood. */
+const BURN = /^IF\((\w+) >= (\d+), \1 \/ \((\w+) \+ \1\) \/ ([\d.]+), 0\)$/;
+
+/** Of metric math only the burn of the objective is understood. */
 function queried(id: string, metrics: unknown): Watched {
   const [entry, ...others] = list(metrics, `${id} Metrics`);
-  if (others.length > 0) throw new Error(`${id}: metric math is not understood`);
+  if (others.length > 0) return burning(id, object(entry, `${id} Metrics`), others);
   const { take, done } = reader(object(entry, `${id} Metrics`), `${id} Metrics`);
   take('Id');
   take('Label');
@@ -155,6 +165,24 @@ function queried(id: string, metrics: unknown): Watched {
   const [expression, period] = [take('Expression'), take('Period')];
   done();
   return { periodMs: numeric(period, `${id} Period`) * 1_000, watches: { query: parseInsights(textOf(expression)) } };
+}
+
+function burning(id: string, { Expression }: Fields, others: readonly unknown[]): Watched {
+  const parts = typeof Expression === 'string' ? BURN.exec(Expression) : null;
+  if (parts === null) throw new Error(`${id}: metric math is not understood`);
+  const [, late = '', atLeast, issued = '', allowed] = parts;
+  const stats = new Map(
+    others.map((one) => {
+      const { Id, MetricStat } = object(one, `${id} Metrics`);
+      const { Metric, Period, Stat } = object(MetricStat, `${id} MetricStat`);
+      return [textOf(Id), { ...object(Metric, `${id} Metric`), Period, Statistic: Stat }] as const;
+    }),
+  );
+  const metricOf = (name: string) => ownMetric(id, reader(object(stats.get(name), `${id} ${name}`), id));
+  const [first, second] = [metricOf(issued), metricOf(late)];
+  if (first.periodMs !== second.periodMs) throw new Error(`${id}: two periods`);
+  const burn = { issued: first.watches, late: second.watches, atLeast: Number(atLeast), allowed: Number(allowed) };
+  return { periodMs: first.periodMs, watches: { burn } };
 }
 
 function dimensionsOf(value: unknown): Dimensions {

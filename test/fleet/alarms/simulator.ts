@@ -1,4 +1,4 @@
-import type { AlarmDefinition, CompositeAlarm, MetricAlarm } from './alarm-definitions.ts';
+import type { AlarmDefinition, Burn, CompositeAlarm, MetricAlarm, WatchedMetric } from './alarm-definitions.ts';
 import { askInsights } from './insights.ts';
 import { type Dimensions, type MetricStore, MINUTE_MS } from './metric-store.ts';
 import { type AlarmState, alarmState, evaluationRange } from './missing-data.ts';
@@ -64,12 +64,27 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
       const judged = contributors.map(({ attributes, points }) => ({ attributes, points: points.map(judge) }));
       return evaluateContributors(alarm, judged, at);
     }
-    const series = store.find(watches.namespace, watches.metric, watches.dimensions);
     const points = Array.from({ length: range }, (_, index) => {
       const until = at - (range - 1 - index) * periodMs;
-      return judge(watches.statistic(series?.between(until - periodMs, until) ?? []));
+      return judge('burn' in watches ? burnOf(watches.burn, periodMs, until) : valueOf(watches, periodMs, until));
     });
     return change(alarm, alarmState(points, alarm), at);
+  }
+
+  function valueOf(
+    { namespace, metric, dimensions, statistic }: WatchedMetric,
+    periodMs: number,
+    until: number,
+  ): number | undefined {
+    return statistic(store.find(namespace, metric, dimensions)?.between(until - periodMs, until) ?? []);
+  }
+
+  /** Without one of its operands it has no result. */
+  function burnOf({ atLeast, allowed, ...operands }: Burn, periodMs: number, until: number): number | undefined {
+    const issued = valueOf(operands.issued, periodMs, until);
+    const late = valueOf(operands.late, periodMs, until);
+    if (issued === undefined || late === undefined) return undefined;
+    return late >= atLeast ? late / (issued + late) / allowed : 0;
   }
 
   function evaluateContributors(

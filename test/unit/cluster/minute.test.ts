@@ -246,6 +246,23 @@ describe('an order', () => {
     });
   });
 
+  it('counts its CSRs from where the index ends, and none if a webhook asked for it', async () => {
+    const server = await startTlsServer(accepting(() => TOKEN));
+    const text = await kubeconfigOf(server.connection);
+    const sweepOne = minuteOf(secretsOf({ [arnOf('berlin')]: () => text }));
+    const countedTo = Date.now() - 60_000;
+    const { outcome } = await sweepOne(orderOf(TARGET, { countedTo }), never);
+    expect(outcome.counted).toEqual({
+      from: countedTo,
+      to: expect.any(Number) as unknown,
+      issued: 0,
+      late: 0,
+      notProvable: 0,
+    });
+    const hinted = await sweepOne(orderOf(TARGET, { countedTo, hinted: true }), never);
+    expect(hinted.outcome).not.toHaveProperty('counted', expect.anything());
+  });
+
   it('that must not write decides, writes nothing and says why', async () => {
     const { server, sweepOne } = await minuteOver(withOneRequest());
     const held = await sweepOne(orderOf(BENCH, { holdWrites: 'two clusters show one API server' }), never);

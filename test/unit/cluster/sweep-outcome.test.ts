@@ -53,19 +53,14 @@ describe('outcomeOf', () => {
     expect(outcome).not.toHaveProperty('server', expect.anything());
   });
 
-  it('tells of its decisions and of what became of the requests, also that there were none', () => {
-    const minute = times.startedAt / 60_000 - 20;
-    const report = reportOf({ rows: [rowOf({})], fates: [[minute, 1, 0, 0, 0, 0]] });
+  it('tells of its decisions and of what became of the requests', () => {
+    const counted = { to: times.startedAt, issued: 1, late: 0, notProvable: 0 };
+    const report = reportOf({ rows: [rowOf({})], counted });
     const outcome = outcomeOf(TARGET, endOf({ report }), times);
-    expect(outcome.fates).toEqual(report.fates);
+    expect(outcome.counted).toEqual(counted);
     expect(outcome.verdicts).toMatchObject([{ csr: 'csr-1', at: '2026-01-01T00:00:00.000Z' }]);
-    const quiet = outcomeOf(TARGET, endOf({ report: reportOf({ fates: [] }) }), times);
-    expect(quiet.fates).toEqual([]);
+    const quiet = outcomeOf(TARGET, endOf({ report: reportOf({}) }), times);
     expect(quiet).not.toHaveProperty('verdicts', expect.anything());
-    expect(outcomeOf(TARGET, endOf({ report: reportOf({ readable: false }) }), times)).not.toHaveProperty(
-      'fates',
-      expect.anything(),
-    );
   });
 
   it('keeps the first problems and counts them all', () => {

@@ -1,13 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import { droppedClusters, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import { damagedCopies } from '../fleet/damage.ts';
 import {
   at,
   auditSummary,
-  DAY,
   expiryFinding,
   index,
   indexed,
@@ -43,21 +41,8 @@ const WHOLE = {
   dispatch: { at: at(), registered: 2, dispatched: 1, problems: [FINDING] },
 };
 
-const HOUR = 60 * MINUTE;
-const LAST_HOUR: FateRow = [NOW / HOUR - 3, 5, 4, 3, 2, 1];
-const LEDGER: SloLedger = {
-  open: [
-    [NOW / MINUTE - 80, 1, 2, 3, 4, 5, NOW - MINUTE],
-    [NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW],
-  ],
-  hours: [LAST_HOUR],
-  days: [[Math.floor(NOW / DAY) - 20, 1, 1, 1, 1, 1]],
-  waits: { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, 0, 0, 0]], hours: [[NOW / HOUR - 3, 1, 2, 3, 4, 5, 6, 7, 8]] },
-  since: NOW - 20 * DAY,
-  closedBefore: NOW / MINUTE - 90,
-};
 const REQUESTS = indexed('rome', {
-  slo: LEDGER,
+  countedTo: NOW,
   verdicts: [verdictLine({ hostile: true }), verdictLine({ uid: 'b' })],
 });
 
@@ -103,46 +88,23 @@ describe('parseFleetIndex', () => {
   });
 
   it('leaves out of it what is damaged, and loses neither the cluster nor a decision that is not', () => {
-    const { slo, verdicts, ...rest } = REQUESTS;
-    const { waits, ...fates } = LEDGER;
-    for (const [path, damaged] of damagedCopies(fates)) {
-      const read = parseFleetIndex(index({ ...REQUESTS, slo: damaged as SloLedger }), NOW);
-      expect([path, read?.clusters['rome']]).toEqual([path, { ...rest, verdicts }]);
-    }
-    for (const [path, damaged] of damagedCopies(waits)) {
-      const read = parseFleetIndex(
-        index({ ...REQUESTS, slo: { ...fates, waits: damaged as SloLedger['waits'] } }),
-        NOW,
-      );
-      expect([path, read?.clusters['rome']?.slo]).toEqual([path, fates]);
+    const { verdicts, countedTo, ...rest } = REQUESTS;
+    for (const damaged of [-1, 0.5, at(), null, NOW + 10 * MINUTE + 1]) {
+      const read = parseFleetIndex(index({ ...REQUESTS, countedTo: damaged as number }), NOW);
+      expect([damaged, read?.clusters['rome']]).toEqual([damaged, { ...rest, verdicts }]);
     }
     for (const [path, damaged] of damagedCopies(verdicts)) {
       const read = parseFleetIndex(index({ ...REQUESTS, verdicts: damaged as VerdictLine[] }), NOW);
       const others = verdicts?.filter((_, n) => `${n}` !== path.split('.')[0]);
-      expect([path, read?.clusters['rome']]).toEqual([path, whole(damaged) ?? { ...rest, slo, verdicts: others }]);
+      expect([path, read?.clusters['rome']]).toEqual([
+        path,
+        whole(damaged) ?? { ...rest, countedTo, verdicts: others },
+      ]);
     }
     function whole(damaged: unknown) {
-      if (!Array.isArray(damaged)) return { ...rest, slo };
-      return damaged.length === 2 ? undefined : { ...rest, slo, verdicts: [] };
+      if (!Array.isArray(damaged)) return { ...rest, countedTo };
+      return damaged.length === 2 ? undefined : { ...rest, countedTo, verdicts: [] };
     }
-  });
-
-  it.each<[string, Partial<SloLedger>]>([
-    ['begins', { since: NOW + 10 * MINUTE + 1 }],
-    ['is closed', { closedBefore: NOW / MINUTE + 11 }],
-    ['has a minute', { open: [[NOW / MINUTE + 11, 1, 0, 0, 0, 0, NOW]] }],
-    ['was looked at', { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW + 10 * MINUTE + 1]] }],
-    ['has an hour', { hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0]] }],
-    ['has a day', { days: [[Math.ceil(NOW / DAY), 1, 0, 0, 0, 0]] }],
-    ['has a minute of waits', { waits: { open: [[NOW / MINUTE + 11, 1, 0, 0, 0, 0, 0, 0, 0]], hours: [] } }],
-    ['has an hour of waits', { waits: { open: [], hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0, 0, 0, 0]] } }],
-    ['has more minutes than are kept', { open: Array.from({ length: 241 }, (_, n) => [n, 1, 0, 0, 0, 0, n]) }],
-    ['has more hours than are kept', { hours: Array.from({ length: 121 }, (_, n) => [n, 1, 0, 0, 0, 0]) }],
-    ['has an hour twice', { hours: [LAST_HOUR, LAST_HOUR] }],
-  ])('leaves out a ledger that %s too far', (_, changed) => {
-    const read = parseFleetIndex(index({ ...REQUESTS, slo: { ...LEDGER, ...changed } }), NOW);
-    expect(read?.clusters['rome']).not.toHaveProperty('slo', expect.anything());
-    expect(read?.clusters['rome']?.verdicts).toHaveLength(2);
   });
 
   it('leaves out a decision of a time to come', () => {

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandOf } from '../../../lambdas/audit/commands.ts';
 import { type AuditSummary, kindOf } from '../../../lambdas/contracts/audit-summary.ts';
-import { type FateRow, type SloLedger, WAIT_BOUNDS, type WaitRow } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
@@ -30,7 +29,7 @@ import {
   verdictLine,
 } from './values.ts';
 
-const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 const MAX_OBJECT = 32 * 1024 * 1024;
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
@@ -89,29 +88,12 @@ function hostile(id: string): IndexedCluster {
       ends: CLASSES.map((what, n) => ({ what, count: 5, notAfter: at((n + 1) * DAY), where: hostileText(100) })),
     }),
     verdicts,
-    slo: ledger(10_000),
+    countedTo: NOW,
     workloadClusters: {
       readAt: at(),
       clusters: Array.from({ length: 1_000 }, (_, n) => ({ namespace: 'n'.repeat(60), name: `w${n}` })),
     },
   });
-}
-
-function ledger(many: number): SloLedger {
-  const row = (period: number): FateRow => [period, many, many, many, many, many];
-  const waits = (period: number): WaitRow => [period, ...WAIT_BOUNDS.map(() => many)];
-  const [minute, hour, day] = [NOW / MINUTE, Math.floor(NOW / MINUTE / 60), Math.floor(NOW / DAY)];
-  return {
-    open: Array.from({ length: 75 }, (_, n) => [...row(minute - 90 + n), NOW - n] as const),
-    hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
-    days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
-    waits: {
-      open: Array.from({ length: 75 }, (_, n) => waits(minute - 90 + n)),
-      hours: Array.from({ length: 25 }, (_, n) => waits(hour - 26 + n)),
-    },
-    since: NOW - 40 * DAY,
-    closedBefore: minute - 90,
-  };
 }
 
 function fleet(clusters: number, of: (id: string) => IndexedCluster): FleetIndex {
@@ -159,7 +141,7 @@ describe('boundIndex', () => {
     expect(bound.clusters['small']).toBe(index.clusters['small']);
     expect([bound.clusters['loud']?.cut, bound.clusters['noisy']?.cut]).toEqual([true, true]);
     // To be brief was enough.
-    expect(bound.clusters['loud']?.slo).toEqual(index.clusters['loud']?.slo);
+    expect(bound.clusters['loud']?.countedTo).toBe(NOW);
     expect(parseFleetIndex(JSON.parse(JSON.stringify(bound)), NOW)).toEqual(bound);
   });
 
@@ -285,9 +267,8 @@ const clusters = fc
       fc.record({ kind: text(20), object: text(100), message: text(300), remedy: text(300), since: times }),
       { maxLength: 20, size: 'max' },
     ),
-    missed: fc.nat(5),
   })
-  .map(({ missed, ...rest }) => indexed('paris', { ...rest, readableAt: at(-DAY), slo: ledger(missed) }));
+  .map((cluster) => indexed('paris', { ...cluster, readableAt: at(-DAY), countedTo: NOW }));
 
 describe('what is cut', () => {
   it('changes nothing that a signal tells, for as long as details are left', () => {
@@ -296,7 +277,6 @@ describe('what is cut', () => {
         const [before, after] = [cluster, brief(cluster)].map((one) => signalsOf(indexOf(one)).clusters[0]);
         expect(after?.signals).toEqual(before?.signals);
         expect(after?.state).toBe(before?.state);
-        expect(after?.slo).toEqual(before?.slo);
       }),
       { seed: 24, numRuns: 300 },
     );
@@ -318,14 +298,6 @@ describe('what is cut', () => {
       }),
       { seed: 24, numRuns: 300 },
     );
-  });
-
-  it('is nothing of the objective but how long requests waited', () => {
-    const cluster = hostile('paris');
-    const { waits, ...fates } = ledger(10_000);
-    expect(waits?.hours).toHaveLength(25);
-    expect(brief(cluster).slo).toEqual({ ...fates, waits });
-    expect(bare(cluster).slo).toEqual(fates);
   });
 
   it('is in the bound for any fleet, and twice is once', () => {

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
-import { type FateRow, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import {
   type Finding,
@@ -12,6 +11,7 @@ import {
 } from '../../../lambdas/contracts/fleet-index.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
+import { newCounts } from '../../../lambdas/fleet/count-csrs.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
@@ -176,28 +176,46 @@ describe('foldOutcomes', () => {
     expect([clusters['c0'], clusters['c50001']]).toEqual([undefined, undefined]);
   });
 
-  it('keeps what became of requests, as each minute was seen first', () => {
-    const minute = NOW / MINUTE - 20;
-    const first = swept({ fates: [[minute, 1, 0, 2, 0, 0]] });
-    const again = swept({ startedAt: at(MINUTE), fates: [[minute, 0, 3, 0, 0, 0]] });
-    for (const order of [
-      [first, again],
-      [again, first],
-      [again, first, again],
-    ])
-      expect(foldAll(order).clusters['paris']?.slo?.open).toEqual([[minute, 1, 0, 2, 0, 0, NOW]]);
-  });
+  describe('the counts of CSRs', () => {
+    const countedIn = (from: number | undefined, to: number, issued = 1) =>
+      swept({ startedAt: at(to - NOW), counted: { from, to, issued, late: 2, notProvable: 3 } });
+    const known = indexOf(indexed('paris', { countedTo: NOW }));
+    const sumOf = (outcomes: readonly Outcome[], before: FleetIndex | undefined = known) => ({
+      issued: newCounts(before, outcomes, NOW + 5 * MINUTE).get('paris')?.issued,
+      countedTo: foldOutcomes(before, outcomes, NOW + 5 * MINUTE).clusters['paris']?.countedTo,
+    });
+    const [first, second] = [countedIn(NOW, NOW + MINUTE), countedIn(NOW + MINUTE, NOW + 2 * MINUTE, 10)];
 
-  it('keeps it while sweeps see no requests, and has none of a cluster that nobody looked at', () => {
-    const watched = swept({ startedAt: at(-30 * MINUTE), fates: [] });
-    const index = foldAll([watched, swept({ fates: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0]] })]);
-    const later = NOW + 3 * 60 * MINUTE;
-    const unreadable = swept({ startedAt: new Date(later).toISOString(), readable: false });
-    const { slo } = foldOutcomes(index, [unreadable], later).clusters['paris'] ?? {};
-    expect(slo).toEqual(index.clusters['paris']?.slo);
-    expect(slo?.open).toHaveLength(1);
-    expect(foldAll([swept()]).clusters['paris']).not.toHaveProperty('slo', expect.anything());
-    expect(foldAll([swept({ fates: [] })]).clusters['paris']?.slo).toMatchObject({ open: [], since: NOW });
+    it.each<[string, readonly Outcome[], object]>([
+      ['that begin where the index ends', [first], { issued: 1, countedTo: NOW + MINUTE }],
+      ['twice', [first, first], { issued: 1, countedTo: NOW + MINUTE }],
+      ['of two ticks, in any order', [second, first], { issued: 11, countedTo: NOW + 2 * MINUTE }],
+      ['of two sweeps of one tick', [countedIn(NOW, NOW + 61_000, 9), first], { issued: 1, countedTo: NOW + MINUTE }],
+      ['of a sweep after a lost one', [second], { issued: undefined, countedTo: NOW }],
+      ['of a first sweep', [countedIn(undefined, NOW + MINUTE)], { issued: undefined, countedTo: NOW }],
+      ['that end before they begin', [countedIn(NOW, NOW - MINUTE)], { issued: undefined, countedTo: NOW }],
+      ['of a time to come', [countedIn(NOW, NOW + 15 * MINUTE + 1)], { issued: undefined, countedTo: NOW }],
+      ['of a sweep that counts nothing', [swept({ startedAt: at(MINUTE) })], { issued: undefined, countedTo: NOW }],
+    ])('%s', (_, outcomes, expected) => {
+      expect(sumOf(outcomes)).toEqual(expected);
+    });
+
+    it('begin with the first sweep, and stay where a sweep reads nothing', () => {
+      const begun = foldOutcomes(undefined, [countedIn(undefined, NOW)], NOW);
+      expect(begun.clusters['paris']?.countedTo).toBe(NOW);
+      expect(sumOf([countedIn(undefined, NOW)], foldOutcomes(undefined, [], NOW))).toEqual({
+        issued: 1,
+        countedTo: NOW,
+      });
+      expect(sumOf([swept({ startedAt: at(MINUTE), readable: false })], begun)).toEqual({ countedTo: NOW });
+    });
+
+    it('say what lies too far back to be counted', () => {
+      const to = NOW + 5 * MINUTE;
+      const away = (from: number) =>
+        newCounts(indexOf(indexed('paris', { countedTo: from })), [countedIn(from, to)], to).get('paris')?.notCountedMs;
+      expect([away(to - 60 * MINUTE), away(to - 60 * MINUTE - 1)]).toEqual([0, 1]);
+    });
   });
 
   it('keeps decisions for a week, those of late outcomes too', () => {
@@ -234,18 +252,12 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
       kinds: fc.subarray(['forbidden', 'timeout', 'evidence']),
       server: fc.constantFrom(undefined, 'a:443', 'b:443'),
       workload: fc.constantFrom(undefined, [], [{ namespace: 'n', name: 'w' }]),
-      fates: fc.option(
-        fc.uniqueArray(fc.tuple(fc.integer({ min: 14, max: 61 }), fc.nat({ max: 2 }), fc.nat({ max: 2 })), {
-          selector: ([age]) => age,
-        }),
-        { nil: undefined },
-      ),
       verdicts: fc.uniqueArray(fc.tuple(fc.nat({ max: 12 }), fc.boolean()), {
         selector: ([uid]) => uid,
         maxLength: 12,
       }),
     })
-    .map(({ id, minute, kinds, server, workload, readable, complete, fates, verdicts }): Outcome => {
+    .map(({ id, minute, kinds, server, workload, readable, complete, verdicts }): Outcome => {
       const problems = kinds.map((kind) => ({ ...TROUBLE, kind }));
       const startedAt = at(minute * MINUTE);
       if (id === 'dispatch') return dispatched({ startedAt, problems, registered: minute + 50 });
@@ -254,21 +266,6 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
         ...rest,
         ...(server === undefined ? {} : { server }),
         ...(workload === undefined ? {} : { workloadClusters: workload }),
-        ...(fates === undefined
-          ? {}
-          : {
-              fates: fates.map(
-                ([age, us, missed]): ToldRow => [
-                  NOW / MINUTE + minute - age,
-                  us,
-                  0,
-                  missed,
-                  0,
-                  0,
-                  ...(us === 0 ? [] : WAIT_BOUNDS.map((bound) => (bound === WAIT_BOUNDS[age % 8] ? us : 0))),
-                ],
-              ),
-            }),
         ...(verdicts.length === 0
           ? {}
           : {
@@ -419,12 +416,9 @@ function withoutSince(index: FleetIndex): FleetIndex {
 /** What only the lost outcomes knew. */
 function withoutRequests(cluster: IndexedCluster | undefined) {
   if (cluster === undefined) return undefined;
-  const { slo: _, verdicts: __, ...rest } = cluster;
+  const { verdicts: _, ...rest } = cluster;
   return rest;
 }
-
-/** Ten that waited for a second, and ten for five. */
-const FIRST_TWO = WAIT_BOUNDS.map((bound) => (bound <= 5 ? 10 : 0));
 
 describe('the index of a thousand clusters', () => {
   it('has room in one object at its worst: 22 MB of 32 MiB', () => {
@@ -456,30 +450,16 @@ describe('the index of a thousand clusters', () => {
         hostile: true,
       }),
     );
-    const row = (period: number): FateRow => [period, 1_000, 1_000, 100, 100, 100];
-    const [hour, day] = [Math.floor(NOW / MINUTE / 60), Math.floor(NOW / DAY)];
-    const slo = {
-      open: [],
-      hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
-      days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
-      waits: { open: [], hours: Array.from({ length: 24 }, (_, n) => [hour - 25 + n, ...FIRST_TWO] as const) },
-      since: NOW - 40 * DAY,
-      closedBefore: NOW / MINUTE - 90,
-    };
     const looks = [30, 15, 0].map((ago) =>
       swept({
         startedAt: at(-ago * MINUTE),
-        fates: Array.from(
-          { length: 45 },
-          (_, n): ToldRow => [NOW / MINUTE - ago - 60 + n, 10, 10, 10, 10, 10, ...FIRST_TWO],
-        ),
         problems: [TROUBLE, { ...TROUBLE, kind: 'evidence' }, { ...TROUBLE, kind: 'timeout' }],
         verdicts: verdicts.map((line) => ({ ...line, at: at(-ago * MINUTE) })),
         audit,
       }),
     );
-    const cluster = foldOutcomes(indexOf(indexed('paris', { slo })), looks, NOW).clusters['paris'];
-    expect([cluster?.verdicts?.length, cluster?.slo?.open.length, cluster?.slo?.hours.length]).toEqual([12, 75, 72]);
+    const cluster = foldOutcomes(indexOf(indexed('paris', { countedTo: NOW })), looks, NOW).clusters['paris'];
+    expect(cluster?.verdicts).toHaveLength(12);
     expect(1_000 * Buffer.byteLength(JSON.stringify(cluster))).toBeLessThan(22_000_000);
   });
 });

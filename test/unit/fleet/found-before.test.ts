@@ -15,7 +15,6 @@ describe('foundBefore', () => {
     ['it was swept', { sweptAt: at(-DAY) }],
     ['a problem of it began', { findings: [{ ...TROUBLE, since: at(-DAY) }] }],
     ['it was audited', { audit: auditSummary({ auditedAt: at(-DAY) }) }],
-    ['its requests count', { slo: { open: [], hours: [], days: [], since: NOW - DAY, closedBefore: 0 } }],
   ])('is when the index first heard of the cluster: %s', (_, changed) => {
     expect(found(at(-19 * MINUTE), indexed(PARIS.id, { sweptAt: at(), ...changed }))).toBe(at(-DAY));
   });

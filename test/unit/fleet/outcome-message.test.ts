@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
-import { type FateRow, type ToldRow, WAIT_BOUNDS } from '../../../lambdas/contracts/fates.ts';
 import { MAX_OUTCOMES, type Outcome, type SweepOutcome, type VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcomes, encodeOutcome, encodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
@@ -21,7 +20,7 @@ import {
   verdictLine,
 } from './values.ts';
 
-const FATES: FateRow = [NOW / MINUTE - 20, 5, 4, 3, 2, 1];
+const COUNTED = { from: NOW - MINUTE, to: NOW, issued: 5, late: 4, notProvable: 3 };
 
 describe('encodeOutcome', () => {
   it.each<[string, Outcome]>([
@@ -35,9 +34,11 @@ describe('encodeOutcome', () => {
     ['a list that the sweep cut', swept({ workloadClusters: [], workloadClustersCut: true })],
     ['a server behind a path', swept({ server: 'rancher.example.com:443/k8s/clusters/c-m-1~2%20' })],
     ['a sweep with an audit', swept({ audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) })],
-    ['a sweep that saw what became of requests', swept({ fates: [FATES], verdicts: [verdictLine({ hostile: true })] })],
-    ['a sweep that saw how long they waited', swept({ fates: [[...FATES, ...WAIT_BOUNDS.map((_, n) => n)]] })],
-    ['a sweep that saw no request', swept({ fates: [] })],
+    [
+      'a sweep that saw what became of requests',
+      swept({ counted: COUNTED, verdicts: [verdictLine({ hostile: true })] }),
+    ],
+    ['a first sweep', swept({ counted: { ...COUNTED, from: undefined } })],
     ['a tick', dispatched({ problems: [TROUBLE] })],
   ])('tells the whole of %s', (_, outcome) => {
     expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
@@ -74,16 +75,6 @@ describe('encodeOutcome', () => {
     const outcome = swept({ audit: auditSummary({ auditedAt: at(9 * 24 * 60 * MINUTE) }) });
     expect(decodeOutcome(JSON.stringify(outcome))).toEqual({ ok: true, value: swept() });
     expect(sent(outcome)).toMatchObject({ problems: [{ object: 'audit of cluster paris' }] });
-  });
-
-  it('says that what became of requests cannot be told, and tells of the sweep all the same', () => {
-    const told = sent(swept({ fates: [FATES, FATES] }));
-    expect(told).not.toHaveProperty('fates', expect.anything());
-    expect(told).toMatchObject({
-      counts: swept().counts,
-      problemCount: 1,
-      problems: [{ kind: 'bug', object: 'requests of cluster paris' }],
-    });
   });
 
   it('has room for twelve ordinary decisions, and cuts long ones', () => {
@@ -185,17 +176,13 @@ describe('encodeOutcome', () => {
         problems: Array(150).fill(worst()),
         workloadClusters: Array.from({ length: 1_500 }, () => ({ namespace: 'n'.repeat(63), name: 'w'.repeat(100) })),
         verdicts: lines(12, { csr: 'c'.repeat(253), node: '一'.repeat(253), message: '"'.repeat(200) }),
-        fates: Array.from(
-          { length: 120 },
-          (_, n): ToldRow => [NOW / MINUTE - n, 1e7, 1e7, 1e7, 1e7, 1e7, ...WAIT_BOUNDS.map(() => 1e7)],
-        ),
         audit,
       }),
     );
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(220_000);
     const decoded = decodeOutcome(body);
     const told = decoded.ok && decoded.value.kind === 'sweep' ? decoded.value : undefined;
-    expect([told?.fates?.length, told?.audit?.tally?.length]).toEqual([120, MAX_TALLY]);
+    expect(told?.audit?.tally).toHaveLength(MAX_TALLY);
     expect(told?.verdicts?.length).toBeGreaterThan(1);
   });
 
@@ -301,25 +288,15 @@ describe('decodeOutcome', () => {
     expect(decodeOutcome(body)).toEqual({ ok: false, problem });
   });
 
-  const minute = FATES[0];
   it.each<[string, unknown]>([
-    ['no list', { 0: FATES }],
-    ['no rows', [7]],
-    ['a row that is too short', [FATES.slice(0, 5)]],
-    ['a row that is too long', [[...FATES, ...WAIT_BOUNDS, 0]]],
-    ['a row with some of its waits', [[...FATES, 0]]],
-    ['a wait that is none', [[...FATES, ...WAIT_BOUNDS.map(() => -1)]]],
-    ['more that waited than can be', [[...FATES, ...WAIT_BOUNDS.map(() => 10_000_001)]]],
-    ['a count below 0', [[minute, 0, 0, -1, 0, 0]]],
-    ['half a request', [[minute, 0.5, 0, 0, 0, 0]]],
-    ['no number', [[minute, '1', 0, 0, 0, 0]]],
-    ['more requests than can be', [[minute, 10_000_001, 0, 0, 0, 0]]],
-    ['a minute twice', [FATES, FATES]],
-    ['a minute to come', [[NOW / MINUTE + 1, 1, 0, 0, 0, 0]]],
-    ['a minute of another day', [[NOW / MINUTE - 121, 1, 0, 0, 0, 0]]],
-    ['more minutes than can be told', Array.from({ length: 121 }, (_, n) => [NOW / MINUTE - n, 1, 0, 0, 0, 0])],
-  ])('leaves out what became of requests, and nothing else, where it has %s', (_, fates) => {
-    expect(decodeOutcome(message({ fates }))).toEqual({ ok: true, value: swept() });
+    ['no object', [7]],
+    ['no end', { ...COUNTED, to: undefined }],
+    ['a time that is text', { ...COUNTED, from: at() }],
+    ['a count below 0', { ...COUNTED, late: -1 }],
+    ['half a CSR', { ...COUNTED, issued: 0.5 }],
+    ['more than can be', { ...COUNTED, notProvable: 10_000_001 }],
+  ])('leaves out what became of requests, and nothing else, where it has %s', (_, counted) => {
+    expect(decodeOutcome(message({ counted }))).toEqual({ ok: true, value: swept() });
   });
 
   it.each<[string, unknown]>([

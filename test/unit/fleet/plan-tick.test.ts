@@ -37,7 +37,10 @@ describe('planTick', () => {
       registered('rome', { problem: TROUBLE }),
     );
     const readableAt = new Date(NOW - 9 * MINUTE).toISOString();
-    const seen = index(indexed(BERLIN.id, { server: 'a:443', readableAt }), indexed(DUBLIN.id, { server: 'b:443' }));
+    const seen = index(
+      indexed(BERLIN.id, { server: 'a:443', readableAt }),
+      indexed(DUBLIN.id, { server: 'b:443', countedTo: NOW - 5 }),
+    );
     expect(planned(known, seen, NOW)).toEqual({
       assigned: expect.any(Map) as unknown,
       orders: [
@@ -49,7 +52,7 @@ describe('planTick', () => {
         {
           shard: expect.any(String) as unknown,
           lane: 'default',
-          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000, lastHeard: Date.parse(at()) },
+          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000, lastHeard: Date.parse(at()), countedTo: NOW - 5 },
         },
       ],
       problems: [TROUBLE],

@@ -34,7 +34,7 @@ describe('createReportTick', () => {
   beforeEach(() => vi.useFakeTimers({ now: NOW, toFake: ['Date'] }));
   afterEach(() => vi.useRealTimers());
 
-  const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+  const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 
   /** A bucket, a queue, and a process, which may run several times. */
   function reporting(state: MemoryObjects, changed: Partial<ReportOptions> = {}) {
@@ -304,6 +304,55 @@ describe('createReportTick', () => {
     await run([NOW + MINUTE]);
     expect(indexIn(state)?.clusters).toEqual(first);
     expect([queue.size, beats()]).toEqual([0, [2, 2]]);
+  });
+
+  describe('the counts of CSRs', () => {
+    const FROM = NOW - 2 * MINUTE;
+    const counted = (id = 'paris') =>
+      swept({ id, counted: { from: FROM, to: NOW, issued: 3, late: 2, notProvable: 1 } });
+    const known = () => indexOf(indexed('paris', { countedTo: FROM }), indexed('rome', { countedTo: FROM }));
+    const sums = () =>
+      ['CsrsIssued', 'CsrsLate', 'CsrsNotProvable', 'ClustersNotCounted'].map((name) =>
+        published()
+          .flatMap(({ metrics }) => metrics[name] ?? [])
+          .reduce((sum, value) => sum + value, 0),
+      );
+
+    it('are published once, whoever brings them again, and name who was late', async () => {
+      const state = memoryObjects({ 'fleet-index.json.gz': known() });
+      await fold(state, [counted(), counted('rome'), counted()]);
+      expect(sums()).toEqual([6, 4, 2, 0]);
+      expect(output.text()).toContain('"most":[{"id":"paris","late":2},{"id":"rome","late":2}]');
+      await fold(state, [counted()]);
+      expect(sums()).toEqual([6, 4, 2, 0]);
+    });
+
+    it('are not those that another writer took meanwhile', async () => {
+      const state = memoryObjects({ 'fleet-index.json.gz': known() });
+      const theirs = indexOf(indexed('paris', { countedTo: NOW - MINUTE }), indexed('rome', { countedTo: FROM }));
+      state.before = () => void state.objects.set('fleet-index.json.gz', { value: theirs, etag: '"theirs"' });
+      await fold(state, [counted(), counted('rome')]);
+      expect(sums()).toEqual([3, 2, 1, 0]);
+    });
+
+    it('are not published if the index cannot be written', async () => {
+      const state = memoryObjects({ 'fleet-index.json.gz': known() });
+      state.write = async () => {
+        throw awsError('denied');
+      };
+      await expect(fold(state, [counted()])).rejects.toThrow('denied');
+      expect(published().flatMap(({ metrics }) => Object.keys(metrics))).not.toContain('CsrsLate');
+    });
+
+    it('are not those of a cluster in maintenance', async () => {
+      const state = memoryObjects({ 'fleet-index.json.gz': known() });
+      const maintenance = [{ clusters: ['rome'], when: { from: at(-MINUTE), until: at(60 * MINUTE) } }];
+      const { queue, run } = reporting(state, { monitoring: { ...MONITORING, maintenance } });
+      send(queue, counted(), counted('rome'));
+      await run([NOW]);
+      expect(sums()).toEqual([3, 2, 1, 0]);
+      expect(indexIn(state)?.clusters['rome']?.countedTo).toBe(NOW);
+    });
   });
 
   describe('the tick', () => {

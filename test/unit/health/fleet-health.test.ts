@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FindingTally } from '../../../lambdas/contracts/audit-summary.ts';
-import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { Finding, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
@@ -30,7 +29,7 @@ import {
   TROUBLE,
 } from '../fleet/values.ts';
 
-const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
 const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
 const CALM = { counts: { critical: 0, warning: 0, info: 0 }, findings: [], findingCount: 0, ends: [] };
@@ -53,13 +52,6 @@ function hostile(changed: Partial<VerdictLine> = {}): VerdictLine {
 
 function problem(kind: string, object = 'cluster paris', since = -DAY): Finding {
   return { kind, object, message: `${kind} it is`, remedy: 'Mend it.', since: at(since) };
-}
-
-/** In each of so many minutes, the last of them 20 minutes ago, two requests were missed. */
-function missed(minutes: number): SloLedger {
-  const last = Math.floor(NOW / MINUTE) - 20;
-  const open = Array.from({ length: minutes }, (_, i) => [last - minutes + 1 + i, 0, 0, 2, 0, 0, NOW] as const);
-  return { open, hours: [], days: [], since: 0, closedBefore: 0 };
 }
 
 interface Case {
@@ -413,23 +405,6 @@ describe('the signals of a cluster', () => {
     expect(unsweptFor(7_200)[0]).toBe('it has not been swept for 2 hours');
   });
 
-  it('tell the objective over the last hour and over three days', () => {
-    const hour = Math.floor(NOW / (60 * MINUTE)) - 10;
-    const slo = { ...missed(30), hours: [[hour, 60, 0, 0, 0, 0]] as const };
-    const { signals } = clusterOf({ indexed: { slo } });
-    expect(valuesOf({ signals })).toEqual({ SloFastBurn: 1_000, SloSlowBurn: 500 });
-    expect(signals[1]?.story).toMatch(/ in time: 500 times as many as the objective allows, over three days$/);
-  });
-
-  it('tell the objective', () => {
-    const slo = missed(30);
-    const { signals, slo: state } = clusterOf({ indexed: { slo } });
-    expect(state.counts.missed).toBe(60);
-    expect(valuesOf({ signals })).toEqual({ SloFastBurn: 1_000, SloSlowBurn: 1_000 });
-    expect(signals[0]?.story).toMatch(/ in time: \d+ in an hour, 1000 times as many as the objective allows$/);
-    expect(healthOf({ indexed: { slo } }).slo.attainment).toBe(0);
-  });
-
   it('tell the worst finding, when it bites, and how many more there are', () => {
     const worst = expiryFinding({ severity: 'critical', message: 'etcd server ends in 2 days', due: at(2 * DAY) });
     const later = expiryFinding({ severity: 'critical', object: 'b', due: at(3 * DAY), what: 'etcd-server' });
@@ -696,15 +671,13 @@ describe('maintenance', () => {
 
 describe('fleetHealth', () => {
   it('knows what is gone on purpose: it fires no alarm, and counts nowhere', () => {
-    const slo = missed(9);
-    const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary(), slo };
+    const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary() };
     const deselected = { untagged: true as const, missingSince: at(-DAY), target: undefined };
     for (const gone of [{ missingSince: at(-MINUTE) }, deselected]) {
       const health = healthOf({ registered: gone, indexed: known });
       expect(health.clusters).toMatchObject([{ state: 'gone', signals: [], goneSince: expect.any(String) }]);
       expect(Object.values(health.totals).every((total) => total === 0)).toBe(true);
       expect(health.counts.gone).toBe(1);
-      expect(health.slo.attainment).toBeUndefined();
     }
   });
 
@@ -716,7 +689,6 @@ describe('fleetHealth', () => {
         complete: false,
         completeAt: at(-DAY),
         verdicts: [hostile()],
-        slo: missed(30),
         ...tallied(
           { code: 'CertificateExpired', severity: 'critical', count: 2 },
           { code: 'CertificateExpiring', severity: 'warning', count: 3 },
@@ -732,7 +704,6 @@ describe('fleetHealth', () => {
       });
       expect(cluster).toMatchObject({ state: 'critical', goneSince: at(-MINUTE) });
       expect(cluster).not.toHaveProperty('maintenance', expect.anything());
-      expect(health.slo.attainment).toBeUndefined();
     });
 
     it.each<[string, Case]>([

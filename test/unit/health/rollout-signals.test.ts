@@ -6,7 +6,7 @@ import { fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-heal
 import { ROLLOUT_STATES, type RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
 
-const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 const CALM = { counts: { critical: 0, warning: 0, info: 0 }, findings: [], findingCount: 0, ends: [] };
 const STUCK = {
   id: 'stuck',

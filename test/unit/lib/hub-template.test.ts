@@ -43,13 +43,13 @@ function alarmsOf(template: Template): readonly string[] {
   return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties: alarm }) => {
     const { AlarmName, ComparisonOperator, MetricName, Statistic, Dimensions, Metrics, TreatMissingData } = alarm;
     const level = levels.find(({ Properties }) => Properties.AlarmRule.includes(`"${AlarmName}"`))?.['Properties'];
-    const [query] = Metrics ?? [];
+    const [query, operand] = Metrics ?? [];
     const watched =
       query === undefined
         ? `${Statistic} ${MetricName} of ${text(Dimensions[0].Value)}`
         : text(query.Expression).replace(/^SELECT (\S+) .* GROUP BY (.*) ORDER.*/, '$1 by $2');
     const threshold = `${ComparisonOperator === 'LessThanThreshold' ? '<' : '>='} ${alarm.Threshold}`;
-    const times = `${alarm.DatapointsToAlarm} of ${alarm.EvaluationPeriods} times ${alarm.Period ?? query.Period} s`;
+    const times = `${alarm.DatapointsToAlarm} of ${alarm.EvaluationPeriods} times ${alarm.Period ?? query.Period ?? operand.MetricStat.Period} s`;
     const silence = TreatMissingData === 'notBreaching' ? '' : `, ${TreatMissingData} without data`;
     return `${AlarmName} (${level?.AlarmName}): ${watched} ${threshold}, ${times}${silence}`;
   });
@@ -325,8 +325,8 @@ describe('the template of the hub', () => {
       certmarshal-requests-waiting (certmarshal-warning): MAX(RequestsWaiting) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-impersonation-attempt (certmarshal-critical): MAX(RequestsHostile) by Cluster >= 1, 1 of 1 times 60 s
       certmarshal-issued-names-another (certmarshal-critical): MAX(IssuedNamesAnother) by Cluster >= 1, 2 of 3 times 60 s
-      certmarshal-slo-fast-burn (certmarshal-critical): MAX(SloFastBurn) by Cluster >= 14.4, 2 of 3 times 60 s
-      certmarshal-slo-slow-burn (certmarshal-warning): MAX(SloSlowBurn) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-slo-fast-burn (certmarshal-critical): IF(late60 >= 3, late60 / (issued60 + late60) / 0.001, 0) >= 14.4, 1 of 1 times 3600 s
+      certmarshal-slo-slow-burn (certmarshal-warning): IF(late360 >= 1, late360 / (issued360 + late360) / 0.001, 0) >= 6, 1 of 1 times 21600 s
       certmarshal-rollout-held (certmarshal-critical): MAX(RolloutsHeld) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-rollout-needed (certmarshal-warning): MAX(RolloutsNeeded) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-recovery-mode-open (certmarshal-warning): MAX(RecoveriesOpen) by Cluster >= 1, 2 of 3 times 60 s"

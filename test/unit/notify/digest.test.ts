@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterHealth } from '../../../lambdas/health/fleet-health.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
 import { markNotified, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
-import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, rolloutSummary } from '../fleet/values.ts';
-import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
+import { cluster, ETCD, fleet, largeFleet, open } from './values.ts';
 
 const digest = (changed: Partial<Parameters<typeof digestOf>[0]> = {}) =>
   digestOf({ health: fleet(), told: NOTHING_NOTIFIED, now: NOW, ...changed });
@@ -36,17 +35,14 @@ describe('digestOf', () => {
     expect(message?.human.text.split('\n')).toEqual(['Fleet: 2 of 2 clusters healthy', 'Report: https://link']);
   });
 
-  it('says what bites, what is not seen, what is gone, and how the objective stands', () => {
-    const health = {
-      ...largeFleet(
-        berlin,
-        cluster('dark', [], { readable: false, readableAt: at(-60 * MINUTE) }),
-        cluster('fresh', [], { state: 'new', sweptAt: undefined } as never),
-        cluster('paused', [], { state: 'maintenance', maintenance: { until: at(60 * MINUTE), reason: 'move' } }),
-        cluster('old', [], { state: 'gone', goneSince: at(-DAY) }),
-      ),
-      slo: { ...SLO, counts: { ...SLO.counts, us: 9_999, missed: 1 }, attainment: 0.9999, budgetLeft: 0.9 },
-    };
+  it('says what bites, what is not seen, and what is gone', () => {
+    const health = largeFleet(
+      berlin,
+      cluster('dark', [], { readable: false, readableAt: at(-60 * MINUTE) }),
+      cluster('fresh', [], { state: 'new', sweptAt: undefined } as never),
+      cluster('paused', [], { state: 'maintenance', maintenance: { until: at(60 * MINUTE), reason: 'move' } }),
+      cluster('old', [], { state: 'gone', goneSince: at(-DAY) }),
+    );
     const told = open('ReportHeartbeat', '-');
     const lines = textOf(digest({ health, told })).split('\n');
     expect(lines).toEqual(
@@ -60,42 +56,9 @@ describe('digestOf', () => {
         'berlin-prod: not read in the last audit: machines',
         'paused: until 2026-11-21 11:00 UTC (move)',
         'old, since 2026-11-20 10:00 UTC',
-        'Objective: 99.99 % of 99.9 % in 30 days, 1 request missed, 90 % of the error budget left',
-        'Requests in 24 hours: none',
       ]),
     );
     expect(lines.join('\n')).toContain('Certmarshal itself (1)');
-  });
-
-  const requests = (changed: Partial<SloState>) => {
-    const health = { ...fleet(cluster('a')), slo: { ...SLO, ...changed } };
-    return digest({ health });
-  };
-
-  it('tells how many requests of a day were accepted, and how long they waited, also when all is well', () => {
-    const counts = { us: 150, others: 56, missed: 0, refused: 0, unprovable: 6 };
-    const made = requests({
-      attainment: 1,
-      counts: { ...SLO.counts, us: 9_000 },
-      day: { counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 },
-    });
-    expect(textOf(made).split('\n')).toEqual([
-      'Fleet: 1 of 1 cluster healthy',
-      '',
-      'Objective: 100 % of 99.9 % in 30 days, 0 requests missed, 100 % of the error budget left',
-      'Requests in 24 hours: 97.16 % of 212 accepted; 6 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes',
-    ]);
-    expect(made.message?.digest?.requests).toEqual({ counts, accepted: 206 / 212, p50Seconds: 15, p95Seconds: 180 });
-  });
-
-  it('says of a fleet without evidence that nothing was accepted', () => {
-    const counts = { ...SLO.counts, unprovable: 96 };
-    expect(textOf(requests({ day: { counts, accepted: 0 } })).split('\n')).toEqual([
-      'Fleet: 1 of 1 cluster healthy',
-      '',
-      'Objective: no request counted in 30 days',
-      'Requests in 24 hours: 0 % of 96 accepted; 96 without proof, 0 missed, 0 hostile',
-    ]);
   });
 
   it('has what sweeps could not do, and hostile requests of a day, also of clusters that are gone', () => {

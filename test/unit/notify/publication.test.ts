@@ -7,7 +7,7 @@ import { digestOf } from '../../../lambdas/notify/digest.ts';
 import { NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
 import { type Notification, publicationOf } from '../../../lambdas/notify/publication.ts';
 import { at, NOW } from '../fleet/values.ts';
-import { away, cluster, ETCD, fleet, message, open, planned, SLO } from './values.ts';
+import { away, cluster, ETCD, fleet, message, open, planned } from './values.ts';
 
 const CRITICAL = { alarm: 'CertificateCritical' } as const;
 const schema = z.fromJSONSchema(
@@ -31,7 +31,7 @@ function everyKind(story: string, ids: readonly string[]): readonly Notification
   ]
     .flatMap(({ messages }) => messages)
     .concat(
-      digestOf({ health: { ...health, slo: { ...SLO, attainment: 1 } }, told, now: NOW }).message ?? [],
+      digestOf({ health, told, now: NOW }).message ?? [],
       digestOf({ health: undefined, problem: story, told: NOTHING_NOTIFIED, now: NOW }).message ?? [],
     );
 }

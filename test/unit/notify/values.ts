@@ -5,21 +5,9 @@ import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
 import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
 import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
-import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
-
-const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
-export const SLO: SloState = {
-  objective: 0.999,
-  counts: NO_REQUESTS,
-  budgetLeft: 1,
-  fastBurn: 0,
-  slowBurn: 0,
-  missedLately: 0,
-  day: { counts: NO_REQUESTS },
-};
 
 export const ETCD: Signal = {
   id: 'CertificatesCritical',
@@ -49,7 +37,6 @@ export function cluster(
     findings: [],
     audit: auditSummary({ findings: [], findingCount: 0, sources: { read: [], unread: [], off: [] }, ends: [] }),
     verdicts: [],
-    slo: SLO,
     ...changed,
   };
 }
@@ -70,7 +57,6 @@ export function fleet(...clusters: readonly ClusterHealth[]): FleetHealth {
       well: count('well'),
       gone: count('gone'),
     },
-    slo: SLO,
     problems: [],
   };
 }

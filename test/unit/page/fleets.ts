@@ -1,7 +1,6 @@
 import { tallyOf } from '../../../lambdas/audit/tally.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
-import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
@@ -9,7 +8,7 @@ import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-hea
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
-import { DAY_MS, HOUR_MS } from '../../../lambdas/time.ts';
+import { DAY_MS } from '../../../lambdas/time.ts';
 
 export const AT = '2026-11-22T02:00:00.000Z';
 const NOW = Date.parse(AT);
@@ -27,18 +26,6 @@ export interface Known {
   readonly registered: RegisteredCluster;
   readonly indexed?: IndexedCluster;
   readonly maintenance?: MaintenanceWindow;
-}
-
-/** Requests of five days ago. */
-function requests(us: number, others: number, missed = 0, refused = 0, unprovable = 0): SloLedger {
-  const day = Math.floor(NOW / DAY_MS) - 5;
-  return { open: [], hours: [], days: [[day, us, others, missed, refused, unprovable]], since: 0, closedBefore: 0 };
-}
-
-/** Three hours ago: eight of ten requests accepted, most of them within 15 seconds. */
-function requestsOfDay(): Pick<SloLedger, 'hours' | 'waits'> {
-  const hour = Math.floor(NOW / HOUR_MS) - 3;
-  return { hours: [[hour, 5, 3, 0, 0, 2]], waits: { open: [], hours: [[hour, 0, 1, 5, 0, 0, 2, 0, 0]] } };
 }
 
 /** A fleet of some clusters, as a hub judges it. */
@@ -168,7 +155,6 @@ export function wellCluster(seed: number): Required<Omit<Known, 'maintenance'>> 
       findings: [],
       findingCount: 0,
       audit: auditOf(seed, provider),
-      slo: requests(412, 38),
     },
   };
 }
@@ -316,7 +302,6 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           at: ago(9),
         },
       ],
-      slo: { ...requests(1_204, 0, 1, 2, 1), ...requestsOfDay() },
     },
   };
 }

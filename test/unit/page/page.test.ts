@@ -11,7 +11,6 @@ import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
 import { cut } from '../../../lambdas/page/words.ts';
-import { HOUR_MS } from '../../../lambdas/time.ts';
 import {
   AT,
   ago,
@@ -160,7 +159,7 @@ describe('what it tells', () => {
   });
 
   it('names whoever claims what is not its own', () => {
-    const tile = /hostile requests? in 30 days(.*?)<\/div>/s.exec(render(threeClusters()))?.[1];
+    const tile = /hostile requests?<\/dt>(.*?)<\/div>/s.exec(render(threeClusters()))?.[1];
     expect(tile).toContain('<a href="#cluster=berlin-prod">berlin-prod</a>');
   });
 
@@ -181,34 +180,11 @@ describe('what it tells', () => {
       .trim();
   };
 
-  it('tells of all requests of a day how many were accepted, how many nobody could prove, and how long they waited', () => {
-    const health = threeClusters();
-    expect(tileOf(health, 'requests in 24 hours')).toBe(
-      '80 % of all 10 requests in 24 hours accepted ! 2 without proof, 0 missed, 0 hostile; half approved within 15 s, 95 % within 3 minutes.',
-    );
-    expect(tileOf(health, 'of provable')).toContain('99.9');
-    expect(dataOf(render(health)).clusters[0]?.day).toEqual([5, 3, 0, 0, 2, 15, 180]);
-    expect(tileOf(healthOf([wellCluster(3)]), 'requests in 24 hours')).toBe(
-      '– of all requests in 24 hours accepted ○ No node asked in 24 hours.',
-    );
-  });
-
   it('says how many of all clusters are healthy, as a sentence that is true for none and for one', () => {
     const well = (...clusters: Parameters<typeof healthOf>[0]) => tileOf(healthOf(clusters), 'healthy');
     expect(well(criticalCluster(0), criticalCluster(1))).toMatch(/^0 of 2 clusters are healthy ✖ 2 critical/);
     expect(well(criticalCluster(0), wellCluster(3))).toMatch(/^1 of 2 clusters is healthy ✖/);
     expect(well(wellCluster(3))).toMatch(/^1 of 1 cluster is healthy ✔/);
-  });
-
-  it('does not tell of a fleet without evidence that all is accepted', () => {
-    const { registered, indexed } = wellCluster(3);
-    const hours = [[Math.floor(Date.parse(AT) / HOUR_MS) - 3, 0, 0, 0, 0, 96]] as const;
-    const slo = { open: [], hours, days: [], since: 0, closedBefore: 0 };
-    const health = healthOf([{ registered, indexed: { ...indexed, slo } }]);
-    expect(tileOf(health, 'of provable')).toContain('–');
-    expect(tileOf(health, 'requests in 24 hours')).toBe(
-      '0 % of all 96 requests in 24 hours accepted ! 96 without proof, 0 missed, 0 hostile.',
-    );
   });
 
   const rowsOf = (html: string) =>
@@ -247,7 +223,7 @@ describe('what it tells', () => {
 
   const looked = (changed: object, left = 0) => {
     const { registered, indexed } = wellCluster(3);
-    const { audit: _, slo: _slo, ...swept } = indexed;
+    const { audit: _, ...swept } = indexed;
     const counts = { approved: 0, denied: 0, wouldWrite: 1, left, ignored: 0, failed: 0 };
     return { registered: { ...registered, foundAt: ago(1) }, indexed: { ...swept, counts, ...changed } };
   };
@@ -312,9 +288,9 @@ describe('what it tells', () => {
     expect(renderPage(healthOf([unread]), { version: '1', basis: 'sweep' })).toMatch(end);
   });
 
-  it.each(['hub', 'sweep'] as const)('counts a hostile request that no day has counted yet: %s', (basis) => {
+  it.each(['hub', 'sweep'] as const)('counts a hostile request: %s', (basis) => {
     const { registered, indexed } = criticalCluster(0);
-    const html = renderPage(healthOf([{ registered, indexed: { ...indexed, slo: undefined } }]), {
+    const html = renderPage(healthOf([{ registered, indexed }]), {
       version: '1',
       basis,
     });
@@ -684,7 +660,7 @@ describe('whose certificates are proven', () => {
 
   it('is a number in the row of each cluster, and unknown where nothing is known', () => {
     const html = render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }]));
-    expect([...html.matchAll(/<td>(\S (?:\d+ of \d+)|–)<\/td><td>[\d.–]/g)].map(([, cell]) => cell)).toEqual([
+    expect([...html.matchAll(/<td>(\S (?:\d+ of \d+)|–)<\/td><td>(?:<time|never)/g)].map(([, cell]) => cell)).toEqual([
       '–',
       '✖ 36 of 42',
       '✔ 28 of 28',

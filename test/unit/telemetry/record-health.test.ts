@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { MAX_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
 import { at, MINUTE, rolloutSummary } from '../fleet/values.ts';
-import { cluster, fleet as fleetOf, SLO } from '../notify/values.ts';
+import { cluster, fleet as fleetOf } from '../notify/values.ts';
 import { writtenByEachTest } from './capture-stdout.ts';
 
 /** Some minutes ago. */
@@ -64,38 +63,6 @@ describe('recordHealth', () => {
     expect(times).toEqual([TICK, TICK]);
   });
 
-  it('publishes the objective once there is something to promise', () => {
-    const slo = { ...SLO, attainment: 0.999_54, budgetLeft: -0.25 };
-    expect(record(fleet([], { slo }))).toMatchObject([{ metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25] } }]);
-  });
-
-  const dayOf = (slo: Partial<SloState['day']>, waits: readonly number[] = []) =>
-    record(fleet([], { slo: { ...SLO, day: { ...SLO.day, ...slo } }, waits }))[0]?.metrics;
-
-  it('publishes the requests of a day that were not accepted, those that nobody could prove, and how long the others waited', () => {
-    const counts = { us: 6, others: 1, missed: 1, refused: 0, unprovable: 2 };
-    expect(dayOf({ counts, accepted: 0.7 }, [15, 15, 180])).toMatchObject({
-      RequestsNotAccepted: [30],
-      RequestsUnprovable: [2],
-      RequestWait: [15, 15, 180],
-    });
-  });
-
-  it('says of a fleet without evidence that nothing was accepted', () => {
-    const metrics = dayOf({ counts: { ...SLO.counts, unprovable: 96 }, accepted: 0 });
-    expect(metrics).toMatchObject({ RequestsNotAccepted: [100], RequestsUnprovable: [96] });
-    expect(metrics).not.toHaveProperty('RequestWait');
-    expect(metrics).not.toHaveProperty('SloAttainment');
-  });
-
-  it('publishes no 0 of a day', () => {
-    const names = (day: Partial<SloState['day']>) =>
-      Object.keys(dayOf(day) ?? {}).filter((name) => name.startsWith('Request'));
-    const signals = SIGNAL_IDS.filter((id) => id.startsWith('Request'));
-    expect(names({})).toEqual(signals);
-    expect(names({ counts: { ...SLO.counts, us: 4 }, accepted: 1 })).toEqual(signals);
-  });
-
   it('says that all is well', () => {
     const totals = Object.fromEntries(SIGNAL_IDS.map((id) => [id, 0])) as FleetHealth['totals'];
     const counts = { critical: 0, warning: 0, noted: 0, new: 4, maintenance: 0, well: 16, gone: 32 };
@@ -116,7 +83,7 @@ describe('recordHealth', () => {
       signal('CertificatesCritical', 3, { 'etcd-server': 2, unknown: 1 }),
       signal('CertificatesWarning', 4, { 'etcd-server': 4 }),
       signal('UnreadableFor', 600),
-      signal('SloFastBurn', 14.4),
+      signal('CoverageGapHours', 30),
     ];
     const records = record(fleet([cluster('111122223333/eu-central-1/dublin', signals)]));
     const Cluster = '111122223333/eu-central-1/dublin';
@@ -124,7 +91,7 @@ describe('recordHealth', () => {
       {
         namespace: 'certmarshal',
         dimensions: { service: 'report', Cluster },
-        metrics: { CertificatesCritical: [3], CertificatesWarning: [4], UnreadableFor: [600], SloFastBurn: [14.4] },
+        metrics: { CertificatesCritical: [3], CertificatesWarning: [4], UnreadableFor: [600], CoverageGapHours: [30] },
       },
       {
         namespace: 'certmarshal',

@@ -64,11 +64,6 @@ describe('the dashboard', () => {
       'Certificates, critical',
       'Certificates, warning',
       'Hostile requests',
-      METRIC.sloAttainment,
-      METRIC.sloBudgetLeft,
-      'Not accepted in a day, in percent',
-      'Without proof in a day',
-      METRIC.requestWait,
     ]);
   });
 
@@ -118,7 +113,6 @@ describe('the dashboard', () => {
       query('UnreadableFor'),
       query('CertificatesCritical', '"Cluster", "Class"'),
       query('RequestsHostile'),
-      query('SloFastBurn'),
       query('RolloutProgress'),
     ]);
   });

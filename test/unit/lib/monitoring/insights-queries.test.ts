@@ -10,17 +10,6 @@ import { emfRecords } from '../../telemetry/emf.ts';
 import { fleetOf, stacksOf } from '../stacks.ts';
 
 const ids = Object.keys(SIGNALS) as SignalId[];
-const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
-const SLO: FleetHealth['slo'] = {
-  objective: 0.999,
-  counts: NO_REQUESTS,
-  budgetLeft: 1,
-  fastBurn: 0,
-  slowBurn: 0,
-  missedLately: 0,
-  day: { counts: NO_REQUESTS },
-};
-
 /** Two clusters with every signal there is: one in which classes are told, one in which they are not. */
 const clusters = [true, false].map(
   (hasClasses, index): ClusterHealth => ({
@@ -32,7 +21,6 @@ const clusters = [true, false].map(
     complete: true,
     findings: [],
     verdicts: [],
-    slo: SLO,
     rollout: {
       state: 'rolling',
       message: 'x',
@@ -84,7 +72,7 @@ describe('every query of Metrics Insights, of alarms and dashboard,', () => {
     const metrics = createMetrics('report');
     const totals = Object.fromEntries(ids.map((id) => [id, 1])) as FleetHealth['totals'];
     const counts = { critical: 1, warning: 0, noted: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
-    const health: FleetHealth = { at: '2026-11-21T10:00:00.000Z', clusters, totals, counts, slo: SLO, problems: [] };
+    const health: FleetHealth = { at: '2026-11-21T10:00:00.000Z', clusters, totals, counts, problems: [] };
     const telemetry = { logger: createLogger('report'), metrics };
     recordHealth(health, { units: SIGNALS, byClass: CLASS_SIGNALS }, telemetry, Date.now());
     metrics.publishStoredMetrics();
