@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
 import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
-import { decodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { decodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
@@ -93,7 +93,7 @@ describe('createDispatchTick', () => {
     };
   }
 
-  const ordersOf = (messages: readonly OrderMessage[]): readonly SweepOrder[] =>
+  const ordersOf = (messages: readonly OrderMessage[]): readonly Order[] =>
     messages.flatMap(({ body }) => {
       const decoded = decodeOrders(body);
       if (!decoded.ok) throw new Error(decoded.problem);
