@@ -1,3 +1,4 @@
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import * as fc from 'fast-check';
 import type { Order } from '../../../lambdas/contracts/order.ts';
 import type { Access, AwsScope, KubeconfigAccess, Target } from '../../../lambdas/contracts/target.ts';

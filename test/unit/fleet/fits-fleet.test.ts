@@ -160,6 +160,8 @@ describe('an order', () => {
       handshakes: true,
       audit: { secrets: true, kubeletMetrics: true },
       expiredServer: { pin: 'fingerprint', sha256: 'a'.repeat(64) },
+      recovery: { nodes: ['cp-1'] },
+      nodes: ['cp-1'],
     };
     const honest = sweepOf(orderOf(target, { audit: {} }), { lane: target.lane });
     const order = { ...orderOf(target), ...forged, target: { ...target, ...forged } };

@@ -5,6 +5,7 @@ import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/flee
 import { encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import { planOrders } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
@@ -212,21 +213,6 @@ describe('isTurnOf', () => {
   });
 });
 
-it('lets every sweep of a lane that reaches machines shake hands with them, and none of another', () => {
-  const known = registry(registered('paris', { target: PARIS }), registered('berlin', { target: BERLIN }));
-  const options = { handshakeLanes: new Set([BERLIN.lane]), auditEveryMinutes: 15 };
-  for (const tick of TICKS) {
-    const { orders } = planned(known, index(), tick, options);
-    const shaking = orders.map(({ order: { target, handshakes } }) => [target.id, handshakes] as const);
-    expect(new Map(shaking)).toEqual(
-      new Map([
-        ['paris', undefined],
-        [BERLIN.id, true],
-      ]),
-    );
-  }
-});
-
 describe('audits', () => {
   const EVERY = 15;
   const AUDITS = { auditEveryMinutes: EVERY };
@@ -275,22 +261,6 @@ describe('audits', () => {
   it('are made at the turns alone while the index is not known', () => {
     const [{ orders } = { orders: [] }] = plannedMinutes(fleet(LONG_AGO), undefined, AUDITS, 1);
     for (const { shard, order } of orders) expect(isWhole(order)).toBe(isTurnOf(shard, EVERY, NOW));
-  });
-
-  it.each([
-    [PARIS, { secrets: false, kubeletMetrics: false }],
-    [
-      { ...PARIS, audit: { secrets: true as const } },
-      { secrets: true, kubeletMetrics: false },
-    ],
-    [
-      { ...BERLIN, audit: { kubeletMetrics: true as const } },
-      { secrets: false, kubeletMetrics: true },
-    ],
-  ])('of %o reach so far', (target, reach) => {
-    const known = registry(registered(target.id, { target }));
-    const orders = plannedMinutes(known, index(), AUDITS).flatMap((plan) => plan.orders.map(({ order }) => order));
-    expect(orders.find(isWhole)?.audit).toEqual(reach);
   });
 
   it.each<[string, Partial<AuditSummary> | undefined, true | undefined]>([

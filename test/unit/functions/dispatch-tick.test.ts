@@ -165,7 +165,7 @@ describe('createDispatchTick', () => {
   it('holds writes while no sweep is known, and says nothing of it', async () => {
     const held: (string | undefined)[] = [];
     const send = async (messages: readonly OrderMessage[]) => {
-      for (const { target, holdWrites } of ordersOf(messages)) if (target.id === 'paris') held.push(holdWrites);
+      for (const { id, holdWrites } of ordersOf(messages)) if (id === 'paris') held.push(holdWrites);
     };
     const { tick, state, outcomes } = hub({ send: new Map([['default', send]]) });
     await tick();
@@ -190,12 +190,12 @@ describe('createDispatchTick', () => {
   });
 
   it('takes from a forged or day-old registry only what was found: secrets, roles and lanes are those of fleet.yaml', async () => {
-    const sent: Target[] = [];
+    const sent: Order[] = [];
     const send = new Map([
       [
         'default',
         async (messages: readonly OrderMessage[]) => {
-          sent.push(...ordersOf(messages).map(({ target }) => target));
+          sent.push(...ordersOf(messages));
         },
       ],
     ]);

@@ -17,7 +17,7 @@ const idsIn = (body: string) => {
 it('makes one message of a shard', () => {
   const messages = messagesOf(orders);
   expect(messages.map(({ group, clusters }) => [group, clusters])).toEqual([['default.ordinary.1', 25]]);
-  expect(messages.flatMap(({ body }) => idsIn(body))).toEqual(orders.map(({ target }) => target.id));
+  expect(messages.flatMap(({ body }) => idsIn(body))).toEqual(orders.map(({ id }) => id));
 });
 
 it('makes messages in groups of their own where the orders are too large for one', () => {
@@ -26,7 +26,7 @@ it('makes messages in groups of their own where the orders are too large for one
   const messages = messagesOf(orders.map((order) => ({ ...order, target: { ...order.target, access } })));
   expect(messages.length).toBeGreaterThan(1);
   expect(Math.max(...messages.map(({ body }) => Buffer.byteLength(body)))).toBeLessThanOrEqual(MAX_MESSAGE_SIZE);
-  expect(messages.flatMap(({ body }) => idsIn(body))).toEqual(orders.map(({ target }) => target.id));
+  expect(messages.flatMap(({ body }) => idsIn(body))).toEqual(orders.map(({ id }) => id));
   for (const field of ['group', 'deduplicationId'] as const)
     expect(new Set(messages.map((message) => message[field])).size).toBe(messages.length);
 });

@@ -201,9 +201,10 @@ describe('createSweepShard', () => {
 
   it('refuses a forged order, and sweeps its neighbours', async () => {
     const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
-    const refusal: SweepShardOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
+    const refusing: typeof complete = (one, now) =>
+      one.holdWrites === 'forged' ? { ok: false, problem } : complete(one, now);
     const sweepOne = vi.fn<SweepCluster>(well);
-    await run({ sweepOne, refusal }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
+    await run({ sweepOne, complete: refusing }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
     expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['b']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 1 });
     expect(outcomes.find(({ untried }) => untried)).toMatchObject({ id: 'a', readable: false, problems: [problem] });
