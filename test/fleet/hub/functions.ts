@@ -172,7 +172,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   };
   // One queue for all lanes: the group of a message says whose it is.
   const sweepShard = async (event: SQSEvent): Promise<void> => {
-    const [lane = DEFAULT_LANE] = event.Records[0]?.attributes.MessageGroupId?.split('.') ?? [];
+    const [group] = event.Records[0]?.attributes.MessageGroupId?.split('.') ?? [];
+    const lane = fleet.lanes.find(({ name }) => name === group)?.name ?? DEFAULT_LANE;
     await createSweepShard({ ...shardOptions, complete: createCompleteOrder(fleet, HUB, lane) })(event, never, never);
   };
 

@@ -40,10 +40,10 @@ describe('decodeOrder', () => {
     ['null', 'the message is not an object'],
     ['[]', 'the message is not an object'],
     [' '.repeat(262_145), 'the message is longer than 262144 bytes'],
-    ['{"version":2,"orders":[]}', 'version is not 3'],
-    ['{"version":3}', 'orders is not a list of at most 100 entries'],
+    ['{"version":2,"orders":[]}', 'version is not 4'],
+    ['{"version":4}', 'orders is not a list of at most 100 entries'],
     [JSON.stringify({ version: 4, orders: Array(101).fill(null) }), 'orders is not a list of at most 100 entries'],
-    ['{"version":3,"orders":[null]}', 'the order is not an object'],
+    ['{"version":4,"orders":[null]}', 'the order is not an object'],
     [message({ tick: '0' }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: -1 }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: 1.5 }), 'tick is not a time in milliseconds since the epoch'],
@@ -107,7 +107,7 @@ describe('decodeOrders', () => {
       value: [
         { ok: true, id: DUBLIN.id, value: ORDER },
         { ok: false, id: PARIS.id, problem: 'deadlineMs is not between 1 and 900000' },
-        { ok: false, problem: 'id is not text' },
+        { ok: false, problem: 'id is not the id of a cluster' },
         { ok: true, id: BERLIN.id, value: { ...ORDER, id: BERLIN.id } },
       ],
     });

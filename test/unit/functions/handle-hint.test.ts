@@ -132,7 +132,7 @@ describe('createHintHandler', () => {
     expect(sent).toMatchObject([{ group: SHARD, deduplicationId: deduplicationIdOf(SHARD, occasion), clusters: 1 }]);
     expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({
       ok: true,
-      value: { target: DUBLIN, tick: NOW, deadlineMs: 10_000 },
+      value: { id: DUBLIN.id, facts: factsOf(DUBLIN), tick: NOW, deadlineMs: 10_000 },
     });
     expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
@@ -188,7 +188,7 @@ describe('createHintHandler', () => {
     const clusters = [forged, cork].map((target) => registered(target.id, { target, shard: PLACE }));
     const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));
     const { sent } = await handle(dueEvent(...bodies), clusters);
-    expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { target: DUBLIN } }]);
+    expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { id: DUBLIN.id } }]);
     expect(sent[0]?.body).not.toMatch(/attacker|secrets/);
   });
 

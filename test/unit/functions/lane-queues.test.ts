@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { decodeOrders, MAX_MESSAGE_SIZE, type Order } from '../../../lambdas/contracts/order.ts';
 import { messagesByLane } from '../../../lambdas/functions/lane-queues.ts';
-import { NOW, PARIS } from '../fleet/values.ts';
+import { NOW } from '../fleet/values.ts';
 
 const orders = Array.from(
   { length: 25 },
-  (_, n): Order => ({ target: { ...PARIS, id: `c${n}` }, tick: NOW, deadlineMs: 45_000 }),
+  (_, n): Order => ({ id: `c${n}`, facts: {}, tick: NOW, deadlineMs: 45_000 }),
 );
 const messagesOf = (some: readonly Order[]) =>
   messagesByLane([{ name: 'default.ordinary.1', lane: 'default', orders: some }], '1').get('default') ?? [];
@@ -22,8 +22,7 @@ it('makes one message of a shard', () => {
 
 it('makes messages in groups of their own where the orders are too large for one', () => {
   const certificateAuthority = 'A'.repeat(40_000);
-  const access = { kind: 'eks', certificateAuthority } as unknown as Order['target']['access'];
-  const messages = messagesOf(orders.map((order) => ({ ...order, target: { ...order.target, access } })));
+  const messages = messagesOf(orders.map((order) => ({ ...order, facts: { certificateAuthority } })));
   expect(messages.length).toBeGreaterThan(1);
   expect(Math.max(...messages.map(({ body }) => Buffer.byteLength(body)))).toBeLessThanOrEqual(MAX_MESSAGE_SIZE);
   expect(messages.flatMap(({ body }) => idsIn(body))).toEqual(orders.map(({ id }) => id));
