@@ -93,8 +93,7 @@ export interface OrderedAudit extends AuditDue {
 }
 
 /** An order with everything that fleet.yaml says about its cluster. */
-export interface SweepOrder
-  extends Omit<Order, 'id' | 'facts' | 'replacedBefore' | 'workloadClusters' | 'audit'> {
+export interface SweepOrder extends Omit<Order, 'id' | 'facts' | 'replacedBefore' | 'workloadClusters' | 'audit'> {
   readonly target: Target;
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   readonly lookForClusters?: readonly string[] | undefined;

@@ -118,7 +118,9 @@ export function planOrders(
       holdWrites,
       server: serverBehind(cluster, index),
       endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),
-      replacedBefore: recovery.some((entry) => entry.cluster === target.id) ? firstExpiryOf(target.id, index) : undefined,
+      replacedBefore: recovery.some((entry) => entry.cluster === target.id)
+        ? firstExpiryOf(target.id, index)
+        : undefined,
       workloadClusters: managesClusters !== undefined && isTimeToLook(target.id, question) ? true : undefined,
       audit: auditOf(cluster, question),
       rollout: rolloutOf(cluster, target, rollouts, question),
@@ -150,9 +152,7 @@ function askingEksInTurns(orders: readonly PlacedOrder[], tick: number, everyMin
     const ids = new Set(asking.map(({ order }) => order.id));
     return same.map(({ order, ...placed }) => ({
       ...placed,
-      order: ids.has(order.id)
-        ? order
-        : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
+      order: ids.has(order.id) ? order : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
     }));
   });
 }
@@ -276,8 +276,7 @@ function auditOf(
   // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  if (!isDue(shard, everyMinutes, tick, last))
-    return before === undefined ? { stored: true } : undefined;
+  if (!isDue(shard, everyMinutes, tick, last)) return before === undefined ? { stored: true } : undefined;
   return { known: before !== undefined && sawSomething(before) ? true : undefined };
 }
 

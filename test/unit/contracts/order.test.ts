@@ -68,7 +68,10 @@ describe('decodeOrder', () => {
 
   it('gives a value for every text', () => {
     const json = fc.json({ maxDepth: 4 });
-    const nearly = fc.jsonValue().filter((value) => typeof value !== 'object' || value === null).map((value) => message({ facts: value }));
+    const nearly = fc
+      .jsonValue()
+      .filter((value) => typeof value !== 'object' || value === null)
+      .map((value) => message({ facts: value }));
     const almost = fc
       .tuple(
         fc.constantFrom('id', 'facts', 'tick', 'deadlineMs'),
@@ -96,12 +99,7 @@ describe('decodeOrder', () => {
 
 describe('decodeOrders', () => {
   it('reads each order for itself, and says whose the others are', () => {
-    const orders = [
-      ORDER,
-      { ...ORDER, id: PARIS.id, deadlineMs: 0 },
-      { id: 7 },
-      { ...ORDER, id: BERLIN.id },
-    ];
+    const orders = [ORDER, { ...ORDER, id: PARIS.id, deadlineMs: 0 }, { id: 7 }, { ...ORDER, id: BERLIN.id }];
     expect(decodeOrders(JSON.stringify({ version: 4, orders }))).toEqual({
       ok: true,
       value: [

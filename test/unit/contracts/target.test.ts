@@ -1,5 +1,5 @@
-import * as z from 'zod/mini';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import { Target } from '../../../lambdas/contracts/target.ts';
 import { BERLIN, DUBLIN, PARIS, SECRET } from '../fleet/values.ts';

@@ -1,7 +1,7 @@
-import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import * as fc from 'fast-check';
 import type { Order } from '../../../lambdas/contracts/order.ts';
 import type { Access, AwsScope, KubeconfigAccess, Target } from '../../../lambdas/contracts/target.ts';
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
 const namespace = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);

@@ -5,8 +5,8 @@ import type { Target } from '../../../lambdas/contracts/target.ts';
 import {
   createCompleteOrder,
   createTargetsOf,
-  factsOf,
   type FleetOfTargets,
+  factsOf,
   fitRegistry,
 } from '../../../lambdas/fleet/fits-fleet.ts';
 import { listedClusters } from '../../../lambdas/fleet/listed-clusters.ts';

@@ -4,8 +4,8 @@ import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import { encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
-import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
+import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { planOrders } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
@@ -45,7 +45,14 @@ describe('planTick', () => {
         {
           shard: expect.any(String) as unknown,
           lane: 'onprem',
-          order: { id: BERLIN.id, facts: factsOf(BERLIN), tick: NOW, deadlineMs: 45_000, lastHeard: NOW - 9 * MINUTE, server: 'a:443' },
+          order: {
+            id: BERLIN.id,
+            facts: factsOf(BERLIN),
+            tick: NOW,
+            deadlineMs: 45_000,
+            lastHeard: NOW - 9 * MINUTE,
+            server: 'a:443',
+          },
         },
         {
           shard: expect.any(String) as unknown,

@@ -3,10 +3,7 @@ import { decodeOrders, MAX_MESSAGE_SIZE, type Order } from '../../../lambdas/con
 import { messagesByLane } from '../../../lambdas/functions/lane-queues.ts';
 import { NOW } from '../fleet/values.ts';
 
-const orders = Array.from(
-  { length: 25 },
-  (_, n): Order => ({ id: `c${n}`, facts: {}, tick: NOW, deadlineMs: 45_000 }),
-);
+const orders = Array.from({ length: 25 }, (_, n): Order => ({ id: `c${n}`, facts: {}, tick: NOW, deadlineMs: 45_000 }));
 const messagesOf = (some: readonly Order[]) =>
   messagesByLane([{ name: 'default.ordinary.1', lane: 'default', orders: some }], '1').get('default') ?? [];
 const idsIn = (body: string) => {
