@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeOrders, deduplicationIdOf, encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import { anyOrder } from '../fleet/arbitraries.ts';
-import { BERLIN, DUBLIN, NOW, onlyOrder, PARIS, SECRET } from '../fleet/values.ts';
+import { BERLIN, DUBLIN, NOW, onlyOrder, PARIS } from '../fleet/values.ts';
 
 const ORDER: Order = { id: DUBLIN.id, facts: factsOf(DUBLIN), tick: NOW, deadlineMs: 45_000 };
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
 import { encodeOrders, type Order, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import {
@@ -21,7 +20,6 @@ import {
   NOW,
   OTHER_SECRET,
   onlyOrder,
-  PARIS,
   registered,
   registry,
   SECRET,

@@ -197,7 +197,7 @@ describe('planTick', () => {
         const seen = index(...targets.map(({ id }) => indexed(id, { readable, server: long })));
         const { orders } = planned(known, seen, NOW);
         expect(orders).toHaveLength(Object.keys(known.clusters).length);
-        for (const { order, lane } of orders) {
+        for (const { order } of orders) {
           expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
         }
       }),
