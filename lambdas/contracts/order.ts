@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { MAX_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
-import { type Contract, list, lossy, matching, type Reading, read, readJson, text } from './contract.ts';
-import { MAX_NAMESPACES } from './registry.ts';
-import { Target } from './target.ts';
-import { Addresses, ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
+import { type Contract, list, lossy, type Reading, read, readJson, text } from './contract.ts';
+import { EksAccess, type Target, VpcId } from './target.ts';
+import { Addresses, Cidrs, ClusterId, Count, Flag, Instant, Server } from './values.ts';
 
 /** Bytes, below every limit of SQS; larger orders of a shard take two messages. */
 export const MAX_MESSAGE_SIZE = 262_144;
@@ -12,30 +10,32 @@ export const MAX_MESSAGE_SIZE = 262_144;
 const MAX_DEADLINE_MS = 900_000;
 
 /** Old keys are in backups and on disks of replaced machines. */
-const ExpiredByAuthority = z.object({
-  pin: z.literal('authority'),
+export interface ExpiredByAuthority {
+  readonly pin: 'authority';
   /** How long ago it may have expired. Milliseconds. @default DEFAULT_EXPIRED_AT_MOST_MS */
-  expiredAtMostMs: z.optional(Count.check(z.lte(MAX_EXPIRED_AT_MOST_MS, `is more than ${MAX_EXPIRED_AT_MOST_MS}`))),
+  readonly expiredAtMostMs?: number | undefined;
   /** A certificate that expired before this has been replaced since. Milliseconds since the epoch. @default unknown */
-  replacedBefore: z.optional(Instant),
-});
-export type ExpiredByAuthority = Contract<typeof ExpiredByAuthority>;
+  readonly replacedBefore?: number | undefined;
+}
 
 /**
  * What a server with an expired certificate must prove, besides its name and its private key: a valid CA of `caPem`
  * issued it, and it is not too old; or it is exactly the one with this SHA-256 (64 lowercase hexadecimal digits), of
  * any age. A certificate that has not expired is verified as usual.
  */
-const ExpiredServer = z.discriminatedUnion('pin', [
-  ExpiredByAuthority,
-  z.object({ pin: z.literal('fingerprint'), sha256: matching(/^[0-9a-f]{64}$/, 'a SHA-256') }),
-]);
-export type ExpiredServer = Contract<typeof ExpiredServer>;
+export type ExpiredServer = ExpiredByAuthority | { readonly pin: 'fingerprint'; readonly sha256: string };
 
-/** The scope of an ordered audit, besides the handshakes that the order allows anyway. */
-const OrderedAudit = z.object({
-  secrets: z.boolean(),
-  kubeletMetrics: z.boolean(),
+/** What only EKS or a management cluster knows of a cluster, and fleet.yaml does not. */
+const ClusterFacts = z.object({
+  endpoint: z.optional(EksAccess.shape.endpoint),
+  certificateAuthority: z.optional(EksAccess.shape.certificateAuthority),
+  vpcId: z.optional(VpcId),
+  serviceCidrs: z.optional(Cidrs),
+  remoteNodeNetworks: z.optional(Cidrs),
+});
+export type ClusterFacts = Contract<typeof ClusterFacts>;
+
+const AuditDue = z.object({
   /** Enough other clusters of its account and Region ask EKS in this minute: what is known from EKS stays. */
   withoutEks: Flag,
   /** The fleet index has an earlier audit: then a snapshot exists, or was lost. */
@@ -43,11 +43,15 @@ const OrderedAudit = z.object({
   /** Only read the last snapshot: the fleet index has no audit of the cluster. */
   stored: Flag,
 });
-export type OrderedAudit = Contract<typeof OrderedAudit>;
+export type AuditDue = Contract<typeof AuditDue>;
 
-/** Sweep this cluster now. */
-const SweepOrder = z.object({
-  target: Target,
+/**
+ * Sweep this cluster now. It says what is due and what only AWS or a cluster knows; how the cluster is entered, the
+ * sweep takes from the fleet.yaml beside its code.
+ */
+const Order = z.object({
+  id: ClusterId,
+  facts: ClusterFacts,
   /** The minute that dispatch sent it for, or the time of a hint, in milliseconds since the epoch. */
   tick: Instant,
   /** Time for the sweep, in milliseconds. Less for a cluster that did not answer last time. */
@@ -74,22 +78,38 @@ const SweepOrder = z.object({
   server: z.optional(Server),
   /** What the names of its API endpoint resolved to in the last 30 days: never approved for a worker. */
   endpointAddresses: lossy(Addresses),
-  /** Look for the workload clusters of this management cluster too, in these namespaces. */
-  lookForClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
-  /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in an audit and in a rollout. */
-  handshakes: Flag,
-  /** Audit it too, with this scope, in the time that the sweep leaves. */
-  audit: z.optional(OrderedAudit),
+  /** A certificate of its API server that expired before this has been replaced since. @default unknown */
+  replacedBefore: z.optional(Instant),
+  /** Look for the workload clusters of this management cluster too. */
+  workloadClusters: Flag,
+  /** Audit it too, in the time that the sweep leaves. */
+  audit: z.optional(AuditDue),
   /** Take the next step of its rollout, or check whether one is due, in the time that sweep and audit leave. */
   rollout: Flag,
   /** From a hint between two ticks: counts no CSRs, and is dropped when late, so that hints never keep a shard from its ticks. */
   hinted: Flag,
-  /** Tolerate an expired certificate of its API server with this proof. */
-  expiredServer: z.optional(ExpiredServer),
 });
-export type SweepOrder = Contract<typeof SweepOrder>;
+export type Order = Contract<typeof Order>;
 
-const MESSAGE_VERSION = 3;
+/** What is due, and how far it may read, besides the handshakes that the lane allows anyway. */
+export interface OrderedAudit extends AuditDue {
+  readonly secrets: boolean;
+  readonly kubeletMetrics: boolean;
+}
+
+/** An order with everything that fleet.yaml says about its cluster. */
+export interface SweepOrder extends Omit<Order, 'id' | 'facts' | 'replacedBefore' | 'workloadClusters' | 'audit'> {
+  readonly target: Target;
+  /** Look for the workload clusters of this management cluster too, in these namespaces. */
+  readonly lookForClusters?: readonly string[] | undefined;
+  /** The lane reaches the machines of the cluster, so TLS handshakes are tried, in an audit and in a rollout. */
+  readonly handshakes?: true | undefined;
+  readonly audit?: OrderedAudit | undefined;
+  /** Tolerate an expired certificate of its API server with this proof. */
+  readonly expiredServer?: ExpiredServer | undefined;
+}
+
+const MESSAGE_VERSION = 4;
 /** Twice what dispatch sends. */
 const MAX_ORDERS = 100;
 const Message = z.object({
@@ -98,14 +118,14 @@ const Message = z.object({
 });
 
 /** The body of the SQS message that asks for sweeps of the clusters of one shard. */
-export function encodeOrders(orders: readonly SweepOrder[]): string {
+export function encodeOrders(orders: readonly Order[]): string {
   return JSON.stringify({ version: MESSAGE_VERSION, orders });
 }
 
 /** An order or its problem; `id` is that of the cluster, if readable. */
-export type OrderReading = Reading<SweepOrder> & { readonly id?: string };
+export type OrderReading = Reading<Order> & { readonly id?: string };
 
-const Named = z.object({ target: z.object({ id: ClusterId }) });
+const Named = z.object({ id: ClusterId });
 
 /**
  * Reads the body of an SQS message, each order separately. Never throws: an invalid order becomes a problem with the
@@ -117,8 +137,8 @@ export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
   if (!message.ok) return message;
   const readings = message.value.orders.map((value): OrderReading => {
     const named = read(Named, value);
-    const order = read(SweepOrder, value, 'the order');
-    return named.ok ? { ...order, id: named.value.target.id } : order;
+    const order = read(Order, value, 'the order');
+    return named.ok ? { ...order, id: named.value.id } : order;
   });
   const count = new Map<string | undefined, number>();
   for (const { id } of readings) count.set(id, (count.get(id) ?? 0) + 1);

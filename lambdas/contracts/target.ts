@@ -27,7 +27,7 @@ export const AwsScope = z.object({
 export type AwsScope = Contract<typeof AwsScope>;
 
 /** An EKS cluster: its endpoint, its CA bundle, and tokens that the role of the sweep signs for itself. */
-const EksAccess = z.object({
+export const EksAccess = z.object({
   kind: z.literal('eks'),
   endpoint: HttpsUrl,
   /** PEM certificates, base64-encoded as in DescribeCluster; two during a rotation of the CA. */
@@ -71,6 +71,8 @@ const Management = z.object({
 const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
 export type TargetAudit = Contract<typeof TargetAudit>;
 
+export const VpcId = matching(VPC_ID, 'the id of a VPC');
+
 /** A cluster and how to reach it. Secrets are named, never carried. */
 export const Target = z
   .object({
@@ -94,7 +96,7 @@ export const Target = z
     /** Namespace of the owner's Cluster of EKS Anywhere, if fleet.yaml has it. @default the only one of the name */
     eksAnywhereNamespace: z.optional(Namespace),
     /** Where its EC2 instances are; absent without any. Those of another VPC prove nothing. */
-    instances: z.optional(z.extend(AwsScope, { vpcId: z.optional(matching(VPC_ID, 'the id of a VPC')) })),
+    instances: z.optional(z.extend(AwsScope, { vpcId: z.optional(VpcId) })),
     lane: matching(LANE_NAME, 'the name of a lane'),
     audit: z.optional(TargetAudit),
   })

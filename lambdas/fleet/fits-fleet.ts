@@ -1,10 +1,9 @@
 import type { Fleet } from '../config/fleet.ts';
-import type { ExpiredServer, SweepOrder } from '../contracts/order.ts';
+import type { ClusterFacts, Order, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
-import { isSameJson } from '../same-json.ts';
 import { isAhead } from '../time.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { eksTarget, lanesFor } from './eks-target.ts';
@@ -23,33 +22,39 @@ export function fleetOfTargets(fleet: FleetOfTargets): FleetOfTargets {
   return { discovery, managementClusters, clusters, lanes, recovery };
 }
 
+/** What an order says of a cluster besides its id. Pure. */
+export function factsOf({ access, cluster, instances }: Target): ClusterFacts {
+  const { serviceCidrs, remoteNodeNetworks } = cluster;
+  if (access.kind !== 'eks') return { serviceCidrs };
+  const { endpoint, certificateAuthority } = access;
+  return { endpoint, certificateAuthority, serviceCidrs, remoteNodeNetworks, vpcId: instances?.vpcId };
+}
+
 /**
- * Every target that `fleet.yaml` allows in place of the given one: with the same id, and with the given facts that only
- * EKS or a management cluster knows: endpoint, CA bundle, VPC, service CIDRs, remote node networks. Empty if it allows
- * none; several if it leaves a choice of lanes or discovery entries.
+ * Every target that `fleet.yaml` makes of a cluster and the facts about it. Empty if it has no such cluster; several if
+ * it leaves a choice of lanes or discovery entries.
  */
-export type AllowedTargets = (target: Target) => readonly Target[];
+export type TargetsOf = (id: string, facts: ClusterFacts) => readonly Target[];
 
 /** Pure. */
-export function allowedTargets(fleet: FleetOfTargets, hub: HubIdentity): AllowedTargets {
+export function createTargetsOf(fleet: FleetOfTargets, hub: HubIdentity): TargetsOf {
   const listed = new Map(listedClusters(fleet).clusters?.map(({ id, target }) => [id, target]));
   const sources = new Map(eksSources(fleet.discovery, hub).map((source) => [placeOf(source.scope), source]));
-  return (target) => {
-    const { id, cluster, access, instances } = target;
+  return (id, { endpoint, certificateAuthority, vpcId, serviceCidrs, remoteNodeNetworks = [] }) => {
     const own = listed.get(id);
     if (own !== undefined) return [own];
-    if (access.kind !== 'eks') {
-      const found = workloadTarget(fleet, id, cluster.serviceCidrs);
-      return found === undefined ? [] : [found];
+    if (endpoint === undefined || certificateAuthority === undefined) {
+      const target = workloadTarget(fleet, id, serviceCidrs);
+      return target === undefined ? [] : [target];
     }
-    const source = sources.get(placeOf(access.scope));
+    const [account = '', region = '', name = ''] = id.split('/');
+    const source = sources.get(placeOf({ account, region }));
     if (source === undefined) return [];
-    const { name, serviceCidrs = [], remoteNodeNetworks = [] } = cluster;
-    const said = { ...access, name, serviceCidrs, remoteNodeNetworks, vpcId: instances?.vpcId };
+    const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs: serviceCidrs ?? [], remoteNodeNetworks };
     return source.entries
       .filter((entry) => nameMayBeWanted(entry, name))
       .flatMap((entry) =>
-        lanesFor(said.vpcId, entry, fleet.lanes).map((lane) => eksTarget(said, { scope: source.scope, entry, lane })),
+        lanesFor(vpcId, entry, fleet.lanes).map((lane) => eksTarget(said, { scope: source.scope, entry, lane })),
       );
   };
 }
@@ -62,18 +67,17 @@ function placeOf({ account, region }: { readonly account: string; readonly regio
  * The registry with every target as `fleet.yaml` has it now: the registry says what was found, never with which
  * credentials it is entered. A cluster without an entry in `fleet.yaml` loses its target. Pure.
  */
-export function fitRegistry(registry: Registry, allowed: AllowedTargets): Registry {
-  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, fitCluster(cluster, allowed)]);
+export function fitRegistry(registry: Registry, targetsOf: TargetsOf): Registry {
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, fitCluster(cluster, targetsOf)]);
   return { ...registry, clusters: Object.fromEntries(clusters) };
 }
 
-function fitCluster(cluster: RegisteredCluster, allowed: AllowedTargets): RegisteredCluster {
+function fitCluster(cluster: RegisteredCluster, targetsOf: TargetsOf): RegisteredCluster {
   const { target, ...rest } = cluster;
   if (target === undefined) return cluster;
-  const choices = allowed(target).filter(({ id }) => id === target.id);
-  if (choices.some((choice) => isSameJson(choice, target))) return cluster;
-  const [choice] = choices;
-  return choice === undefined ? { ...rest, problem: notInFleet(target.id) } : { ...cluster, target: choice };
+  const choices = targetsOf(cluster.id, factsOf(target));
+  const choice = choices.find(({ lane }) => lane === target.lane) ?? choices[0];
+  return choice === undefined ? { ...rest, problem: notInFleet(cluster.id) } : { ...cluster, target: choice };
 }
 
 function notInFleet(id: string): Problem {
@@ -86,71 +90,60 @@ function notInFleet(id: string): Problem {
   };
 }
 
-/** Why an order is rejected; undefined if dispatch or hint could have sent it. */
-export type OrderRefusal = (order: SweepOrder, now: number) => Problem | undefined;
+/** The order with its target, or why it is refused. */
+export type CompleteOrder = (
+  order: Order,
+  now: number,
+) => { readonly ok: true; readonly value: SweepOrder } | { readonly ok: false; readonly problem: Problem };
+
+/** Three ticks: an older one only repeats what newer ones ask for. */
+const OLDEST_ORDER_MS = 3 * HUB_SIZES.tickSeconds * 1000;
 
 /**
- * A tick is rounded down to its minute, the schedule delivers it within a minute, dispatch sends until its timeout, and
- * then the order waits in its queue. Milliseconds.
- */
-const OLDEST_ORDER_MS =
-  (2 * HUB_SIZES.tickSeconds + HUB_SIZES.dispatch.timeoutSeconds + HUB_SIZES.orders.retentionSeconds) * 1000;
-
-/**
- * Checks orders against the deployed `fleet.yaml`: anyone who can write to the queue or the registry can choose a
- * cluster of `fleet.yaml`, but not how it is entered. Pure.
+ * Makes sweeps of orders by the deployed `fleet.yaml`: anyone who can write to the queue or the registry can choose a
+ * cluster of `fleet.yaml`, but not how it is entered, nor how far it is read. Pure.
  *
  * @param lane of the function that executes them
  */
-export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane: string): OrderRefusal {
-  const allowed = allowedTargets(fleet, hub);
-  const reachesMachines = handshakeLanes(fleet).includes(lane);
+export function createCompleteOrder(fleet: FleetOfTargets, hub: HubIdentity, lane: string): CompleteOrder {
+  const targetsOf = createTargetsOf(fleet, hub);
+  const handshakes = handshakeLanes(fleet).includes(lane) ? (true as const) : undefined;
   const namespacesOf = new Map(
     fleet.managementClusters.map(({ name, workloadClusters }) => [name, workloadClusters.namespaces]),
   );
-  const isTolerated = (given: ExpiredServer, id: string, now: number): boolean => {
-    const server = expiredServerOf(fleet.recovery, id, undefined, now);
-    // Only the last audit knows when it was replaced. Using it rejects more; an order without it is honest if no audit
-    // has seen the server.
-    return isSameJson({ ...given, replacedBefore: undefined }, server);
-  };
-  const whyNot = (order: SweepOrder, now: number): string | undefined => {
-    const { target, tick, lastHeard, audit, expiredServer, lookForClusters = [], handshakes } = order;
-    if (target.lane !== lane) return `it is for lane ${target.lane}, and this is lane ${lane}`;
-    if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return 'it is too old, or from the future';
-    if (isAhead(lastHeard, now)) return 'it says that its cluster was heard in the future';
-    const misfit = misfitOf(target, allowed(target));
-    if (misfit !== undefined) return misfit;
-    if (expiredServer !== undefined && !isTolerated(expiredServer, target.id, now))
-      return 'recovery in fleet.yaml does not, or no longer, tolerate that expired certificate';
-    if ((audit?.secrets && !target.audit?.secrets) || (audit?.kubeletMetrics && !target.audit?.kubeletMetrics))
-      return 'its audit reads more than fleet.yaml opts in to';
-    const namespaces = namespacesOf.get(target.id) ?? [];
-    if (lookForClusters.some((namespace) => !namespaces.includes(namespace)))
-      return 'it looks for workload clusters in a namespace that fleet.yaml does not name';
-    return handshakes && !reachesMachines ? `lane ${lane} does not reach machines` : undefined;
-  };
-  return (order, now) => {
-    const why = whyNot(order, now);
-    return why === undefined ? undefined : refused(order.target.id, why);
+  return ({ id, facts, replacedBefore, workloadClusters, audit, ...order }, now) => {
+    const { tick, lastHeard } = order;
+    if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return refused(id, 'it is too old, or from the future');
+    if (isAhead(lastHeard, now)) return refused(id, 'it says that its cluster was heard in the future');
+    const choices = targetsOf(id, facts);
+    const [first] = choices;
+    if (first === undefined) return refused(id, 'fleet.yaml has no such cluster');
+    const target = choices.find((choice) => choice.lane === lane);
+    if (target === undefined) return refused(id, `its cluster is in lane ${first.lane}, and this is lane ${lane}`);
+    const { secrets = false, kubeletMetrics = false } = target.audit ?? {};
+    return {
+      ok: true,
+      value: {
+        ...order,
+        target,
+        handshakes,
+        lookForClusters: workloadClusters && namespacesOf.get(id),
+        audit: audit && { ...audit, secrets, kubeletMetrics },
+        expiredServer: expiredServerOf(fleet.recovery, id, replacedBefore, now),
+      },
+    };
   };
 }
 
-function misfitOf(target: Target, choices: readonly Target[]): string | undefined {
-  const [first] = choices;
-  if (first === undefined) return 'fleet.yaml has no such cluster';
-  if (choices.some((choice) => isSameJson(choice, target))) return undefined;
-  const parts = Object.keys({ ...first, ...target });
-  const part = parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane';
-  return `target.${part} is not what fleet.yaml says`;
-}
-
-function refused(id: string, why: string): Problem {
+function refused(id: string, why: string): { readonly ok: false; readonly problem: Problem } {
   return {
-    kind: 'order',
-    object: `cluster ${id}`,
-    message: `an order to sweep it was not carried out: ${why}`,
-    remedy:
-      'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json.gz and to the queues of orders.',
+    ok: false,
+    problem: {
+      kind: 'order',
+      object: `cluster ${id}`,
+      message: `an order to sweep it was not carried out: ${why}`,
+      remedy:
+        'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json.gz and to the queues of orders.',
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { sawSomething } from '../audit/summary.ts';
 import type { RecoveryEntry } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
-import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
+import type { AuditDue, Order } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry, Shard } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
@@ -13,8 +13,9 @@ import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { firstProblems } from './first-problems.ts';
+import { factsOf } from './fits-fleet.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
-import { expiredServerOf, recoveryOf } from './recovery.ts';
+import { recoveryOf } from './recovery.ts';
 import { sameServer } from './same-server.ts';
 import { assignShards, type ShardMember } from './shards.ts';
 import { sharedTokens } from './shared-tokens.ts';
@@ -23,13 +24,14 @@ import { LISTED } from './sources.ts';
 export interface ShardOrders {
   readonly name: string;
   readonly lane: string;
-  readonly orders: readonly SweepOrder[];
+  readonly orders: readonly Order[];
 }
 
 /** The order of a cluster, and where it is swept. */
 export interface PlacedOrder {
   readonly shard: string;
-  readonly order: SweepOrder;
+  readonly target: Target;
+  readonly order: Order;
 }
 
 export interface TickPlan {
@@ -50,8 +52,6 @@ const MAX_PROBLEMS = 100;
 export interface TickOptions {
   /** Deployed lanes; clusters of other lanes cannot be swept. @default all */
   readonly lanes?: ReadonlySet<string>;
-  /** Lanes that reach machines. @default none */
-  readonly handshakeLanes?: ReadonlySet<string>;
   /** How often each cluster is audited. @default never */
   readonly auditEveryMinutes?: number;
   /**
@@ -81,7 +81,7 @@ export function planTick(
   const byShard = Map.groupBy(orders, ({ shard }) => shard);
   const shards = [...byShard].map(([name, ofShard]) => ({
     name,
-    lane: ofShard[0]?.order.target.lane ?? '',
+    lane: ofShard[0]?.target.lane ?? '',
     orders: ofShard.map(({ order }) => order),
   }));
   return { shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)), assigned, problems };
@@ -98,19 +98,20 @@ export function planOrders(
   shardOf: (id: string) => string | undefined,
   options: TickOptions = {},
 ): { readonly orders: readonly PlacedOrder[]; readonly problems: readonly Problem[] } {
-  const { handshakeLanes, auditEveryMinutes, rollouts, recovery = [] } = options;
+  const { auditEveryMinutes, rollouts, recovery = [] } = options;
   const reachable = reachableIn(registry, options.lanes);
   // A missing cluster contradicts no present one.
   const conflicts = sameServer(
     reachable.filter(({ missingSince }) => missingSince === undefined),
     index,
   );
-  const orderOf = (cluster: ReachableCluster, shard: string): SweepOrder => {
+  const orderOf = (cluster: ReachableCluster, shard: string): Order => {
     const { target, managesClusters } = cluster;
     const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
     const question = { shard, index, tick, everyMinutes: auditEveryMinutes };
     return {
-      target,
+      id: target.id,
+      facts: factsOf(target),
       tick,
       deadlineMs: recoveryOf(recovery, target.id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
       lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
@@ -118,16 +119,17 @@ export function planOrders(
       holdWrites,
       server: serverBehind(cluster, index),
       endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),
-      lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,
-      handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
-      audit: auditOf(cluster, target, question),
+      replacedBefore: recovery.some((entry) => entry.cluster === target.id)
+        ? firstExpiryOf(target.id, index)
+        : undefined,
+      workloadClusters: managesClusters !== undefined && isTimeToLook(target.id, question) ? true : undefined,
+      audit: auditOf(cluster, question),
       rollout: rolloutOf(cluster, target, rollouts, question),
-      expiredServer: expiredServerOf(recovery, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
     };
   };
   const orders = reachable.flatMap((cluster) => {
     const shard = shardOf(cluster.id);
-    return shard === undefined ? [] : [{ shard, order: orderOf(cluster, shard) }];
+    return shard === undefined ? [] : [{ shard, target: cluster.target, order: orderOf(cluster, shard) }];
   });
   const problems = [
     ...conflicts.values(),
@@ -147,24 +149,22 @@ function askingEksInTurns(orders: readonly PlacedOrder[], tick: number, everyMin
     const most = scope === undefined ? Infinity : EKS_AUDITS;
     let asking = same;
     for (let turns = 2; asking.length > most; turns *= 2)
-      asking = same.filter(({ order }) => isTurnOf(`EKS ${order.target.id}`, turns, round));
-    const ids = new Set(asking.map(({ order }) => order.target.id));
-    return same.map(({ shard, order }) => ({
-      shard,
-      order: ids.has(order.target.id)
-        ? order
-        : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
+      asking = same.filter(({ order }) => isTurnOf(`EKS ${order.id}`, turns, round));
+    const ids = new Set(asking.map(({ order }) => order.id));
+    return same.map(({ order, ...placed }) => ({
+      ...placed,
+      order: ids.has(order.id) ? order : { ...order, audit: order.audit && { ...order.audit, withoutEks: true } },
     }));
   });
 }
 
 /** The account and Region that an audit asks about its cluster. */
-function askedScope({ order: { target, audit } }: PlacedOrder): string | undefined {
+function askedScope({ target, order: { audit } }: PlacedOrder): string | undefined {
   if (target.access.kind !== 'eks' || audit === undefined || audit.stored === true) return undefined;
   return `${target.access.scope.account}/${target.access.scope.region}`;
 }
 
-function addressesIn(remembered: RegisteredCluster['endpointAddresses']): SweepOrder['endpointAddresses'] {
+function addressesIn(remembered: RegisteredCluster['endpointAddresses']): Order['endpointAddresses'] {
   return remembered && Object.keys(remembered);
 }
 
@@ -246,6 +246,12 @@ function isRolling({ id }: RegisteredCluster, index: FleetIndex | undefined): bo
   return known !== undefined && isUnderWay(known);
 }
 
+/** The certificates of machines expire on different days, and any machine may answer: the first expiry counts. */
+function firstExpiryOf(id: string, index: FleetIndex | undefined): number | undefined {
+  const ends = entryOf(index?.clusters, id)?.audit?.ends;
+  return timeOf(ends?.find(({ what }) => what === 'kube-apiserver')?.notAfter);
+}
+
 function isTimeToLook(id: string, { shard, index, tick }: TurnQuestion): boolean {
   return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(shard, CADENCE_MINUTES, tick);
 }
@@ -264,21 +270,15 @@ interface TurnQuestion {
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
-  { audit }: Target,
   { shard, index, tick, everyMinutes }: TurnQuestion,
-): OrderedAudit | undefined {
+): AuditDue | undefined {
   if (everyMinutes === undefined) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
   // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  if (!isDue(shard, everyMinutes, tick, last))
-    return before === undefined ? { secrets: false, kubeletMetrics: false, stored: true } : undefined;
-  return {
-    secrets: audit?.secrets ?? false,
-    kubeletMetrics: audit?.kubeletMetrics ?? false,
-    known: before !== undefined && sawSomething(before) ? true : undefined,
-  };
+  if (!isDue(shard, everyMinutes, tick, last)) return before === undefined ? { stored: true } : undefined;
+  return { known: before !== undefined && sawSomething(before) ? true : undefined };
 }
 
 /** @param last time of the last one; undefined if unknown */

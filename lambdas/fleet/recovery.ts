@@ -1,5 +1,4 @@
 import type { RecoveryEntry } from '../config/fleet.ts';
-import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { ExpiredServer } from '../contracts/order.ts';
 import { MAX_RECOVERY_MS, type Recovery } from '../recovery/recovery.ts';
 import { DAY_MS } from '../time.ts';
@@ -27,20 +26,17 @@ function inForce(entries: readonly RecoveryEntry[], id: string, now: number): Re
  * What an expired API server certificate must prove to be tolerated; undefined if none is tolerated. Pure.
  *
  * @param entries `recovery` of fleet.yaml
- * @param audit the newest one: a certificate that expired before the first one it saw has been replaced
+ * @param replacedBefore a certificate that expired before it has been replaced: the newest audit says so
  * @param now milliseconds since the epoch
  */
 export function expiredServerOf(
   entries: readonly RecoveryEntry[],
   id: string,
-  audit: Pick<AuditSummary, 'ends'> | undefined,
+  replacedBefore: number | undefined,
   now: number,
 ): ExpiredServer | undefined {
   const server = inForce(entries, id, now)?.server;
-  // The certificates of machines expire on different days, and any machine may answer: the first expiry counts.
-  const firstExpiry = audit?.ends.find(({ what }) => what === 'kube-apiserver')?.notAfter;
-  if (server?.pin !== 'authority' || firstExpiry === undefined) return server;
-  return { ...server, replacedBefore: Date.parse(firstExpiry) };
+  return server?.pin === 'authority' && replacedBefore !== undefined ? { ...server, replacedBefore } : server;
 }
 
 /** The nodes of a cluster whose client certificates may be approved now; undefined if there are none. Pure. */

@@ -10,9 +10,8 @@ import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { encodeReportStart } from '../contracts/report-start.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
 import { endpointAddressesOf } from '../fleet/endpoint-addresses.ts';
-import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
+import { createTargetsOf, fitRegistry } from '../fleet/fits-fleet.ts';
 import { foundBefore } from '../fleet/found-before.ts';
-import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
 import { encodeOutcome, encodeOutcomes } from '../fleet/outcome-message.ts';
 import { planTick, type ShardOrders, type TickPlan } from '../fleet/plan-tick.ts';
@@ -99,11 +98,10 @@ interface Read<T> {
 export function createDispatchTick(options: DispatchOptions): DispatchTick {
   const { fleet, hub, state, clock, logger, metrics } = options;
   const asked = sourcesOf(fleet, hub);
-  const allowed = allowedTargets(fleet, hub);
+  const targetsOf = createTargetsOf(fleet, hub);
   const eks = eksSources(fleet.discovery, hub).map(({ name }) => name);
   const tickOptions = {
     lanes: new Set(options.send.keys()),
-    handshakeLanes: new Set(handshakeLanes(fleet)),
     auditEveryMinutes: fleet.audit.everyMinutes,
     rollouts: fleet.rollouts.clusters,
     recovery: fleet.recovery,
@@ -115,7 +113,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const started = startReport(tick, problems, signals.all);
     const readRegistry = (value: unknown): Registry | undefined => {
       const registry = parseRegistry(value, startedAt);
-      return registry && fitRegistry(registry, allowed);
+      return registry && fitRegistry(registry, targetsOf);
     };
     const [stored, index] = await Promise.all([
       read('registry', readRegistry, problems, signals.all),

@@ -7,7 +7,7 @@ import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../contracts/registry.ts';
 import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from '../contracts/waiting-hint.ts';
 import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
-import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
+import { createTargetsOf, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { hintDue } from '../fleet/hints.ts';
 import { planOrders } from '../fleet/plan-tick.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
@@ -46,10 +46,10 @@ export type HandleHint = (event: SQSEvent, signal: AbortSignal) => Promise<void>
 
 export function createHintHandler(options: HintOptions): HandleHint {
   const { state, policies, fleet, hub, wait, send, clock, logger, metrics } = options;
-  const allowed = allowedTargets(fleet, hub);
+  const targetsOf = createTargetsOf(fleet, hub);
   const registryOf = ofEachVersion((value) => {
     const registry = parseRegistry(value, clock());
-    return registry && fitRegistry(registry, allowed);
+    return registry && fitRegistry(registry, targetsOf);
   });
   const indexOf = ofEachVersion((value) => parseFleetIndex(value, clock()));
   const planOptions = {
@@ -72,12 +72,12 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const shardOf = (id: string) => entryOf(registry.clusters, id)?.shard?.name;
     // Only ticks order audits and rollouts.
     const { orders: placed } = planOrders(registry, index, clock(), shardOf, planOptions);
-    const orders = new Map(placed.map((one) => [one.order.target.id, one]));
+    const orders = new Map(placed.map((one) => [one.order.id, one]));
     for (const { id, due } of ripe) {
       const placedOrder = orders.get(id);
       if (placedOrder === undefined) continue;
       const { order, shard: name } = placedOrder;
-      const { lane } = order.target;
+      const { lane } = placedOrder.target;
       const shard = { name, lane, orders: [{ ...order, deadlineMs: SHORT_DEADLINE_MS, hinted: true as const }] };
       for (const [, messages] of messagesByLane([shard], `hint ${due} ${id}`)) await send.get(lane)?.(messages, signal);
       count(metrics, { [METRIC.hintedSweeps]: 1 });

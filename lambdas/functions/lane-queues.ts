@@ -1,5 +1,5 @@
 import type { OrderMessage } from '../aws/queues.ts';
-import { deduplicationIdOf, encodeOrders, MAX_MESSAGE_SIZE, type SweepOrder } from '../contracts/order.ts';
+import { deduplicationIdOf, encodeOrders, MAX_MESSAGE_SIZE, type Order } from '../contracts/order.ts';
 import type { ShardOrders } from '../fleet/plan-tick.ts';
 
 /**
@@ -28,7 +28,7 @@ export function messagesByLane(
   );
 }
 
-function inMessages(orders: readonly SweepOrder[]): readonly Pick<OrderMessage, 'body' | 'clusters'>[] {
+function inMessages(orders: readonly Order[]): readonly Pick<OrderMessage, 'body' | 'clusters'>[] {
   const body = encodeOrders(orders);
   if (Buffer.byteLength(body) <= MAX_MESSAGE_SIZE || orders.length < 2) return [{ body, clusters: orders.length }];
   const half = Math.ceil(orders.length / 2);

@@ -1,9 +1,9 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import type { SweepCluster, SweptOrder } from '../cluster/minute.ts';
-import { decodeOrders, type SweepOrder } from '../contracts/order.ts';
+import { decodeOrders, type Order, type SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
-import type { OrderRefusal } from '../fleet/fits-fleet.ts';
+import type { CompleteOrder } from '../fleet/fits-fleet.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import {
@@ -18,8 +18,8 @@ import { count } from '../telemetry/telemetry.ts';
 import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
 export interface SweepShardOptions extends OutcomeSenderOptions {
-  /** Which orders are skipped. */
-  readonly refusal: OrderRefusal;
+  /** What is swept: an order does not say how its cluster is entered. */
+  readonly complete: CompleteOrder;
   readonly sweepOne: SweepCluster;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -42,7 +42,7 @@ const UNREADABLE_REMEDY =
 
 export function createSweepShard({
   sweepOne,
-  refusal,
+  complete,
   clock,
   send,
   wait,
@@ -74,8 +74,11 @@ export function createSweepShard({
     }
     return read.value.flatMap((reading) => {
       if (reading.ok && isLateHint(reading.value)) return [];
-      const problem = reading.ok ? refusal(reading.value, clock()) : unreadable(reading.id, reading.problem);
-      if (problem === undefined) return reading.ok ? [reading.value] : [];
+      const completed: ReturnType<CompleteOrder> = reading.ok
+        ? complete(reading.value, clock())
+        : { ok: false, problem: unreadable(reading.id, reading.problem) };
+      if (completed.ok) return [completed.value];
+      const { problem } = completed;
       drop(messageId, problem.message, problem.remedy);
       if (reading.id !== undefined) outcomes.add(untried(reading.id, problem, clock()));
       return [];
@@ -89,7 +92,7 @@ export function createSweepShard({
   }
 
   /** Bounds how long the hints of one cluster can delay its neighbours. */
-  function isLateHint({ hinted, tick }: SweepOrder): boolean {
+  function isLateHint({ hinted, tick }: Order): boolean {
     return hinted === true && clock() - tick > LATE_HINT_MS;
   }
 

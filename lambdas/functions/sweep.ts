@@ -3,7 +3,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { sendMessage } from '../aws/queues.ts';
 import { createDeployedMinute, type DeployedOptions } from '../cluster/deployed.ts';
-import { createOrderRefusal, type FleetOfTargets } from '../fleet/fits-fleet.ts';
+import { createCompleteOrder, type FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
@@ -19,7 +19,7 @@ const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const sweepShard = createSweepShard({
-  refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
+  complete: createCompleteOrder(fleet, hubIdentity(), requiredVariable('LANE')),
   sweepOne: createDeployedMinute({
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies: readBesideBundle<DeployedOptions['policies']>(import.meta.url, 'policies.json'),

@@ -205,15 +205,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ['rollouts.length <= MAX_ROLLOUTS', 'rollouts.length < MAX_ROLLOUTS'],
     ],
   ],
-  'lambdas/fleet/fits-fleet.ts': [
-    [
-      'Two targets that are not the same differ in a part.',
-      [
-        "parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
-        'parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key)))',
-      ],
-    ],
-  ],
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
     [

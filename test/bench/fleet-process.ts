@@ -47,7 +47,11 @@ const outcomes: SweepOutcome[] = [];
 let shardStartedAt = 0;
 let shard = '';
 const sweepShard = createSweepShard({
-  refusal: () => undefined,
+  complete: ({ id, ...order }) => {
+    const target = registry.clusters[id]?.target;
+    if (target === undefined) throw new Error(`${id} is not registered`);
+    return { ok: true, value: { tick: order.tick, deadlineMs: order.deadlineMs, server: order.server, target } };
+  },
   // What hangs is given up sooner than deployed, only so that the run ends.
   sweepOne: async (order, signal) => {
     const swept = await sweepOne({ ...order, deadlineMs: order.deadlineMs * Number(timeScale) }, signal);

@@ -45,13 +45,8 @@ const messageFor = (name: string) =>
     name,
     encodeOrders([
       {
-        target: {
-          id: name,
-          cluster: { name, provider: 'eks-anywhere' },
-          access: { kind: 'kubeconfig', secret: arnOf(name) },
-          management: { namespace: 'eksa-system' },
-          lane: 'default',
-        },
+        id: name,
+        facts: {},
         tick: Date.now(),
         deadlineMs: 45_000,
       },

@@ -100,13 +100,8 @@ function orderEvent(tick: number) {
     {
       tick: Date.now() + tick,
       deadlineMs: 30_000,
-      target: {
-        id: 'berlin',
-        cluster: { name: 'berlin', provider: 'eks-anywhere' },
-        access: { kind: 'kubeconfig', secret: SECRET },
-        management: { namespace: 'eksa-system' },
-        lane: 'default',
-      },
+      id: 'berlin',
+      facts: {},
     },
   ]);
   return {

@@ -19,7 +19,7 @@ import { type AuditStageOptions, createAuditStage } from '../../../lambdas/clust
 import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/cluster/stages/rollout.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
-import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
+import { createCompleteOrder } from '../../../lambdas/fleet/fits-fleet.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
@@ -138,12 +138,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     clock: now,
     step: stepRollout,
   });
-  // One queue for all lanes: each order is for its own.
-  const refusals = new Map(
-    [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [lane, createOrderRefusal(fleet, HUB, lane)]),
-  );
-  const sweepShard = createSweepShard({
-    refusal: (order, at) => refusals.get(order.target.lane)?.(order, at),
+  const shardOptions = {
     sweepOne: around(
       createMinute({
         // Its clusters are on this machine.
@@ -169,12 +164,18 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         },
       }),
     ),
-    send: async (body, signal) => sendMessage(sweepSqs, queues.outcomes.url, body, {}, signal),
-    wait: async (ms, signal) => clock.sleep(ms, signal),
+    send: async (body: string, signal: AbortSignal) => sendMessage(sweepSqs, queues.outcomes.url, body, {}, signal),
+    wait: async (ms: number, signal: AbortSignal) => clock.sleep(ms, signal),
     clock: now,
     logger: createLogger('sweep'),
     metrics: sweepMetrics,
-  });
+  };
+  // One queue for all lanes: the group of a message says whose it is.
+  const sweepShard = async (event: SQSEvent): Promise<void> => {
+    const [group] = event.Records[0]?.attributes.MessageGroupId?.split('.') ?? [];
+    const lane = fleet.lanes.find(({ name }) => name === group)?.name ?? DEFAULT_LANE;
+    await createSweepShard({ ...shardOptions, complete: createCompleteOrder(fleet, HUB, lane) })(event, never, never);
+  };
 
   const reportMetrics = createMetrics('report');
   const reportSqs = new SQSClient(otherClients);
@@ -224,7 +225,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
       const tick = tickOf({ scheduledTime: new Date(now()).toISOString() }, now());
       await dispatchTick(tick, { discovery: never, all: never }).finally(() => publish(dispatchMetrics));
     },
-    sweep: async (event) => sweepShard(event, never, never).finally(() => publish(sweepMetrics)),
+    sweep: async (event) => sweepShard(event).finally(() => publish(sweepMetrics)),
     report: async (event) => reportTick(event, never).finally(() => publish(reportMetrics)),
     hint: async (event) => handleHint(event, never).finally(() => publish(hintMetrics)),
     webhook: async (event) => handleWebhook(event, never),

@@ -89,7 +89,7 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
     state = registry(...Object.values(state.clusters).map((one) => ({ ...one, shard: assigned.get(one.id) })));
     const due = shards.flatMap(({ orders }) => orders).filter((order) => order.audit?.stored === undefined);
     const audits = due.flatMap((order) => {
-      const target = byId.get(order.target.id);
+      const target = byId.get(order.id);
       return order.audit === undefined || target === undefined ? [] : [{ target, withoutEks: order.audit.withoutEks }];
     });
     busiest = Math.max(busiest, audits.length);

@@ -3,7 +3,7 @@ import type { Acted } from '../../../lambdas/approval/act.ts';
 import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import type { RecoveryOptions } from '../../../lambdas/cluster/stages/approval.ts';
 import type { RecoveryEntry } from '../../../lambdas/config/fleet.ts';
-import { decodeOrders, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import type { Recovery } from '../../../lambdas/recovery/recovery.ts';
 import { auditSummary, PARIS, TROUBLE } from '../fleet/values.ts';
@@ -110,19 +110,6 @@ describe('client certificates in the minute of a cluster', () => {
   ])('are not judged by %s', async (_, entries) => {
     const { recovered, sweepOne } = await sweeper(works, { entries });
     const { outcome } = await sweepOne(orderOf(), never);
-    expect([recovered, outcome.problems]).toEqual([[], []]);
-  });
-
-  it.each(['recovery', 'nodes', 'until', 'window'])('are not judged because an order says so, in %s', async (key) => {
-    const said = { id: 'w-1', nodes: ['cp-1'], until: at(HOUR), bootstrapGroups: [] };
-    const order = JSON.parse(encodeOrders([orderOf()]));
-    const [first] = order.orders;
-    const forged = JSON.stringify({ ...order, orders: [{ ...first, [key]: said }] });
-    const { recovered, sweepOne } = await sweeper(works, { entries: [] });
-    const decoded = decodeOrders(forged);
-    const [read] = decoded.ok ? decoded.value : [];
-    expect(read?.ok).toBe(true);
-    const { outcome } = await sweepOne(read?.ok === true ? read.value : orderOf({ holdWrites: 'not read' }), never);
     expect([recovered, outcome.problems]).toEqual([[], []]);
   });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { Order } from '../../../lambdas/contracts/order.ts';
 import type { Access, AwsScope, KubeconfigAccess, Target } from '../../../lambdas/contracts/target.ts';
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
 const namespace = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
@@ -83,19 +84,17 @@ export const anyTarget: fc.Arbitrary<Target> = fc
   )
   .filter((target) => target.access.kind !== 'cluster-api' || target.management?.access !== undefined);
 
-export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
+export const anyOrder: fc.Arbitrary<Order> = fc.record(
   {
-    target: anyTarget,
+    id: anyTarget.map(({ id }) => id),
+    facts: anyTarget.map(factsOf),
     tick: fc.nat({ max: 253_402_300_799_999 }),
     deadlineMs: fc.integer({ min: 1, max: 900_000 }),
     lastHeard: fc.nat({ max: 253_402_300_799_999 }),
     holdWrites: fc.string({ maxLength: 1_000 }),
-    lookForClusters: fc.array(namespace, { maxLength: 5 }),
-    handshakes: fc.constant(true as const),
-    audit: fc.record(
-      { secrets: fc.boolean(), kubeletMetrics: fc.boolean(), known: fc.constant(true as const) },
-      { requiredKeys: ['secrets', 'kubeletMetrics'] },
-    ),
+    replacedBefore: fc.nat({ max: 253_402_300_799_999 }),
+    workloadClusters: fc.constant(true as const),
+    audit: fc.record({ known: fc.constant(true as const) }, { requiredKeys: [] }),
   },
-  { requiredKeys: ['target', 'tick', 'deadlineMs'] },
+  { requiredKeys: ['id', 'facts', 'tick', 'deadlineMs'] },
 );

@@ -2,8 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { planOrders } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
@@ -47,12 +48,26 @@ describe('planTick', () => {
         {
           shard: expect.any(String) as unknown,
           lane: 'onprem',
-          order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, lastHeard: NOW - 9 * MINUTE, server: 'a:443' },
+          order: {
+            id: BERLIN.id,
+            facts: factsOf(BERLIN),
+            tick: NOW,
+            deadlineMs: 45_000,
+            lastHeard: NOW - 9 * MINUTE,
+            server: 'a:443',
+          },
         },
         {
           shard: expect.any(String) as unknown,
           lane: 'default',
-          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000, lastHeard: Date.parse(at()), countedTo: NOW - 5 },
+          order: {
+            id: DUBLIN.id,
+            facts: factsOf(DUBLIN),
+            tick: NOW,
+            deadlineMs: 45_000,
+            lastHeard: Date.parse(at()),
+            countedTo: NOW - 5,
+          },
         },
       ],
       problems: [TROUBLE],
@@ -68,7 +83,7 @@ describe('planTick', () => {
       const shards = Map.groupBy(orders, ({ shard }) => shard);
       expect([...shards.values()].map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([9, 19, 32]);
       for (const some of shards.values()) {
-        expect(new Set(some.map(({ order }) => slow.has(order.target.id))).size).toBe(1);
+        expect(new Set(some.map(({ order }) => slow.has(order.id))).size).toBe(1);
         expect(new Set(some.map(({ order }) => order.audit === undefined)).size).toBe(1);
       }
       const audited = orders.map(({ order }) => (order.audit === undefined ? 0 : 1));
@@ -142,13 +157,13 @@ describe('planTick', () => {
   it('looks for workload clusters at once, then one tick in ten', () => {
     const looks = (known: ReturnType<typeof index>) =>
       plannedMinutes(registry(MANAGEMENT), known, {}, 10).filter(
-        ({ orders: [only] }) => only?.order.lookForClusters?.join() === 'eksa-system,team',
+        ({ orders: [only] }) => only?.order.workloadClusters === true,
       );
     const read = { workloadClusters: { readAt: at(), clusters: [] } };
     expect(looks(index(indexed('paris')))).toHaveLength(10);
     expect(looks(index(indexed('paris', read)))).toHaveLength(1);
     const ordinary = planned(registry(registered('paris', { target: PARIS })), undefined, NOW);
-    expect(ordinary.orders[0]?.order).not.toHaveProperty('lookForClusters', expect.anything());
+    expect(ordinary.orders[0]?.order).not.toHaveProperty('workloadClusters', expect.anything());
   });
 
   it('holds the writes of clusters behind one API server, and says so', () => {
@@ -167,7 +182,7 @@ describe('planTick', () => {
   it('orders nothing in a lane that is not deployed, and says so', () => {
     const known = registry(registered(BERLIN.id, { target: BERLIN }), registered(DUBLIN.id, { target: DUBLIN }));
     const { orders, problems } = planned(known, undefined, NOW, { lanes: new Set(['default']) });
-    expect(orders.map(({ order }) => order.target.id)).toEqual([DUBLIN.id]);
+    expect(orders.map(({ order }) => order.id)).toEqual([DUBLIN.id]);
     expect(problems).toMatchObject([{ kind: 'lane', object: `cluster ${BERLIN.id}` }]);
   });
 
@@ -192,9 +207,8 @@ describe('planTick', () => {
         const seen = index(...targets.map(({ id }) => indexed(id, { readable, server: long })));
         const { orders } = planned(known, seen, NOW);
         expect(orders).toHaveLength(Object.keys(known.clusters).length);
-        for (const { order, lane } of orders) {
+        for (const { order } of orders) {
           expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
-          expect(lane).toBe(order.target.lane);
         }
       }),
       { seed: 13, numRuns: 100 },
@@ -215,29 +229,14 @@ describe('isTurnOf', () => {
   });
 });
 
-it('lets every sweep of a lane that reaches machines shake hands with them, and none of another', () => {
-  const known = registry(registered('paris', { target: PARIS }), registered('berlin', { target: BERLIN }));
-  const options = { handshakeLanes: new Set([BERLIN.lane]), auditEveryMinutes: 15 };
-  for (const tick of TICKS) {
-    const { orders } = planned(known, index(), tick, options);
-    const shaking = orders.map(({ order: { target, handshakes } }) => [target.id, handshakes] as const);
-    expect(new Map(shaking)).toEqual(
-      new Map([
-        ['paris', undefined],
-        [BERLIN.id, true],
-      ]),
-    );
-  }
-});
-
 describe('audits', () => {
   const EVERY = 15;
   const AUDITS = { auditEveryMinutes: EVERY };
   const MANY = Array.from({ length: 1_000 }, (_, n) => `c${n}`);
   const LONG_AGO = at(-30 * DAY);
   const audited = ({ orders }: ReturnType<typeof planned>) =>
-    orders.flatMap(({ order }) => (isWhole(order) ? [order.target.id] : []));
-  const isWhole = ({ audit }: SweepOrder) => audit !== undefined && audit.stored === undefined;
+    orders.flatMap(({ order }) => (isWhole(order) ? [order.id] : []));
+  const isWhole = ({ audit }: Order) => audit !== undefined && audit.stored === undefined;
   const fleet = (foundAt: string) =>
     registry(...MANY.map((id) => registered(id, { target: { ...PARIS, id }, foundAt, seenAt: foundAt })));
 
@@ -280,22 +279,6 @@ describe('audits', () => {
     for (const { shard, order } of orders) expect(isWhole(order)).toBe(isTurnOf(shard, EVERY, NOW));
   });
 
-  it.each([
-    [PARIS, { secrets: false, kubeletMetrics: false }],
-    [
-      { ...PARIS, audit: { secrets: true as const } },
-      { secrets: true, kubeletMetrics: false },
-    ],
-    [
-      { ...BERLIN, audit: { kubeletMetrics: true as const } },
-      { secrets: false, kubeletMetrics: true },
-    ],
-  ])('of %o reach so far', (target, reach) => {
-    const known = registry(registered(target.id, { target }));
-    const orders = plannedMinutes(known, index(), AUDITS).flatMap((plan) => plan.orders.map(({ order }) => order));
-    expect(orders.find(isWhole)?.audit).toEqual(reach);
-  });
-
   it.each<[string, Partial<AuditSummary> | undefined, true | undefined]>([
     ['an audit that saw something', {}, true],
     ['an audit that read one source', { ends: [], sources: { read: ['nodes'], unread: [], off: [] } }, true],
@@ -310,7 +293,7 @@ describe('audits', () => {
 
   it('are replaced by the last snapshot where the index has none, until one is made', () => {
     const known = fleet(LONG_AGO);
-    const stored = { secrets: false, kubeletMetrics: false, stored: true };
+    const stored = { stored: true };
     for (const seen of [undefined, index(), index(...MANY.map((id) => indexed(id)))]) {
       const rest = planned(known, seen, NOW, AUDITS).orders.filter(({ order }) => !isWhole(order));
       expect(rest.length).toBeGreaterThan(MANY.length / 2);
@@ -330,8 +313,8 @@ describe('audits', () => {
       const asking = orders.filter(({ order }) => order.audit !== undefined && order.audit.withoutEks === undefined);
       expect(asking.length).toBeLessThanOrEqual(100);
       for (const { order } of asking) {
-        longest = Math.max(longest, round - (asked.get(order.target.id) ?? 0));
-        asked.set(order.target.id, round);
+        longest = Math.max(longest, round - (asked.get(order.id) ?? 0));
+        asked.set(order.id, round);
       }
     }
     expect(asked.size).toBeGreaterThanOrEqual(400);

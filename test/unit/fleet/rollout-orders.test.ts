@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RecoveryEntry } from '../../../lambdas/config/fleet.ts';
-import { type ExpiredServer, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { ExpiredServer } from '../../../lambdas/contracts/order.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import type { TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
+import { expiredServerOf } from '../../../lambdas/fleet/recovery.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import {
   at,
@@ -14,7 +15,6 @@ import {
   indexed,
   MINUTE,
   NOW,
-  onlyOrder,
   PARIS,
   planned,
   plannedMinutes,
@@ -82,8 +82,8 @@ describe('the step of a rollout', () => {
 describe('recovery', () => {
   it('tolerates an expired certificate as long as the entry lasts', () => {
     const entry = { cluster: 'paris', until: at(3 * MINUTE), server: { pin: 'fingerprint', sha256: SHA256 } } as const;
-    const orders = ordersOf({ recovery: [entry] });
-    expect(orders.map((order) => order?.expiredServer)).toEqual([
+    const orders = Array.from({ length: 15 }, (_, minute) => minute);
+    expect(orders.map((minute) => expiredServerOf([entry], 'paris', undefined, NOW + minute * MINUTE))).toEqual([
       entry.server,
       entry.server,
       entry.server,
@@ -94,7 +94,7 @@ describe('recovery', () => {
   it('tolerates no expired certificate by an entry with nodes alone, and none at all that ends later than in a day', () => {
     const entry = { cluster: 'paris', nodes: ['cp-1'], bootstrapGroups: [] };
     const server = { pin: 'authority' } as const;
-    const first = (given: RecoveryEntry) => ordersOf({ recovery: [given] })[0]?.expiredServer;
+    const first = (given: RecoveryEntry) => expiredServerOf([given], 'paris', undefined, NOW);
     expect(first({ ...entry, until: at(DAY) })).toBeUndefined();
     expect(first({ ...entry, until: at(DAY), server })).toEqual(server);
     expect(first({ ...entry, until: at(DAY + 15 * MINUTE), server })).toBeUndefined();
@@ -112,9 +112,8 @@ describe('recovery', () => {
   it.each([
     ['of another cluster', { cluster: 'rome', until: at(DAY) }],
     ['too far ahead', { cluster: 'paris', until: at(7 * DAY + 15 * MINUTE) }],
-  ])('is not ordered by an entry %s', (_, entry) => {
-    const orders = ordersOf({ recovery: [{ ...entry, server: { pin: 'authority' } }] });
-    expect(orders.every((order) => order !== undefined && order.expiredServer === undefined)).toBe(true);
+  ])('tolerates nothing by an entry %s', (_, entry) => {
+    expect(expiredServerOf([{ ...entry, server: { pin: 'authority' } }], 'paris', undefined, NOW)).toBeUndefined();
   });
 
   it('refuses a certificate that ended before the first that the last audit saw, where an authority is pinned', () => {
@@ -126,7 +125,8 @@ describe('recovery', () => {
     const seen = index(indexed('paris', { audit: auditSummary({ ends }) }));
     const expiredServerBy = (server: ExpiredServer) => {
       const recovery = [{ cluster: 'paris', until: at(DAY), server }];
-      return planned(known, seen, NOW, { recovery }).orders[0]?.order.expiredServer;
+      const { replacedBefore } = planned(known, seen, NOW, { recovery }).orders[0]?.order ?? {};
+      return expiredServerOf(recovery, 'paris', replacedBefore, NOW);
     };
     expect(expiredServerBy({ pin: 'authority' })).toEqual({ pin: 'authority', replacedBefore: NOW - DAY });
     expect(expiredServerBy({ pin: 'authority', expiredAtMostMs: DAY })).toEqual({
@@ -135,45 +135,5 @@ describe('recovery', () => {
       replacedBefore: NOW - DAY,
     });
     expect(expiredServerBy({ pin: 'fingerprint', sha256: SHA256 })).toEqual({ pin: 'fingerprint', sha256: SHA256 });
-  });
-});
-
-describe('an order', () => {
-  const order: SweepOrder = {
-    target: PARIS,
-    tick: NOW,
-    deadlineMs: 45_000,
-    rollout: true,
-    expiredServer: { pin: 'fingerprint', sha256: SHA256 },
-  };
-
-  it('carries them', () => {
-    expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
-    for (const expiredServer of [
-      { pin: 'authority' },
-      { pin: 'authority', expiredAtMostMs: 366 * DAY, replacedBefore: NOW },
-    ] as const) {
-      const authority: SweepOrder = { ...order, expiredServer };
-      expect(onlyOrder(encodeOrders([authority]))).toEqual({ ok: true, value: authority });
-    }
-  });
-
-  it.each([
-    [{ rollout: false }, 'rollout is not true'],
-    [{ expiredServer: { pin: 'none' } }, 'expiredServer.pin is not one of authority, fingerprint'],
-    [
-      { expiredServer: { pin: 'authority', expiredAtMostMs: 367 * DAY } },
-      'expiredServer.expiredAtMostMs is more than 31622400000',
-    ],
-    [
-      { expiredServer: { pin: 'authority', expiredAtMostMs: -1 } },
-      'expiredServer.expiredAtMostMs is not a whole number',
-    ],
-    [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
-  ])('is refused with %j', (changed, problem) => {
-    expect(onlyOrder(JSON.stringify({ version: 3, orders: [{ ...order, ...changed }] }))).toEqual({
-      ok: false,
-      problem,
-    });
   });
 });

@@ -44,7 +44,7 @@ describe('sameServer', () => {
     );
     const target = { ...PARIS, id: id(0) };
     const holdWrites = problems.get(target.id)?.message ?? '';
-    const order = { target, tick: NOW, deadlineMs: 1, holdWrites };
+    const order = { id: target.id, facts: {}, tick: NOW, deadlineMs: 1, holdWrites };
     expect(holdWrites).toContain('same API server');
     expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
   });

@@ -5,7 +5,7 @@ import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { Reading } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { decodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { decodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/contracts/registry.ts';
@@ -266,7 +266,7 @@ export function plannedMinutes(
 }
 
 /** The only order of a message. */
-export function onlyOrder(body: string): Reading<SweepOrder> {
+export function onlyOrder(body: string): Reading<Order> {
   const read = decodeOrders(body);
   if (!read.ok) return read;
   const [first] = read.value;

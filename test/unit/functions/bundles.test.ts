@@ -245,7 +245,7 @@ describe('the bundles that synthesis makes', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const body = encodeOrders([{ target: TARGET, tick: Date.now(), deadlineMs: 45_000 }]);
+    const body = encodeOrders([{ id: TARGET.id, facts: {}, tick: Date.now(), deadlineMs: 45_000 }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     const answered = await bundle.invoke({ Records: [record] }, 12_000);
@@ -287,14 +287,12 @@ describe('an order that fleet.yaml does not have', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const secret = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:cluster-1-AbCdEf';
-    const target: Target = { ...TARGET, access: { kind: 'kubeconfig', secret } };
-    const body = encodeOrders([{ target, tick: Date.now(), deadlineMs: 45_000 }]);
+    const body = encodeOrders([{ id: 'foreign', facts: {}, tick: Date.now(), deadlineMs: 45_000 }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
     expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});
     expect(secretsManager.calls).toEqual([]);
     expect(outcomesIn(sqs)).toMatchObject([
-      { id: TARGET.id, untried: true, problems: [{ kind: 'order', object: 'cluster cluster-0' }] },
+      { id: 'foreign', untried: true, problems: [{ kind: 'order', object: 'cluster foreign' }] },
     ]);
   });
 });
@@ -310,8 +308,8 @@ describe('the audit that a sweep loads late', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const audit = { secrets: false, kubeletMetrics: false };
-    const body = encodeOrders([{ target: TARGET, tick: Date.now(), deadlineMs: 45_000, audit }]);
+    const audit = {};
+    const body = encodeOrders([{ id: TARGET.id, facts: {}, tick: Date.now(), deadlineMs: 45_000, audit }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});

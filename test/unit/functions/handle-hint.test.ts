@@ -6,6 +6,7 @@ import type { Lane } from '../../../lambdas/config/fleet.ts';
 import { deduplicationIdOf } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
+import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import { decodeWaitingHint, encodeWaitingHint } from '../../../lambdas/contracts/waiting-hint.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -132,7 +133,7 @@ describe('createHintHandler', () => {
     expect(sent).toMatchObject([{ group: SHARD, deduplicationId: deduplicationIdOf(SHARD, occasion), clusters: 1 }]);
     expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({
       ok: true,
-      value: { target: DUBLIN, tick: NOW, deadlineMs: 10_000 },
+      value: { id: DUBLIN.id, facts: factsOf(DUBLIN), tick: NOW, deadlineMs: 10_000 },
     });
     expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
@@ -150,7 +151,7 @@ describe('createHintHandler', () => {
       expect(sent).toMatchObject([{ group: SHARD, clusters: 1 }]);
       expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({
         ok: true,
-        value: { target: { id: PARIS.id }, tick: NOW, deadlineMs: 10_000, hinted: true },
+        value: { id: PARIS.id, tick: NOW, deadlineMs: 10_000, hinted: true },
       });
       expect(output.records()).toMatchObject([{ metrics: { Hints: [1], HintedSweeps: [1] } }]);
     });
@@ -188,7 +189,7 @@ describe('createHintHandler', () => {
     const clusters = [forged, cork].map((target) => registered(target.id, { target, shard: PLACE }));
     const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));
     const { sent } = await handle(dueEvent(...bodies), clusters);
-    expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { target: DUBLIN } }]);
+    expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { id: DUBLIN.id } }]);
     expect(sent[0]?.body).not.toMatch(/attacker|secrets/);
   });
 

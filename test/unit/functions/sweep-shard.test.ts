@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
-import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
@@ -13,7 +13,12 @@ import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { reportOf } from '../telemetry/reports.ts';
 
-const order = (id: string): SweepOrder => ({ target: { ...PARIS, id }, tick: NOW, deadlineMs: 45_000 });
+const order = (id: string): Order => ({ id, facts: {}, tick: NOW, deadlineMs: 45_000 });
+
+const complete: SweepShardOptions['complete'] = ({ id, tick, deadlineMs, hinted }) => ({
+  ok: true,
+  value: { target: { ...PARIS, id }, tick, deadlineMs, hinted },
+});
 
 function record(body: string, attributes: Readonly<Record<string, string>> = {}): SQSRecord {
   return {
@@ -48,7 +53,7 @@ async function run(
   const metrics = createMetrics('sweep');
   const sweepShard = createSweepShard({
     sweepOne: well,
-    refusal: () => undefined,
+    complete,
     send: async (sent) => {
       const all = outcomesOf(sent);
       outcomes.push(...all);
@@ -181,7 +186,7 @@ describe('createSweepShard', () => {
       order('c'),
     ];
     const sweepOne = vi.fn<SweepCluster>(well);
-    await run({ sweepOne }, encodeOrders(orders as SweepOrder[]));
+    await run({ sweepOne }, encodeOrders(orders as Order[]));
     expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['a']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 4 });
     const refused = outcomes.filter(({ untried }) => untried);
@@ -196,9 +201,10 @@ describe('createSweepShard', () => {
 
   it('refuses a forged order, and sweeps its neighbours', async () => {
     const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
-    const refusal: SweepShardOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
+    const refusing: typeof complete = (one, now) =>
+      one.holdWrites === 'forged' ? { ok: false, problem } : complete(one, now);
     const sweepOne = vi.fn<SweepCluster>(well);
-    await run({ sweepOne, refusal }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
+    await run({ sweepOne, complete: refusing }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
     expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['b']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 1 });
     expect(outcomes.find(({ untried }) => untried)).toMatchObject({ id: 'a', readable: false, problems: [problem] });
