@@ -5,7 +5,7 @@ export const METRICS_NAMESPACE = 'certmarshal';
  * The functions that publish metrics. Powertools adds the function as dimension `service` to every metric; an alarm
  * without this dimension watches an empty series.
  */
-export type Service = 'dispatch' | 'sweep' | 'report' | 'hint' | 'notify';
+export type Service = 'plan' | 'sweep' | 'report' | 'notify';
 
 /**
  * Every metric with its meaning, except those of `SIGNALS`, which report publishes under their own names. These are
