@@ -69,13 +69,13 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
     // Without rollouts in fleet.yaml there is no ledger and no permission for one: a rollout in progress is only
     // observed to its end.
     rollout: lazy(async () => {
-      const [client, { createJsonObjects }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
+      const [client, { createS3State }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
         s3(),
-        import('../aws/json-objects.ts'),
+        import('../aws/s3-state.ts'),
         import('./rollout-ledger.ts'),
         import('./stages/rollout.ts'),
       ]);
-      const objects = createJsonObjects({ client, bucket: buckets.state });
+      const objects = createS3State({ client, bucket: buckets.state });
       const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
       return createRolloutStage({ policies: clusters, approvals: policies, ledger, program, clock });
     }),

@@ -1,5 +1,4 @@
 import { AwsError } from '../aws/errors.ts';
-import type { JsonObjects } from '../aws/json-objects.ts';
 import { read } from '../contracts/contract.ts';
 import type { Problem } from '../contracts/problem.ts';
 import {
@@ -14,6 +13,7 @@ import { type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
 import type { RolloutLedger } from '../rollout/step-rollout.ts';
 import { hasTurn } from '../rollout/turn.ts';
+import type { State } from '../state.ts';
 import { DAY_MS, isAhead } from '../time.ts';
 
 /** Key in the state bucket. */
@@ -31,7 +31,7 @@ const MAX_TRIES = 5;
 
 export interface RolloutLedgerOptions {
   /** The state bucket. */
-  readonly objects: JsonObjects;
+  readonly objects: State;
   readonly limits: RolloutLimits;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -57,7 +57,7 @@ interface Loaded extends Ledger {
  */
 export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOptions): RolloutLedger {
   const load = async (signal: AbortSignal): Promise<Loaded> => {
-    const found = await objects.read(ROLLOUT_LEDGER_KEY, signal);
+    const found = await objects.get(ROLLOUT_LEDGER_KEY, signal);
     if (found === undefined) return { rollouts: [], undone: [], ahead: 0, etag: undefined };
     const stored = read(StoredLedger, found.value, 'the ledger');
     if (!stored.ok) return { rollouts: [], undone: [], ahead: 0, etag: found.etag, damage: stored.problem };
@@ -74,7 +74,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
     const changed = change({ rollouts, undone });
     if (changed === undefined) return 'unchanged';
     try {
-      await objects.write(ROLLOUT_LEDGER_KEY, bounded(changed), etag, signal);
+      await objects.put(ROLLOUT_LEDGER_KEY, bounded(changed), etag, signal);
       return 'written';
     } catch (error) {
       if (error instanceof AwsError && error.kind === 'conflict') return 'overtaken';

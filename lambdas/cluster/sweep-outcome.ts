@@ -23,8 +23,6 @@ export function outcomeOf(
   const at = new Date(startedAt).toISOString();
   const verdicts = verdictLines(report?.rows ?? [], at);
   return {
-    version: 1,
-    kind: 'sweep',
     id,
     name: cluster.name,
     provider: cluster.provider,

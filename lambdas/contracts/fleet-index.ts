@@ -1,14 +1,14 @@
 import * as z from 'zod/mini';
 import { isAhead } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
-import { type Contract, list, lossy, lossyRecord, read } from './contract.ts';
+import { type Contract, list, lossy, lossyRecord, read, text } from './contract.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
 import { Addresses, Count, Flag, Instant, Time } from './values.ts';
 
 const MAX_CLUSTERS = 100_000;
-const MAX_FINDINGS = 100;
+export const MAX_FINDINGS = 100;
 
 /** A problem, and the start of its unbroken series. */
 const Finding = z.extend(Problem, { since: Time });
@@ -65,25 +65,26 @@ const IndexedCluster = z.extend(
     /** The newest audit; merged with earlier ones if it lacked their history. */
     audit: lossy(AuditSummary),
     rollout: lossy(IndexedRollout),
-    /**
-     * Details were dropped because the cluster exceeds its share of the index. The snapshot and the journal have them.
-     */
-    cut: Flag,
   },
 );
 export type IndexedCluster = Contract<typeof IndexedCluster>;
 
-/** The state of the whole fleet, folded from outcomes. Only report writes it, to S3; dispatch reads it. */
+/** A cluster that is swept with a part of its shard only, because the sweep of the shard began and did not end. */
+const Apart = lossyRecord(z.object({ lane: text(40), part: text(40), until: Instant }), MAX_CLUSTERS);
+/** By id. */
+export type Apart = Contract<typeof Apart>;
+
+/** The state of the whole fleet, folded from outcomes. Only report writes it; plan reads it. */
 const FleetIndex = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   writtenAt: Time,
   /** When it was made without an earlier one: what it lacks may still be so. */
   rebuiltAt: z.optional(Time),
   /** The newest tick with published metrics, in milliseconds since the epoch. */
   reported: lossy(Instant),
-  dispatch: z.optional(
-    z.object({ at: Time, registered: Count, dispatched: Count, problems: list(Finding, MAX_FINDINGS) }),
-  ),
+  /** What keeps clusters from being swept, the discovery from being whole, and the hub from working. */
+  problems: list(Finding, MAX_FINDINGS),
+  apart: Apart,
   /** By id. */
   clusters: lossyRecord(IndexedCluster, MAX_CLUSTERS),
 });
@@ -99,21 +100,15 @@ export type FleetIndex = Contract<typeof FleetIndex>;
 export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
   const index = read(FleetIndex, value);
   if (!index.ok) return undefined;
-  const { rebuiltAt, reported, dispatch, clusters } = index.value;
+  const { rebuiltAt, reported, problems, clusters } = index.value;
   const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
   return {
     ...index.value,
     rebuiltAt: isAhead(rebuiltAt, now) ? undefined : rebuiltAt,
     reported: isAhead(reported, now) ? undefined : reported,
-    dispatch: dispatch && arePast([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
+    problems: problems.filter(({ since }) => !isAhead(since, now)),
     clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),
   };
-}
-
-/** Number of clusters dropped while reading. */
-export function droppedClusters(value: unknown, { clusters }: FleetIndex): number {
-  const stored = read(z.object({ clusters: z.record(z.string(), z.unknown()) }), value);
-  return stored.ok ? Object.keys(stored.value.clusters).length - Object.keys(clusters).length : 0;
 }
 
 function isPast(cluster: IndexedCluster, now: number): boolean {

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { type Contract, list, lossy, type Reading, read, readJson, text } from './contract.ts';
+import { LANE_NAME } from '../identifiers.ts';
+import { type Contract, list, lossy, matching, type Reading, read, text } from './contract.ts';
 import { EksAccess, type Target, VpcId } from './target.ts';
 import { Addresses, Cidrs, ClusterId, Count, Flag, Instant, Server } from './values.ts';
 
-/** Bytes, below every limit of SQS; larger orders of a shard take two messages. */
-export const MAX_MESSAGE_SIZE = 262_144;
 /** The maximum timeout of a Lambda function. */
 const MAX_DEADLINE_MS = 900_000;
 
@@ -52,7 +50,7 @@ export type AuditDue = Contract<typeof AuditDue>;
 const Order = z.object({
   id: ClusterId,
   facts: ClusterFacts,
-  /** The minute that dispatch sent it for, or the time of a hint, in milliseconds since the epoch. */
+  /** The minute that it was planned for, in milliseconds since the epoch. */
   tick: Instant,
   /** Time for the sweep, in milliseconds. Less for a cluster that did not answer last time. */
   deadlineMs: Count.check(
@@ -86,8 +84,6 @@ const Order = z.object({
   audit: z.optional(AuditDue),
   /** Take the next step of its rollout, or check whether one is due, in the time that sweep and audit leave. */
   rollout: Flag,
-  /** From a hint between two ticks: counts no CSRs, and is dropped when late, so that hints never keep a shard from its ticks. */
-  hinted: Flag,
 });
 export type Order = Contract<typeof Order>;
 
@@ -107,19 +103,41 @@ export interface SweepOrder extends Omit<Order, 'id' | 'facts' | 'replacedBefore
   readonly audit?: OrderedAudit | undefined;
   /** Tolerate an expired certificate of its API server with this proof. */
   readonly expiredServer?: ExpiredServer | undefined;
+  /** By a webhook, between two ticks: it counts no CSRs. */
+  readonly byWebhook?: true | undefined;
 }
 
-const MESSAGE_VERSION = 4;
-/** Twice what dispatch sends. */
-const MAX_ORDERS = 100;
-const Message = z.object({
-  version: z.literal(MESSAGE_VERSION),
-  orders: list(z.unknown(), MAX_ORDERS),
-});
+/** Clusters of one shard: most that one sweep sweeps. */
+export const SHARD_SIZE = 64;
+/** Most shards of one object with orders. */
+export const SHARDS_AN_OBJECT = 8;
 
-/** The body of the SQS message that asks for sweeps of the clusters of one shard. */
-export function encodeOrders(orders: readonly Order[]): string {
-  return JSON.stringify({ version: MESSAGE_VERSION, orders });
+/** One sweep of several clusters, as Step Functions passes it: names, never content. */
+const SweepItem = z.object({
+  /** Name of the sweep function of the lane. */
+  function: text(200),
+  lane: matching(LANE_NAME, 'the name of a lane'),
+  /** Milliseconds since the epoch, a whole minute. */
+  tick: Instant,
+  /** Number of the object with its orders, in the lane and tick. */
+  object: Count,
+  /** Its number, in the lane and tick. */
+  shard: Count,
+});
+export type SweepItem = Contract<typeof SweepItem>;
+
+/** The orders of some shards of one lane and tick. */
+const Orders = z.object({
+  version: z.literal(5),
+  lane: SweepItem.shape.lane,
+  tick: Instant,
+  shards: list(z.object({ shard: Count, orders: list(z.unknown(), SHARD_SIZE) }), SHARDS_AN_OBJECT),
+});
+export type Orders = Contract<typeof Orders>;
+
+/** Reads what Step Functions passes. Never throws. */
+export function readItem(value: unknown): Reading<SweepItem> {
+  return read(SweepItem, value, 'the item');
 }
 
 /** An order or its problem; `id` is that of the cluster, if readable. */
@@ -128,38 +146,23 @@ export type OrderReading = Reading<Order> & { readonly id?: string };
 const Named = z.object({ id: ClusterId });
 
 /**
- * Reads the body of an SQS message, each order separately. Never throws: an invalid order becomes a problem with the
- * wrong field and nothing of its content. Unknown fields are dropped. Two orders for one cluster are both rejected:
- * dispatch writes one.
+ * Reads an object with orders of this lane, each order separately. Never throws: an invalid order becomes a problem with
+ * the wrong field and nothing of its content.
+ *
+ * @returns the orders by shard
  */
-export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
-  const message = readJson(Message, body, MAX_MESSAGE_SIZE);
-  if (!message.ok) return message;
-  const readings = message.value.orders.map((value): OrderReading => {
-    const named = read(Named, value);
-    const order = read(Order, value, 'the order');
-    return named.ok ? { ...order, id: named.value.id } : order;
-  });
-  const count = new Map<string | undefined, number>();
-  for (const { id } of readings) count.set(id, (count.get(id) ?? 0) + 1);
+export function readOrders(value: unknown, lane: string): Reading<ReadonlyMap<number, readonly OrderReading[]>> {
+  const orders = read(Orders, value, 'the object');
+  if (!orders.ok) return orders;
+  if (orders.value.lane !== lane) return { ok: false, problem: `it is of lane ${orders.value.lane}` };
   return {
     ok: true,
-    value: readings.map((reading) =>
-      reading.ok && count.get(reading.id) !== 1
-        ? { ok: false, id: reading.id, problem: 'the message has another order for the same cluster' }
-        : reading,
-    ),
+    value: new Map(orders.value.shards.map(({ shard, orders: some }) => [shard, some.map(readOrder)])),
   };
 }
 
-/**
- * The deduplication id: the queue drops a second message with it within five minutes.
- *
- * @param name of a shard or a cluster
- * @param occasion why it is swept: a tick, or the interval of a hint
- */
-export function deduplicationIdOf(name: string, occasion: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([name, occasion]))
-    .digest('hex');
+function readOrder(value: unknown): OrderReading {
+  const named = read(Named, value);
+  const order = read(Order, value, 'the order');
+  return named.ok ? { ...order, id: named.value.id } : order;
 }

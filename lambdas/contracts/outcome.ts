@@ -4,6 +4,7 @@ import { REASONS } from '../tables/reasons.ts';
 import { HOUR_MS } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
 import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
+import { SHARD_SIZE } from './order.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
 import {
@@ -20,11 +21,8 @@ import {
   Time,
 } from './values.ts';
 
-/**
- * Most problems of an outcome, which passes SQS and stays in the index; fixing these first fixes a cluster with more.
- */
+/** Most problems of an outcome, which stays in the index; fixing these first fixes a cluster with more. */
 export const MAX_SWEEP_PROBLEMS = 20;
-export const MAX_DISPATCH_PROBLEMS = 100;
 /** More than any management cluster has. */
 export const MAX_WORKLOAD_CLUSTERS = 1_000;
 /** For one sweep, and for one cluster in the index. */
@@ -96,11 +94,15 @@ const CsrCounts = z.object({
 });
 export type CsrCounts = Contract<typeof CsrCounts>;
 
+/**
+ * The result of one order. Loss, delay, repetition and reordering do no harm: each has the whole state of its cluster at
+ * one time.
+ */
 export const SweepOutcome = z.object({
-  version: z.literal(1),
-  kind: z.literal('sweep'),
   id: ClusterId,
-  /** Absent if the message could not be read. */
+  /** By a webhook, between two ticks: only its decisions count. */
+  byWebhook: Flag,
+  /** Absent if the order could not be read. */
   name: z.optional(ClusterName),
   provider: z.optional(Provider),
   /** Orders the outcomes of one cluster. */
@@ -108,7 +110,7 @@ export const SweepOutcome = z.object({
   durationMs: Count,
   /** The cluster was not tried: certmarshal failed, AWS prevented it, or the order was unreadable. */
   untried: Flag,
-  /** It held the thread, or used up the processor time of a sweep: it is swept alone from now on. */
+  /** It held the thread, or used up the processor time of a sweep: for a day it shares shards with slow ones. */
   heavy: Flag,
   /** As in SweepReport. */
   readable: z.boolean(),
@@ -136,32 +138,5 @@ export const SweepOutcome = z.object({
 });
 export type SweepOutcome = Contract<typeof SweepOutcome>;
 
-/** The result of dispatch in one tick; sent every minute, even without clusters. */
-const DispatchOutcome = z.object({
-  version: z.literal(1),
-  kind: z.literal('dispatch'),
-  startedAt: Time,
-  /** Clusters in the registry, and the number ordered. */
-  registered: Count,
-  dispatched: Count,
-  /** Problems of the discovery and the registry. */
-  problems: list(Problem, MAX_DISPATCH_PROBLEMS),
-});
-export type DispatchOutcome = Contract<typeof DispatchOutcome>;
-
-/**
- * The result of one order, or of one tick. Loss, delay, repetition and reordering do no harm: each has the whole state
- * of its cluster at one time.
- */
-export const Outcome = z.discriminatedUnion('kind', [SweepOutcome, DispatchOutcome]);
-export type Outcome = Contract<typeof Outcome>;
-
-/** More than a batch of sweeps has or a message holds. */
-export const MAX_OUTCOMES = 1_000;
-
-/** A message of the outcomes queue: each {@link Outcome} is read separately. */
-export const OutcomeMessage = z.object({
-  version: z.literal(1),
-  kind: z.literal('outcomes'),
-  outcomes: list(z.unknown(), MAX_OUTCOMES),
-});
+/** The outcomes of one shard, or of one sweep by webhook: each {@link SweepOutcome} is read separately. */
+export const Outcomes = z.object({ version: z.literal(2), outcomes: list(z.unknown(), SHARD_SIZE) });

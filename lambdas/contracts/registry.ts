@@ -3,7 +3,7 @@ import { isAhead } from '../time.ts';
 import { type Contract, list, lossy, matching, read, record } from './contract.ts';
 import { Problem } from './problem.ts';
 import { Target } from './target.ts';
-import { ClusterId, DatedAddresses, Flag, Instant, Namespace, Time } from './values.ts';
+import { ClusterId, DatedAddresses, Flag, Namespace, Time } from './values.ts';
 
 /** Each far above any fleet. */
 const MAX_SOURCES = 100_000;
@@ -25,19 +25,6 @@ const SourceRecord = z.object({
 });
 export type SourceRecord = Contract<typeof SourceRecord>;
 
-/** Lane, kind and number, or the hash of the only cluster: a message group of the orders. */
-const ShardName = matching(/^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/, 'the name of a shard');
-
-/** Clusters swept by one invocation. */
-const Shard = z.object({
-  name: ShardName,
-  /** The tick of the first order without an outcome. */
-  waitingSince: Instant,
-  /** Swept alone until then. */
-  aloneUntil: z.optional(Instant),
-});
-export type Shard = Contract<typeof Shard>;
-
 const RegisteredCluster = z.object({
   id: ClusterId,
   source: SourceName,
@@ -55,13 +42,11 @@ const RegisteredCluster = z.object({
   managesClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
   /** What the names of its API endpoint resolved to in the last 30 days. */
   endpointAddresses: lossy(DatedAddresses),
-  /** A damaged one only loses its place among other clusters. */
-  shard: lossy(Shard),
 });
 export type RegisteredCluster = Contract<typeof RegisteredCluster>;
 
 /**
- * Every discovered cluster, with its source and times. Only dispatch writes it, to S3. A failed discovery changes only
+ * Every discovered cluster, with its source and times. Only report writes it. A failed discovery changes only
  * the record of its source: earlier clusters stay.
  */
 const Registry = z.object({

@@ -1,5 +1,5 @@
 import type { FleetIndex } from '../contracts/fleet-index.ts';
-import { COUNTED_BACK_MS, type CsrCounts, type Outcome } from '../contracts/outcome.ts';
+import { COUNTED_BACK_MS, type CsrCounts, type SweepOutcome } from '../contracts/outcome.ts';
 import { entryOf } from '../tables/keys.ts';
 import { isAhead } from '../time.ts';
 
@@ -18,12 +18,12 @@ export interface NewCounts extends Pick<CsrCounts, 'to' | 'issued' | 'late' | 'n
  */
 export function newCounts(
   index: FleetIndex | undefined,
-  outcomes: readonly Outcome[],
+  outcomes: readonly SweepOutcome[],
   now: number,
 ): ReadonlyMap<string, NewCounts> {
   const counts = new Map<string, NewCounts>();
   const counted = outcomes.flatMap((outcome) =>
-    outcome.kind === 'sweep' && outcome.counted !== undefined ? [{ id: outcome.id, ...outcome.counted }] : [],
+    outcome.counted !== undefined ? [{ id: outcome.id, ...outcome.counted }] : [],
   );
   for (const { id, from, to, issued, late, notProvable } of counted.toSorted((a, b) => a.to - b.to)) {
     const before = counts.get(id);

@@ -100,13 +100,16 @@ export type CompleteOrder = (
 const OLDEST_ORDER_MS = 3 * HUB_SIZES.tickSeconds * 1000;
 
 /**
- * Makes sweeps of orders by the deployed `fleet.yaml`: anyone who can write to the queue or the registry can choose a
+ * Makes sweeps of orders by the deployed `fleet.yaml`: anyone who can write to the state can choose a
  * cluster of `fleet.yaml`, but not how it is entered, nor how far it is read. Pure.
  *
  * @param lane of the function that executes them
  */
-export function createCompleteOrder(fleet: FleetOfTargets, hub: HubIdentity, lane: string): CompleteOrder {
-  const targetsOf = createTargetsOf(fleet, hub);
+export function createCompleteOrder(
+  fleet: Pick<FleetOfTargets, 'lanes' | 'managementClusters' | 'recovery'>,
+  targetsOf: TargetsOf,
+  lane: string,
+): CompleteOrder {
   const handshakes = handshakeLanes(fleet).includes(lane) ? (true as const) : undefined;
   const namespacesOf = new Map(
     fleet.managementClusters.map(({ name, workloadClusters }) => [name, workloadClusters.namespaces]),
@@ -143,7 +146,7 @@ function refused(id: string, why: string): { readonly ok: false; readonly proble
       object: `cluster ${id}`,
       message: `an order to sweep it was not carried out: ${why}`,
       remedy:
-        'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json.gz and to the queues of orders.',
+        'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to the state bucket.',
     },
   };
 }

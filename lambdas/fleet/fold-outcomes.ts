@@ -1,7 +1,7 @@
 import { unionOf } from '../audit/summary.ts';
 import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
-import type { DispatchOutcome, Outcome, SweepOutcome } from '../contracts/outcome.ts';
+import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { DAY_MS, isAhead } from '../time.ts';
@@ -27,32 +27,35 @@ const MAX_CLUSTERS = 50_000;
  *
  * @param now milliseconds since the epoch
  */
-export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly Outcome[], now: number): FleetIndex {
+export function foldOutcomes(
+  index: FleetIndex | undefined,
+  outcomes: readonly SweepOutcome[],
+  now: number,
+): FleetIndex {
   const clusters = new Map(Object.entries(index?.clusters ?? {}));
-  let dispatch = index?.dispatch;
   const current = outcomes.filter(({ startedAt }) => !isAhead(startedAt, now) && now - Date.parse(startedAt) < KEPT_MS);
   for (const outcome of current) {
-    if (outcome.kind === 'dispatch') dispatch = foldDispatch(dispatch, outcome);
-    else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome, now));
+    const before = clusters.get(outcome.id);
+    const folded = outcome.byWebhook ? before && withVerdicts(before, outcome, now) : foldSweep(before, outcome, now);
+    if (folded !== undefined) clusters.set(outcome.id, folded);
   }
   for (const [id, { to }] of newCounts(index, current, now)) {
     const cluster = clusters.get(id);
     if (cluster !== undefined) clusters.set(id, { ...cluster, countedTo: to });
   }
   return {
-    version: 1,
+    version: 2,
     writtenAt: new Date(now).toISOString(),
-    rebuiltAt: index?.rebuiltAt,
-    dispatch,
+    rebuiltAt: index === undefined ? new Date(now).toISOString() : index.rebuiltAt,
+    reported: index?.reported,
+    problems: index?.problems ?? [],
+    apart: index?.apart ?? {},
     clusters: kept(clusters, now),
   };
 }
 
-function foldDispatch(before: FleetIndex['dispatch'], outcome: DispatchOutcome): NonNullable<FleetIndex['dispatch']> {
-  const { startedAt, registered, dispatched, problems } = outcome;
-  if (before !== undefined && startedAt <= before.at)
-    return { ...before, problems: sinceAtLeast(before.problems, problems, startedAt) };
-  return { at: startedAt, registered, dispatched, problems: findingsOf(problems, startedAt, before?.problems) };
+function withVerdicts(before: IndexedCluster, { verdicts = [] }: SweepOutcome, now: number): IndexedCluster {
+  return { ...before, verdicts: orAbsent(foldVerdicts(before.verdicts ?? [], verdicts, now)) };
 }
 
 function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, now: number): IndexedCluster {
@@ -78,8 +81,6 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
     findings: findingsOf(problems, startedAt, before?.findings),
     findingCount: problemCount,
     ...lasting,
-    // The next audit brings back what this one dropped.
-    ...(outcome.audit === undefined ? { cut: before?.cut } : {}),
   };
 }
 
@@ -159,7 +160,8 @@ function lastRollout(
   return { ...rollout, since: same ? before.since : rollout.at };
 }
 
-function findingsOf(
+/** With the start of each, if it was there before. Pure. */
+export function findingsOf(
   problems: readonly Problem[],
   startedAt: string,
   before: readonly Finding[] | undefined,

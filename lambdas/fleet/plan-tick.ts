@@ -3,42 +3,26 @@ import type { RecoveryEntry } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { AuditDue, Order } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
-import type { RegisteredCluster, Registry, Shard } from '../contracts/registry.ts';
+import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
 import { rolloutPolicyOf } from '../rollout/policy-of.ts';
 import { isUnderWay } from '../rollout/summary.ts';
 import { entryOf } from '../tables/keys.ts';
-import { MINUTE_MS } from '../time.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
-import { firstProblems } from './first-problems.ts';
 import { factsOf } from './fits-fleet.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import { recoveryOf } from './recovery.ts';
 import { sameServer } from './same-server.ts';
-import { assignShards, type ShardMember } from './shards.ts';
+import { type Shard, shardsOf } from './shards.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import { LISTED } from './sources.ts';
 
 export interface ShardOrders {
-  readonly name: string;
   readonly lane: string;
   readonly orders: readonly Order[];
-}
-
-/** The order of a cluster, and where it is swept. */
-export interface PlacedOrder {
-  readonly shard: string;
-  readonly target: Target;
-  readonly order: Order;
-}
-
-export interface TickPlan {
-  readonly shards: readonly ShardOrders[];
-  /** The new shard of each ordered cluster, by id. */
-  readonly assigned: ReadonlyMap<string, Shard>;
-  readonly problems: readonly Problem[];
 }
 
 /** Interval of work not done each minute: looking for workload clusters, and giving a slow cluster the full time. */
@@ -47,13 +31,16 @@ const CADENCE_MINUTES = 10;
 const EKS_AUDITS = 100;
 /** Interval after which a missed audit is ordered again. An outcome arrives within two minutes. */
 const AUDIT_AGAIN_MINUTES = 5;
-const MAX_PROBLEMS = 100;
+/** A cluster that held the thread may do so again, and delays all of its shard. */
+const HEAVY_MS = DAY_MS;
 
 export interface TickOptions {
   /** Deployed lanes; clusters of other lanes cannot be swept. @default all */
   readonly lanes?: ReadonlySet<string>;
   /** How often each cluster is audited. @default never */
   readonly auditEveryMinutes?: number;
+  /** Audits a cluster without an audit at once. @default at its turn, so that a new fleet is not audited in one tick */
+  readonly auditNew?: boolean | undefined;
   /**
    * `rollouts.clusters` of fleet.yaml; each gets a step as often as it is audited. @default no step is ordered, not
    * even of a rollout in progress
@@ -64,8 +51,8 @@ export interface TickOptions {
 }
 
 /**
- * Orders for every sweepable cluster, by shard, and the problems of the others. Pure. Shards with an audit or a step of
- * a rollout come last, because they take longer.
+ * Orders for every sweepable cluster, by shard. Pure. Needs the whole fleet to decide which writes are held. Shards
+ * with an audit or a step of a rollout come last, because they take longer.
  *
  * @param tick the minute, in milliseconds since the epoch
  */
@@ -74,72 +61,82 @@ export function planTick(
   index: FleetIndex | undefined,
   tick: number,
   options: TickOptions = {},
-): TickPlan {
-  const members = reachableIn(registry, options.lanes).map((cluster) => memberOf(cluster, index));
-  const assigned = assignShards(members, tick, isOfLastMinute(index, tick));
-  const { orders, problems } = planOrders(registry, index, tick, (id) => assigned.get(id)?.name, options);
-  const byShard = Map.groupBy(orders, ({ shard }) => shard);
-  const shards = [...byShard].map(([name, ofShard]) => ({
-    name,
-    lane: ofShard[0]?.target.lane ?? '',
-    orders: ofShard.map(({ order }) => order),
-  }));
-  return { shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)), assigned, problems };
-}
-
-/**
- * The order of each sweepable cluster with a shard, and the problems of the others. Pure. Needs the whole fleet to
- * decide which writes are held.
- */
-export function planOrders(
-  registry: Registry,
-  index: FleetIndex | undefined,
-  tick: number,
-  shardOf: (id: string) => string | undefined,
-  options: TickOptions = {},
-): { readonly orders: readonly PlacedOrder[]; readonly problems: readonly Problem[] } {
-  const { auditEveryMinutes, rollouts, recovery = [] } = options;
-  const reachable = reachableIn(registry, options.lanes);
-  // A missing cluster contradicts no present one.
-  const conflicts = sameServer(
-    reachable.filter(({ missingSince }) => missingSince === undefined),
-    index,
-  );
+): readonly ShardOrders[] {
+  const { auditEveryMinutes, auditNew, rollouts, recovery = [] } = options;
+  const clusters = new Map(reachableIn(registry, options.lanes).map((cluster) => [cluster.id, cluster]));
+  const conflicts = conflictsIn([...clusters.values()], index);
   const orderOf = (cluster: ReachableCluster, shard: string): Order => {
-    const { target, managesClusters } = cluster;
-    const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
-    const question = { shard, index, tick, everyMinutes: auditEveryMinutes };
+    const { id, target, managesClusters } = cluster;
+    const indexed = entryOf(index?.clusters, id);
+    const holdWrites = conflicts.get(id)?.message ?? doubtOf(cluster, index);
+    const question = { shard, index, tick, everyMinutes: auditEveryMinutes, auditNew };
     return {
-      id: target.id,
+      id,
       facts: factsOf(target),
       tick,
-      deadlineMs: recoveryOf(recovery, target.id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
-      lastHeard: timeOf(entryOf(index?.clusters, target.id)?.readableAt),
-      countedTo: entryOf(index?.clusters, target.id)?.countedTo,
+      deadlineMs: recoveryOf(recovery, id, tick) === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
+      lastHeard: timeOf(indexed?.readableAt),
+      countedTo: indexed?.countedTo,
       holdWrites,
       server: serverBehind(cluster, index),
-      endpointAddresses: addressesIn(endpointAddressesOf(cluster, entryOf(index?.clusters, cluster.id), tick)),
-      replacedBefore: recovery.some((entry) => entry.cluster === target.id)
-        ? firstExpiryOf(target.id, index)
-        : undefined,
-      workloadClusters: managesClusters !== undefined && isTimeToLook(target.id, question) ? true : undefined,
+      endpointAddresses: addressesIn(endpointAddressesOf(cluster, indexed, tick)),
+      replacedBefore: recovery.some((entry) => entry.cluster === id) ? firstExpiryOf(id, index) : undefined,
+      workloadClusters: managesClusters !== undefined && isTimeToLook(id, question) ? true : undefined,
       audit: auditOf(cluster, question),
       rollout: rolloutOf(cluster, target, rollouts, question),
     };
   };
-  const orders = reachable.flatMap((cluster) => {
-    const shard = shardOf(cluster.id);
-    return shard === undefined ? [] : [{ shard, target: cluster.target, order: orderOf(cluster, shard) }];
-  });
-  const problems = [
-    ...conflicts.values(),
+  const members = [...clusters.values()].map((cluster) => ({
+    id: cluster.id,
+    lane: cluster.target.lane,
+    quick: isQuick(cluster, index, tick),
+  }));
+  const placed = shardsOf(members, index?.apart ?? {}).flatMap((shard) =>
+    shard.ids.flatMap((id) => {
+      const cluster = clusters.get(id);
+      return cluster === undefined ? [] : [{ shard, target: cluster.target, order: orderOf(cluster, shard.name) }];
+    }),
+  );
+  const orders = askingEksInTurns(placed, tick, auditEveryMinutes);
+  return [...Map.groupBy(orders, ({ shard }) => shard)]
+    .map(([{ lane }, some]) => ({ lane, orders: some.map(({ order }) => order) }))
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** What keeps clusters from being swept, or written to. Pure. */
+export function fleetProblems(
+  registry: Registry,
+  index: FleetIndex | undefined,
+  lanes: ReadonlySet<string>,
+): readonly Problem[] {
+  const reachable = reachableIn(registry, lanes);
+  return [
+    ...conflictsIn(reachable, index).values(),
     ...sharedTokens(reachable),
     ...Object.values(registry.clusters).flatMap(({ target, problem }) => [
       ...(problem === undefined ? [] : [problem]),
-      ...(target === undefined || isDeployed(target, options.lanes) ? [] : [unknownLane(target)]),
+      ...(target === undefined || isDeployed(target, lanes) ? [] : [unknownLane(target)]),
     ]),
+    ...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []),
   ];
-  return { orders: askingEksInTurns(orders, tick, auditEveryMinutes), problems: firstProblems(problems, MAX_PROBLEMS) };
+}
+
+/** A missing cluster contradicts no present one. */
+function conflictsIn(
+  reachable: readonly ReachableCluster[],
+  index: FleetIndex | undefined,
+): ReadonlyMap<string, Problem> {
+  return sameServer(
+    reachable.filter(({ missingSince }) => missingSince === undefined),
+    index,
+  );
+}
+
+/** The order of a cluster, and where it is swept. */
+interface PlacedOrder {
+  readonly shard: Shard;
+  readonly target: Target;
+  readonly order: Order;
 }
 
 /** Where too many clusters would ask EKS, they take turns: twice as many while one has too many, so that few change theirs. */
@@ -184,26 +181,8 @@ function rankOf({ orders }: ShardOrders): number {
   return Math.max(...orders.map(({ audit, rollout }) => (audit === undefined && rollout === undefined ? 0 : 1)));
 }
 
-function memberOf(cluster: ReachableCluster, index: FleetIndex | undefined): ShardMember {
-  const { id, target, shard } = cluster;
-  const known = entryOf(index?.clusters, id);
-  return {
-    id,
-    lane: target.lane,
-    quick: isQuick(cluster, index),
-    heavyAt: timeOf(known?.heavyAt),
-    heardAt: timeOf(known?.sweptAt),
-    before: shard,
-  };
-}
-
 function timeOf(at: string | undefined): number | undefined {
   return at === undefined ? undefined : Date.parse(at);
-}
-
-/** report writes the index each minute; an older one says nothing about the last orders. */
-function isOfLastMinute(index: FleetIndex | undefined, tick: number): boolean {
-  return index !== undefined && Date.parse(index.writtenAt) >= tick - MINUTE_MS;
 }
 
 /**
@@ -228,14 +207,15 @@ function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | und
 /** A cluster of another owner gets the long time only after it showed that it is fast. */
 function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQuestion): number {
   // A slow cluster must be able to show that it is only slow; replacing the control plane also makes it slow.
-  return isQuick(cluster, index) || isRolling(cluster, index) || isTurnOf(shard, CADENCE_MINUTES, tick)
+  return isQuick(cluster, index, tick) || isRolling(cluster, index) || isTurnOf(shard, CADENCE_MINUTES, tick)
     ? DEADLINE_MS
     : SHORT_DEADLINE_MS;
 }
 
 /** An audit takes time of its neighbours too. */
-function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined): boolean {
+function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined, tick: number): boolean {
   const swept = entryOf(index?.clusters, id);
+  if (swept?.heavyAt !== undefined && tick - Date.parse(swept.heavyAt) < HEAVY_MS) return false;
   return swept === undefined
     ? source === LISTED || target?.access.kind === 'eks'
     : swept.readable && Math.max(swept.durationMs, swept.audit?.durationMs ?? 0) < SHORT_DEADLINE_MS;
@@ -262,6 +242,7 @@ interface TurnQuestion {
   readonly index: FleetIndex | undefined;
   readonly tick: number;
   readonly everyMinutes: number | undefined;
+  readonly auditNew?: boolean | undefined;
 }
 
 /**
@@ -270,10 +251,11 @@ interface TurnQuestion {
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
-  { shard, index, tick, everyMinutes }: TurnQuestion,
+  { shard, index, tick, everyMinutes, auditNew }: TurnQuestion,
 ): AuditDue | undefined {
   if (everyMinutes === undefined) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
+  if (before === undefined && auditNew === true) return {};
   // It moved from another shard, whose turn was recent.
   if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../time.ts';
 const FURTHEST_MS = 5 * MINUTE_MS;
 
 /**
- * The minute of a tick. Every delivery of an event gives the same one, so that the queue deduplicates. Events without a
+ * The minute of a tick. Every execution of an event gives the same one, so that one of them plans it. Events without a
  * usable time (started by hand, or with an unreplaced placeholder) mean the current minute.
  *
  * @param now milliseconds since the epoch
@@ -20,6 +20,6 @@ export function tickAt(time: number, now: number): number {
 }
 
 function scheduledTimeOf(event: unknown): number {
-  if (typeof event !== 'object' || event === null || !('scheduledTime' in event)) return Number.NaN;
-  return typeof event.scheduledTime === 'string' ? Date.parse(event.scheduledTime) : Number.NaN;
+  if (typeof event !== 'object' || event === null || !('tick' in event)) return Number.NaN;
+  return typeof event.tick === 'string' ? Date.parse(event.tick) : Number.NaN;
 }

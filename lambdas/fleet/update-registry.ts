@@ -131,7 +131,6 @@ function registered(
     problem: problem === undefined ? undefined : boundedProblem(problem),
     managesClusters,
     endpointAddresses: previous?.endpointAddresses,
-    shard: previous?.shard,
   };
 }
 

@@ -29,8 +29,8 @@ export function hubIdentity(): HubIdentity {
   };
 }
 
-/** Makes something for the queue of each lane, from the variable LANE_QUEUE_URLS: URLs by name of the lane. */
-export function queueByLane<T>(make: (queueUrl: string) => T): ReadonlyMap<string, T> {
-  const urls: Readonly<Record<string, string>> = JSON.parse(requiredVariable('LANE_QUEUE_URLS'));
-  return new Map(Object.entries(urls).map(([lane, url]) => [lane, make(url)]));
+/** The name of the sweep function of each lane. */
+export function laneFunctions(): ReadonlyMap<string, string> {
+  const names: Readonly<Record<string, string>> = JSON.parse(requiredVariable('LANE_FUNCTIONS'));
+  return new Map(Object.entries(names));
 }

@@ -1,7 +1,6 @@
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
-import type { JsonObjects } from '../aws/json-objects.ts';
 import type { Link } from '../aws/presigned-link.ts';
 import type { Publish, TopicMessage } from '../aws/topics.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
@@ -42,11 +41,11 @@ import {
 } from '../notify/publication.ts';
 import { field, text } from '../resources/fields.ts';
 import { canonicalJson } from '../same-json.ts';
+import type { State } from '../state.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { DAY_MS } from '../time.ts';
-import { logRebuilt } from './log-rebuilt.ts';
 
 /** Hundreds of messages can arrive at once: conditional writes let one of them win, and the others try again. */
 const TRIES = 8;
@@ -64,7 +63,7 @@ const LANES = 10;
 const MAX_CHAT = 10;
 
 export interface NotifyOptions extends Telemetry {
-  readonly state: JsonObjects;
+  readonly state: State;
   /** For texts. */
   readonly bucket?: string;
   readonly monitoring: Monitoring & {
@@ -432,7 +431,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function write({ etag, unknown }: Stored, told: NotificationState, signal: AbortSignal): Promise<Written> {
     if (unknown) return 'failed';
     try {
-      await state.write(STATE_KEYS.told, told, etag, signal);
+      await state.put(STATE_KEYS.told, told, etag, signal);
       return 'written';
     } catch (error) {
       if (isConflict(error)) return 'conflict';
@@ -443,7 +442,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
 
   async function readState(signal: AbortSignal, tried = 1): Promise<Stored> {
     try {
-      const found = await state.read(STATE_KEYS.told, signal);
+      const found = await state.get(STATE_KEYS.told, signal);
       if (found === undefined) return { told: NOTHING_NOTIFIED };
       const told = parseNotificationState(found.value, clock());
       if (told !== undefined) {
@@ -452,8 +451,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
           logger.error('events dropped', { count: dropped, remedy: 'Find out who else writes to the bucket.' });
         return { told, etag: found.etag };
       }
-      const etag = await state.write(STATE_KEYS.told, NOTHING_NOTIFIED, found.etag, signal);
-      logRebuilt('told', logger);
+      const etag = await state.put(STATE_KEYS.told, NOTHING_NOTIFIED, found.etag, signal);
+      logger.warn('state rebuilt', { object: STATE_KEYS.told, remedy: 'Nothing after a deploy of another version.' });
       return { told: NOTHING_NOTIFIED, etag };
     } catch (error) {
       if (isConflict(error) && tried < TRIES) return readState(signal, tried + 1);
@@ -485,7 +484,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     signal: AbortSignal,
   ): Promise<T> {
     const key = STATE_KEYS[object];
-    const found = await state.read(key, signal);
+    const found = await state.get(key, signal);
     const value = found && parse(found.value);
     if (value !== undefined) return value;
     const problem = found === undefined ? 'it is not there' : 'it is not what certmarshal wrote there';

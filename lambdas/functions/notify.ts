@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { createEventSender } from '../aws/events.ts';
-import { createJsonObjects } from '../aws/json-objects.ts';
 import { createLinks } from '../aws/presigned-link.ts';
+import { createS3State } from '../aws/s3-state.ts';
 import { createPublisher } from '../aws/topics.ts';
 import { topicPlace } from '../notify/pager-message.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
@@ -16,7 +16,7 @@ const bucket = requiredVariable('STATE_BUCKET');
 const critical = requiredVariable('CRITICAL_TOPIC_ARN');
 const monitoring = readBesideBundle<NotifyOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const handleNotify = createNotifyHandler({
-  state: createJsonObjects({ client: s3, bucket }),
+  state: createS3State({ client: s3, bucket }),
   bucket,
   monitoring,
   publish: createPublisher({

@@ -1,47 +1,56 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import packageJson from '../../package.json' with { type: 'json' };
-import { createJsonObjects } from '../aws/json-objects.ts';
-import { deleteMessages, receiveMessages } from '../aws/queues.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { createEksReader } from '../aws/eks-clusters.ts';
+import { createS3State } from '../aws/s3-state.ts';
+import { createCredentials } from '../aws/spoke-credentials.ts';
+import type { Fleet } from '../config/fleet.ts';
+import { discoverEks } from '../fleet/discover.ts';
+import { createTargetsOf } from '../fleet/fits-fleet.ts';
+import { createReport, type ReportOptions, type TickResult } from '../fleet/report.ts';
+import { eksSources, sourcesOf } from '../fleet/sources.ts';
+import { tickOf } from '../fleet/tick.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
-import { readBesideBundle, requiredVariable } from './environment.ts';
+import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
-import { createReportTick, type ReportOptions } from './report-tick.ts';
 import { createPageObjects, writePage } from './write-page.ts';
 
+/** Reserved at the end of the invocation for writing the registry. */
+const WRAP_UP_MS = 10_000;
+
 const telemetry = createTelemetry('report');
+const hub = hubIdentity();
+const fleet = readBesideBundle<Fleet>(import.meta.url, 'fleet.json');
 const monitoring = readBesideBundle<ReportOptions['monitoring']>(import.meta.url, 'monitoring.json');
-const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
-const sqs = new SQSClient();
-const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
-const pages = createPageObjects(state);
-const reportTick = createReportTick({
-  outcomes: {
-    receive: async (signal) => receiveMessages(sqs, outcomes, signal),
-    remove: async (messages, signal) => deleteMessages(sqs, outcomes, messages, signal),
-  },
-  state: createJsonObjects(state),
-  clock: Date.now,
-  random: Math.random,
-  wait: async (ms, signal) => delay(ms, undefined, { signal }),
-  ...telemetry,
+const lanes: readonly string[] = JSON.parse(requiredVariable('LANES'));
+const bucket = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
+const pages = createPageObjects(bucket);
+const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-report' }) });
+const report = createReport({
+  fleet,
+  targetsOf: createTargetsOf(fleet, hub),
+  lanes,
   monitoring,
-  page: {
-    everyMs: HUB_SIZES.page.everySeconds * 1_000,
-    publish: async (health, signal) => {
-      // One tick in five writes a page.
-      const { renderPage } = await import('../page/page.ts');
-      const page = renderPage(health, {
-        version: packageJson.version,
-        again: `certmarshal report --bucket ${state.bucket} --output json`,
-        runbooks: monitoring.runbooks,
-      });
-      await writePage(page, pages, signal);
-    },
+  state: createS3State(bucket),
+  sources: sourcesOf(fleet, hub),
+  askedSources: eksSources(fleet.discovery, hub).map(({ name }) => name),
+  discover: (only, previous, signal) =>
+    discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
+  publish: async (health, signal) => {
+    // One tick in five writes a page.
+    const { renderPage } = await import('../page/page.ts');
+    const page = renderPage(health, { version: packageJson.version, runbooks: monitoring.runbooks });
+    await writePage(page, pages, signal);
   },
+  clock: Date.now,
+  ...telemetry,
 });
 
-/** Once a minute: folds the outcomes of sweeps into the fleet index, publishes metrics, and writes the report page. */
-export const handler = createHandler(telemetry, reportTick);
+/** Called by the state machine with what became of the sweeps of its minute. */
+export const handler = createHandler(telemetry, async (event: Omit<TickResult, 'tick'>, signal, context) => {
+  const discovery = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - WRAP_UP_MS));
+  const { shards, outcomes } = event;
+  await report(
+    { tick: tickOf(event, Date.now()), shards, outcomes },
+    { discovery: AbortSignal.any([signal, discovery]), all: signal },
+  );
+});

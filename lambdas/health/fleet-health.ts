@@ -96,7 +96,7 @@ export function fleetHealth(
     clusters,
     totals: totalsOf(clusters),
     counts: countsOf(clusters),
-    problems: index?.dispatch?.problems ?? [],
+    problems: index?.problems ?? [],
     rebuiltAt: Object.values(rebuiltAt)
       .filter((at) => isJustRebuilt(at, now))
       .toSorted()

@@ -13,13 +13,13 @@ export type Service = 'plan' | 'sweep' | 'report' | 'notify';
  * names the cluster. `docs/metrics.md` has all of them; a test compares.
  */
 export const METRIC = {
-  /** dispatch: orders handed to the queues, once a minute. */
+  /** plan: clusters to be swept, once a minute. */
   dispatched: 'Dispatched',
-  /** dispatch: clusters in the registry, once a minute. */
+  /** plan: clusters in the registry, once a minute. */
   registered: 'Registered',
   /**
-   * dispatch: problems of the discovery, the registry or the queues; the log has them. A cluster that is being created
-   * or deleted, or is gone, is not a problem.
+   * report: problems of the discovery, the registry or a lane; the log has them. A cluster that is being created or
+   * deleted, or is gone, is not a problem.
    */
   discoveryProblems: 'DiscoveryProblems',
   /** Requests approved. Those that mode observe did not write are in `CsrObserved`. */
@@ -40,12 +40,8 @@ export const METRIC = {
   incomplete: 'SweepsIncomplete',
   /** Milliseconds from opening the connection to the last write, one value for each sweep. */
   duration: 'SweepDuration',
-  /** sweep, hint: unreadable messages of the queue; they are logged and dropped. */
-  messagesUnreadable: 'MessagesUnreadable',
-  /**
-   * sweep: outcomes that could not be sent to report. The sweep itself is complete, and the next one reports the same.
-   */
-  outcomesUnsent: 'OutcomesUnsent',
+  /** sweep: orders that were not carried out; the log has the reasons. */
+  ordersRefused: 'OrdersRefused',
   /** sweep: audits made, one value for each. */
   audits: 'Audits',
   /** sweep: findings of these audits, one value for each; the index has the findings. */
@@ -68,7 +64,7 @@ export const METRIC = {
    */
   journalLines: 'JournalLines',
   journalUnwritten: 'JournalUnwritten',
-  /** report: outcomes folded into the index, those of dispatch included, one value for each tick with outcomes. */
+  /** report: outcomes folded into the index, one value for each tick; 0 before there is a cluster. */
   outcomesFolded: 'OutcomesFolded',
   /** report: unreadable outcomes; they are dropped, and the first are logged. */
   outcomesUnreadable: 'OutcomesUnreadable',
@@ -104,9 +100,7 @@ export const METRIC = {
   rolloutProgress: 'RolloutProgress',
   /** report: duration of a rollout, for an hour after its end. Seconds, with dimension `Cluster`. */
   rolloutDuration: 'RolloutDuration',
-  /** hint: clusters hinted at by webhooks. */
-  hints: 'Hints',
-  /** hint: sweeps ordered between two ticks. */
+  /** sweep: sweeps by webhook, between two ticks. */
   hintedSweeps: 'HintedSweeps',
   /** notify: messages to people. */
   notified: 'Notified',

@@ -69,8 +69,8 @@ export function createApprovalStage({
   }
 
   return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
-    const { target, holdWrites, deadlineMs, lastHeard, hinted, countedTo } = order;
-    const counting = hinted === true ? undefined : { countedTo };
+    const { target, holdWrites, deadlineMs, lastHeard, byWebhook, countedTo } = order;
+    const counting = byWebhook === true ? undefined : { countedTo };
     for (;;) {
       const opened = await connection.open(signal);
       if ('problem' in opened) {
