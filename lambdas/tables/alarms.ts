@@ -101,7 +101,7 @@ export const ALARMS = {
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'Ticks of certmarshal fail, take more than five minutes, or are throttled: clusters are swept late.',
   },
-  SweepDuration: {
+  SweepTimeout: {
     watches: { hub: 'function' },
     firesAt: 'N ms or more',
     setting: { shareOf: 'its timeout' },
@@ -137,7 +137,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 10, of: 15 },
-    meaning: 'Clusters cannot be discovered. A new cluster would not be found.',
+    meaning: 'Clusters cannot be discovered, or no sweep of a lane answers. A new cluster would not be found.',
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },

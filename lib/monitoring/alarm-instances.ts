@@ -83,7 +83,7 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
         threshold,
         first: tail(tick),
       }));
-    case 'SweepDuration':
+    case 'SweepTimeout':
       return sweeps.map(({ name, fn }) => ({
         ...REACHED,
         disambiguator: name,

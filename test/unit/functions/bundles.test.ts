@@ -175,7 +175,7 @@ describe('the bundles that synthesis makes', () => {
       REPORT_LINKS: 'true',
       AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
     });
-    const message = { AlarmName: 'certmarshal-dispatch-heartbeat', NewStateValue: 'ALARM' };
+    const message = { AlarmName: 'certmarshal-plan-heartbeat', NewStateValue: 'ALARM' };
     const { error } = await bundle.invoke({ Records: [{ Sns: { Message: JSON.stringify(message) } }] }, 25_000);
     expect(error).toBeDefined();
   });
