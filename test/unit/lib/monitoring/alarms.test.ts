@@ -66,7 +66,7 @@ describe('the alarms of the hub', () => {
   });
 
   it('asks for every cluster in one query, in which every name has its quotation marks', () => {
-    const asking = alarmsOf(plain).filter(({ Metrics }) => Metrics?.length === 1);
+    const asking = alarmsOf(plain).filter(({ Metrics }) => Array.isArray(Metrics) && Metrics.length === 1);
     const queries = asking.map(({ AlarmName, Metrics }) => [
       AlarmName,
       JSON.parse(JSON.stringify(Metrics))[0].Expression,
