@@ -100,7 +100,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'The registry or the index is': [
     'unit/contracts/registry.test.ts',
     'unit/contracts/fleet-index.test.ts',
-    'unit/aws/json-objects.test.ts',
+    'unit/aws/s3-state.test.ts',
     'unit/functions/report-tick.test.ts',
     'unit/functions/dispatch-tick.test.ts',
   ],
@@ -209,7 +209,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/fleet/shared-tokens.test.ts',
     'unit/lib/spoke-stack.test.ts',
   ],
-  'writer of the state bucket or of a queue': [
+  'writer of the state bucket': [
     'unit/aws/eks-endpoint.test.ts',
     'unit/cluster/connect/open-target.test.ts',
     'unit/fleet/fits-fleet.test.ts',
