@@ -61,7 +61,12 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
       if (orders === undefined) throw new NotBegunError(`the object has no shard ${item.shard}`);
       const outcomes = await Promise.all(orders.map(async (reading) => sweepOrder(reading, signal)));
       try {
-        await state.put(outcomesKey(lane, item.tick, item.shard), outcomesObject(outcomes), undefined, last);
+        await state.put(
+          outcomesKey(lane, item.tick, item.shard),
+          outcomesObject(outcomes.flatMap((one) => one ?? [])),
+          undefined,
+          last,
+        );
       } catch (error) {
         // Another execution of the same tick was faster.
         if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
@@ -90,7 +95,8 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     throw new NotBegunError(`${key}: ${stored === undefined ? 'there is no such object' : orders.problem}`);
   }
 
-  async function sweepOrder(reading: OrderReading, signal: AbortSignal): Promise<SweepOutcome> {
+  /** Undefined if nobody knows whose order it was. */
+  async function sweepOrder(reading: OrderReading, signal: AbortSignal): Promise<SweepOutcome | undefined> {
     const order: ReturnType<CompleteOrder> = reading.ok
       ? complete(reading.value, clock())
       : { ok: false, problem: unreadable(reading) };
@@ -101,7 +107,7 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     }
     count(telemetry.metrics, { [METRIC.ordersRefused]: 1 });
     telemetry.logger.error('order refused', { problem: order.problem });
-    return untried(reading.id ?? 'unknown', order.problem, clock());
+    return reading.id === undefined ? undefined : untried(reading.id, order.problem, clock());
   }
 
   function recordSwept({ outcome, report, failures, journaled }: SweptOrder): void {

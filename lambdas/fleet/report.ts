@@ -2,6 +2,7 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { Fleet } from '../config/fleet.ts';
+import type { Reading } from '../contracts/contract.ts';
 import { type FleetIndex, MAX_FINDINGS, parseFleetIndex } from '../contracts/fleet-index.ts';
 import { readOrders, type SweepItem } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
@@ -170,20 +171,22 @@ export function createReport(options: ReportOptions): Report {
     registry: Registry | undefined,
     signal: AbortSignal,
   ): Promise<readonly SweepOutcome[]> {
-    const ofLanes = lanes.map(async (lane) => {
+    const outcomes: SweepOutcome[] = [];
+    let dropped = 0;
+    const fold = (key: string, lane: string, reading: Reading<SweepOutcome>): void => {
+      const problem = reading.ok ? foreign(reading.value, lane, registry) : reading.problem;
+      if (reading.ok && problem === undefined) outcomes.push(reading.value);
+      else if ((dropped += 1) <= LOGGED) logger.error('outcome dropped', { object: key, problem, remedy: WRITERS });
+    };
+    const readAll = lanes.map(async (lane) => {
       const keys = await state.list(outcomesOf(lane), outcomesKey(lane, from, ''), signal);
-      const objects = await Promise.all(keys.map(async (key) => ({ key, stored: await state.get(key, signal) })));
-      return objects.flatMap(({ key, stored }) =>
-        readOutcomes(stored?.value).flatMap((reading) => {
-          const problem = reading.ok ? foreign(reading.value, lane, registry) : reading.problem;
-          if (reading.ok && problem === undefined) return [reading.value];
-          count(metrics, { [METRIC.outcomesUnreadable]: 1 });
-          logger.error('outcome dropped', { object: key, problem, remedy: WRITERS });
-          return [];
-        }),
-      );
+      const objects = keys.map(async (key) => ({ key, stored: await state.get(key, signal) }));
+      for (const { key, stored } of await Promise.all(objects))
+        for (const reading of readOutcomes(stored?.value)) fold(key, lane, reading);
     });
-    return (await Promise.all(ofLanes)).flat();
+    await Promise.all(readAll);
+    count(metrics, { [METRIC.outcomesUnreadable]: dropped });
+    return outcomes;
   }
 
   /** An object is read only for a shard that failed: it says whose shard it was. */

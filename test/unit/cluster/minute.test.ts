@@ -259,7 +259,7 @@ describe('an order', () => {
       late: 0,
       notProvable: 0,
     });
-    const hinted = await sweepOne(orderOf(TARGET, { countedTo, hinted: true }), never);
+    const hinted = await sweepOne(orderOf(TARGET, { countedTo, byWebhook: true }), never);
     expect(hinted.outcome).not.toHaveProperty('counted', expect.anything());
   });
 

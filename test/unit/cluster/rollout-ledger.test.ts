@@ -247,7 +247,7 @@ describe('an end', () => {
 
   it('and a claim that cannot be written are errors, not overtaken', async () => {
     const objects = holding(past());
-    const ledger = ledgerOf({ ...objects, write: async () => Promise.reject(awsError('denied')) });
+    const ledger = ledgerOf({ ...objects, put: async () => Promise.reject(awsError('denied')) });
     await expect(ledger.end({ id: 'a', cluster: 'berlin', at: NOW }, signal)).rejects.toMatchObject({ kind: 'denied' });
     await expect(ledger.claim({ ...claim, trigger: 'person' }, signal)).rejects.toMatchObject({ kind: 'denied' });
   });

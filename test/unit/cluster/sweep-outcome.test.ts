@@ -4,8 +4,7 @@ import type { Approved } from '../../../lambdas/cluster/stages/approval.ts';
 import { outcomeOf } from '../../../lambdas/cluster/sweep-outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { decodeOutcome } from '../fleet/decode-outcome.ts';
+import { roundTrip } from '../fleet/decode-outcome.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
 const TARGET: Target = {
@@ -30,8 +29,6 @@ describe('outcomeOf', () => {
   it('tells the whole state of the cluster', () => {
     const report = reportOf({});
     expect(outcomeOf(TARGET, endOf({ report }), times)).toEqual({
-      version: 1,
-      kind: 'sweep',
       id: 'fleet/berlin',
       name: 'berlin',
       provider: 'eks-anywhere',
@@ -95,7 +92,7 @@ describe('outcomeOf', () => {
     fc.assert(
       fc.property(urls, (url) => {
         const outcome = outcomeOf(TARGET, endOf({ server: url }), times);
-        expect(decodeOutcome(encodeOutcome({ ...outcome, id: 'berlin' }))).toMatchObject({ ok: true });
+        expect(roundTrip({ ...outcome, id: 'berlin' })).toMatchObject({ ok: true });
       }),
       { seed: 42 },
     );

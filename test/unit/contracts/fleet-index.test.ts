@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { droppedClusters, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import { type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import { damagedCopies } from '../fleet/damage.ts';
 import {
@@ -38,7 +38,8 @@ const WHOLE = {
     }),
     indexed('rome'),
   ),
-  dispatch: { at: at(), registered: 2, dispatched: 1, problems: [FINDING] },
+  problems: [FINDING],
+  apart: { paris: { lane: 'default', part: 'a', until: NOW } },
 };
 
 const REQUESTS = indexed('rome', {
@@ -127,7 +128,6 @@ describe('parseFleetIndex', () => {
     const clusters = { ...WHOLE.clusters, oslo: indexed('rome'), 'no id': indexed('no id') };
     const read = parseFleetIndex({ ...WHOLE, clusters }, NOW);
     expect(read).toEqual(WHOLE);
-    expect(read && droppedClusters({ clusters }, read)).toBe(2);
   });
 
   it('leaves out a cluster with a damaged field, and has none where another field is damaged', () => {
@@ -136,9 +136,12 @@ describe('parseFleetIndex', () => {
       const read = parseFleetIndex(damaged, NOW);
       const others = Object.entries(WHOLE.clusters).filter(([id]) => id !== left);
       const expected =
-        part === 'clusters' && left !== undefined ? { ...WHOLE, clusters: Object.fromEntries(others) } : undefined;
+        part === 'clusters' && left !== undefined
+          ? { ...WHOLE, clusters: Object.fromEntries(others) }
+          : part === 'apart' && left !== undefined
+            ? { ...WHOLE, apart: {} }
+            : undefined;
       expect([path, read]).toEqual([path, expected]);
-      expect([path, read && droppedClusters(damaged, read)]).toEqual([path, expected && 1]);
     }
   });
 
@@ -156,11 +159,8 @@ describe('parseFleetIndex', () => {
     expect(Object.keys(parseFleetIndex(seen, NOW + 1)?.clusters ?? {})).toEqual(['paris', 'rome']);
   });
 
-  it('leaves out a tick of a time to come', () => {
-    expect(parseFleetIndex({ ...WHOLE, dispatch: { ...WHOLE.dispatch, at: AHEAD } }, NOW)).not.toHaveProperty(
-      'dispatch',
-      expect.anything(),
-    );
+  it('leaves out a problem of a time to come', () => {
+    expect(parseFleetIndex({ ...WHOLE, problems: [FINDING, { ...FINDING, since: AHEAD }] }, NOW)).toEqual(WHOLE);
   });
 
   it('knows of which tick the metrics were told, and leaves out one that is damaged or of a time to come', () => {

@@ -1,18 +1,18 @@
 import { build } from 'esbuild';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeOrders, deduplicationIdOf, encodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
+import { type Order, readItem, readOrders } from '../../../lambdas/contracts/order.ts';
 import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
 import { anyOrder } from '../fleet/arbitraries.ts';
-import { BERLIN, DUBLIN, NOW, onlyOrder, PARIS } from '../fleet/values.ts';
+import { BERLIN, DUBLIN, NOW, PARIS, readOrder } from '../fleet/values.ts';
 
 const ORDER: Order = { id: DUBLIN.id, facts: factsOf(DUBLIN), tick: NOW, deadlineMs: 45_000 };
 
-describe('decodeOrder', () => {
+describe('an order', () => {
   it('reads back every order', () => {
     fc.assert(
       fc.property(anyOrder, (order) => {
-        expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
+        expect(readOrder(order)).toEqual({ ok: true, value: order });
       }),
       { seed: 3, numRuns: 500 },
     );
@@ -21,29 +21,20 @@ describe('decodeOrder', () => {
   it('has room for the largest CA bundle that is rotated', () => {
     const certificateAuthority = 'A'.repeat(16_000);
     const order = { ...ORDER, facts: { ...ORDER.facts, certificateAuthority } };
-    expect(onlyOrder(encodeOrders([order])).ok).toBe(true);
+    expect(readOrder(order).ok).toBe(true);
   });
 
   it('ignores fields it does not know', () => {
     const body = message({ later: 1, facts: { ...ORDER.facts, later: 1 } });
-    expect(onlyOrder(body)).toEqual({ ok: true, value: ORDER });
+    expect(readOrder(body)).toEqual({ ok: true, value: ORDER });
   });
 
   it('takes every time up to the year 9999', () => {
     const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-    expect([last, last + 1].map((tick) => onlyOrder(message({ tick })).ok)).toEqual([true, false]);
+    expect([last, last + 1].map((tick) => readOrder(message({ tick })).ok)).toEqual([true, false]);
   });
 
   it.each([
-    ['', 'the message is not JSON'],
-    ['{', 'the message is not JSON'],
-    ['null', 'the message is not an object'],
-    ['[]', 'the message is not an object'],
-    [' '.repeat(262_145), 'the message is longer than 262144 bytes'],
-    ['{"version":2,"orders":[]}', 'version is not 4'],
-    ['{"version":4}', 'orders is not a list of at most 100 entries'],
-    [JSON.stringify({ version: 4, orders: Array(101).fill(null) }), 'orders is not a list of at most 100 entries'],
-    ['{"version":4,"orders":[null]}', 'the order is not an object'],
     [message({ tick: '0' }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: -1 }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: 1.5 }), 'tick is not a time in milliseconds since the epoch'],
@@ -63,11 +54,10 @@ describe('decodeOrder', () => {
     [message({ facts: { serviceCidrs: ['10.0.0.0/33'] } }), 'facts.serviceCidrs is not a list of CIDRs'],
     [message({ rollout: false }), 'rollout is not true'],
   ])('refuses %.60s', (body, problem) => {
-    expect(onlyOrder(body)).toEqual({ ok: false, problem });
+    expect(readOrder(body)).toEqual({ ok: false, problem });
   });
 
-  it('gives a value for every text', () => {
-    const json = fc.json({ maxDepth: 4 });
+  it('gives a value for everything', () => {
     const nearly = fc
       .jsonValue()
       .filter((value) => typeof value !== 'object' || value === null)
@@ -79,8 +69,8 @@ describe('decodeOrder', () => {
       )
       .map(([field, value]) => message({ [field]: value }));
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary' }), json, nearly, almost), (body) => {
-        expect(onlyOrder(body).ok).toBe(false);
+      fc.property(fc.oneof(nearly, almost), (body) => {
+        expect(readOrder(body).ok).toBe(false);
       }),
       { seed: 4, numRuns: 150 },
     );
@@ -90,49 +80,56 @@ describe('decodeOrder', () => {
     const marker = 'zzqq';
     const fields = ['id', 'tick', 'deadlineMs', 'server', 'holdWrites'];
     for (const field of fields) {
-      const decoded = onlyOrder(message({ [field]: { [marker]: marker, kind: marker } }));
+      const decoded = readOrder(message({ [field]: { [marker]: marker, kind: marker } }));
       expect(decoded.ok).toBe(false);
       expect(JSON.stringify(decoded)).not.toContain(marker);
     }
   });
 });
 
-describe('decodeOrders', () => {
+describe('readOrders', () => {
+  const object = (changed: object = {}) => ({ version: 5, lane: 'default', tick: NOW, shards: [], ...changed });
+  const shard = (orders: readonly unknown[], number = 0) => ({ shard: number, orders });
+
   it('reads each order for itself, and says whose the others are', () => {
-    const orders = [ORDER, { ...ORDER, id: PARIS.id, deadlineMs: 0 }, { id: 7 }, { ...ORDER, id: BERLIN.id }];
-    expect(decodeOrders(JSON.stringify({ version: 4, orders }))).toEqual({
+    const orders = [ORDER, { ...ORDER, id: PARIS.id, deadlineMs: 0 }, { id: 7 }];
+    const other = { ...ORDER, id: BERLIN.id };
+    expect(readOrders(object({ shards: [shard(orders), shard([other], 7)] }), 'default')).toEqual({
       ok: true,
-      value: [
-        { ok: true, id: DUBLIN.id, value: ORDER },
-        { ok: false, id: PARIS.id, problem: 'deadlineMs is not between 1 and 900000' },
-        { ok: false, problem: 'id is not the id of a cluster' },
-        { ok: true, id: BERLIN.id, value: { ...ORDER, id: BERLIN.id } },
-      ],
+      value: new Map([
+        [
+          0,
+          [
+            { ok: true, id: DUBLIN.id, value: ORDER },
+            { ok: false, id: PARIS.id, problem: 'deadlineMs is not between 1 and 900000' },
+            { ok: false, problem: 'id is not the id of a cluster' },
+          ],
+        ],
+        [7, [{ ok: true, id: BERLIN.id, value: other }]],
+      ]),
     });
   });
 
-  it('carries out neither of two orders for one cluster, also where one of them cannot be read', () => {
-    const problem = 'the message has another order for the same cluster';
-    for (const other of [ORDER, { ...ORDER, tick: NOW + 1 }, { ...ORDER, deadlineMs: 0 }]) {
-      const read = decodeOrders(JSON.stringify({ version: 4, orders: [ORDER, { ...ORDER, id: PARIS.id }, other] }));
-      expect(read.ok && read.value.map(({ ok, id }) => [ok, id])).toEqual([
-        [false, DUBLIN.id],
-        [true, PARIS.id],
-        [false, DUBLIN.id],
-      ]);
-      expect(read).toMatchObject({ value: [{ problem }, {}, {}] });
-    }
+  it.each([
+    ['is damaged', undefined, 'the object is not an object'],
+    ['is of another version', object({ version: 4 }), 'version is not 5'],
+    ['is of another lane', object({ lane: 'onprem' }), 'it is of lane onprem'],
+    ['has more shards than are written', object({ shards: Array(9).fill(shard([])) }), /at most 8 entries$/],
+    ['has 100,000 orders', object({ shards: [shard(Array(100_000).fill(ORDER))] }), /at most 64 entries$/],
+  ])('refuses an object that %s', (_, value, problem) => {
+    const reading = readOrders(value, 'default');
+    expect(reading).toEqual({
+      ok: false,
+      problem: typeof problem === 'string' ? problem : expect.stringMatching(problem),
+    });
   });
 });
 
-describe('deduplicationIdOf', () => {
-  it('is the same for the same occasion of the same cluster, and no other', () => {
-    const id = deduplicationIdOf('a', '1');
-    expect(id).toMatch(/^[0-9a-f]{64}$/);
-    expect(deduplicationIdOf('a', '1')).toBe(id);
-    const others = [deduplicationIdOf('a', '2'), deduplicationIdOf('b', '1'), deduplicationIdOf('a1', '')];
-    expect(new Set([id, ...others]).size).toBe(4);
-  });
+it('an item names a lane, a tick, an object and a shard', () => {
+  const item = { function: 'Hub-Sweep', lane: 'default', tick: NOW, object: 0, shard: 3 };
+  expect(readItem(item)).toEqual({ ok: true, value: item });
+  expect(readItem({ ...item, lane: '../other' })).toEqual({ ok: false, problem: 'lane is not the name of a lane' });
+  expect(readItem({ ...item, shard: -1 })).toEqual({ ok: false, problem: 'shard is not a whole number' });
 });
 
 it('brings no configuration reader into the sweep function', async () => {
@@ -150,6 +147,6 @@ it('brings no configuration reader into the sweep function', async () => {
   );
 });
 
-function message(changed: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ version: 4, orders: [{ ...ORDER, ...changed }] });
+function message(changed: Readonly<Record<string, unknown>>): object {
+  return { ...ORDER, ...changed };
 }

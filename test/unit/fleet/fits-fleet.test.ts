@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeOrders, type Order, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { Order, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import {
   createCompleteOrder,
@@ -19,7 +19,7 @@ import {
   managementCluster,
   NOW,
   OTHER_SECRET,
-  onlyOrder,
+  readOrder,
   registered,
   registry,
   SECRET,
@@ -101,9 +101,9 @@ const orderOf = ({ id, ...target }: Target, changed: Partial<Order> = {}): Order
 
 /** What the sweep makes of a message, whatever else that says. */
 function completed(order: object, { lane = 'default', fleet = FLEET, now = NOW } = {}) {
-  const read = onlyOrder(encodeOrders([order as Order]));
+  const read = readOrder(order);
   if (!read.ok) throw new Error(read.problem);
-  return createCompleteOrder(fleet, HUB, lane)(read.value, now);
+  return createCompleteOrder(fleet, createTargetsOf(fleet, HUB), lane)(read.value, now);
 }
 
 function sweepOf(...args: Parameters<typeof completed>): SweepOrder {

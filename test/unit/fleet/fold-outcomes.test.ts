@@ -10,19 +10,17 @@ import {
   parseFleetIndex,
 } from '../../../lambdas/contracts/fleet-index.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
-import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
+import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { newCounts } from '../../../lambdas/fleet/count-csrs.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
-import { decodeOutcome } from './decode-outcome.ts';
+import { roundTrip } from './decode-outcome.ts';
 import {
   at,
   auditedFinding,
   auditSummary,
   DAY,
-  dispatched,
   expiryFinding,
   indexed,
   index as indexOf,
@@ -46,7 +44,6 @@ describe('foldOutcomes', () => {
       problemCount: 7,
     });
     const index = foldOutcomes(undefined, [first, unreachable, swept({ id: 'rome', name: 'rome' })], NOW);
-    expect(index.dispatch).toBeUndefined();
     expect(Object.keys(index.clusters)).toEqual(['paris', 'rome']);
     expect(index.clusters['paris']).toEqual({
       id: 'paris',
@@ -139,17 +136,12 @@ describe('foldOutcomes', () => {
     });
   });
 
-  it('keeps the newest tick of dispatch', () => {
-    const index = foldAll([
-      dispatched({ registered: 9, problems: [TROUBLE] }),
-      dispatched({ startedAt: at(-MINUTE), problems: [TROUBLE] }),
-    ]);
-    expect(index.dispatch).toEqual({
-      at: at(),
-      registered: 9,
-      dispatched: 2,
-      problems: [{ ...TROUBLE, since: at(-MINUTE) }],
-    });
+  it('keeps only the decisions of a sweep by webhook', () => {
+    const before = foldAll([swept({ startedAt: at(-MINUTE), audit: auditSummary() })]);
+    const verdicts = [verdictLine({ outcome: 'written' })];
+    const hook = swept({ byWebhook: true, readable: false, problems: [TROUBLE], verdicts, server: 'elsewhere:443' });
+    const after = foldOutcomes(before, [hook, { ...hook, id: 'unheard-of' }], NOW);
+    expect(after.clusters).toEqual({ paris: { ...before.clusters['paris'], verdicts } });
   });
 
   it.each([
@@ -158,8 +150,8 @@ describe('foldOutcomes', () => {
     ['almost 30 days old', -30 * DAY + 1, true],
     ['30 days old', -30 * DAY, false],
   ])('an outcome that is %s counts: %3$s', (_, age, counts) => {
-    const index = foldOutcomes(undefined, [swept({ startedAt: at(age) }), dispatched({ startedAt: at(age) })], NOW);
-    expect([Object.keys(index.clusters).length === 1, index.dispatch !== undefined]).toEqual([counts, counts]);
+    const index = foldOutcomes(undefined, [swept({ startedAt: at(age) })], NOW);
+    expect(Object.keys(index.clusters).length === 1).toBe(counts);
   });
 
   it('forgets a cluster 30 days after its newest outcome', () => {
@@ -180,13 +172,13 @@ describe('foldOutcomes', () => {
     const countedIn = (from: number | undefined, to: number, issued = 1) =>
       swept({ startedAt: at(to - NOW), counted: { from, to, issued, late: 2, notProvable: 3 } });
     const known = indexOf(indexed('paris', { countedTo: NOW }));
-    const sumOf = (outcomes: readonly Outcome[], before: FleetIndex | undefined = known) => ({
+    const sumOf = (outcomes: readonly SweepOutcome[], before: FleetIndex | undefined = known) => ({
       issued: newCounts(before, outcomes, NOW + 5 * MINUTE).get('paris')?.issued,
       countedTo: foldOutcomes(before, outcomes, NOW + 5 * MINUTE).clusters['paris']?.countedTo,
     });
     const [first, second] = [countedIn(NOW, NOW + MINUTE), countedIn(NOW + MINUTE, NOW + 2 * MINUTE, 10)];
 
-    it.each<[string, readonly Outcome[], object]>([
+    it.each<[string, readonly SweepOutcome[], object]>([
       ['that begin where the index ends', [first], { issued: 1, countedTo: NOW + MINUTE }],
       ['twice', [first, first], { issued: 1, countedTo: NOW + MINUTE }],
       ['of two ticks, in any order', [second, first], { issued: 11, countedTo: NOW + 2 * MINUTE }],
@@ -242,10 +234,10 @@ describe('foldOutcomes', () => {
 });
 
 // Unique times for each cluster: a message group is received by one at a time.
-const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
+const outcomes: fc.Arbitrary<readonly SweepOutcome[]> = fc.uniqueArray(
   fc
     .record({
-      id: fc.constantFrom('paris', 'rome', 'constructor', 'dispatch'),
+      id: fc.constantFrom('paris', 'rome', 'constructor'),
       minute: fc.integer({ min: -50, max: 12 }),
       readable: fc.boolean(),
       complete: fc.boolean(),
@@ -257,10 +249,9 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
         maxLength: 12,
       }),
     })
-    .map(({ id, minute, kinds, server, workload, readable, complete, verdicts }): Outcome => {
+    .map(({ id, minute, kinds, server, workload, readable, complete, verdicts }): SweepOutcome => {
       const problems = kinds.map((kind) => ({ ...TROUBLE, kind }));
       const startedAt = at(minute * MINUTE);
-      if (id === 'dispatch') return dispatched({ startedAt, problems, registered: minute + 50 });
       const { server: _, ...rest } = swept({ id, startedAt, problems, readable, complete, durationMs: minute + 50 });
       return {
         ...rest,
@@ -275,7 +266,7 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
             }),
       };
     }),
-  { maxLength: 30, selector: (outcome) => JSON.stringify([idOf(outcome), outcome.startedAt]) },
+  { maxLength: 30, selector: (outcome) => JSON.stringify([outcome.id, outcome.startedAt]) },
 );
 
 /** The outcomes in some order, some of them again, cut into batches. */
@@ -337,7 +328,7 @@ describe('any delivery of the same outcomes', () => {
         const lossy = all.filter((_, position) => (position + seed) % 3 !== 0);
         const last = swept({ startedAt: at(13 * MINUTE), workloadClusters: [], problems: [TROUBLE] });
         const now = NOW + 13 * MINUTE;
-        const state = (outcomesOf: readonly Outcome[]) =>
+        const state = (outcomesOf: readonly SweepOutcome[]) =>
           withoutRequests(withoutSince(foldOutcomes(undefined, [...outcomesOf, last], now)).clusters['paris']);
         expect(state(lossy)).toEqual(state(all));
       }),
@@ -365,7 +356,7 @@ describe('any delivery of the same outcomes', () => {
     fc.assert(
       fc.property(outcomes, (all) => {
         const sent = all.map((outcome) => {
-          const decoded = decodeOutcome(encodeOutcome(outcome));
+          const decoded = roundTrip(outcome);
           if (!decoded.ok) throw new Error(decoded.problem);
           return decoded.value;
         });
@@ -378,31 +369,26 @@ describe('any delivery of the same outcomes', () => {
   });
 });
 
-function foldAll(all: readonly Outcome[]): FleetIndex {
+function foldAll(all: readonly SweepOutcome[]): FleetIndex {
   return foldOutcomes(undefined, all, NOW);
 }
 
-function foldBatches(batches: readonly (readonly Outcome[])[]): FleetIndex {
+function foldBatches(batches: readonly (readonly SweepOutcome[])[]): FleetIndex {
   return batches.reduce<FleetIndex>((index, batch) => foldOutcomes(index, batch, NOW), foldAll([]));
 }
 
-function inOrder(all: readonly Outcome[]): readonly Outcome[] {
+function inOrder(all: readonly SweepOutcome[]): readonly SweepOutcome[] {
   return all.toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
 }
 
-function idOf(outcome: Outcome): string {
-  return outcome.kind === 'dispatch' ? 'dispatch' : outcome.id;
-}
-
-function keysOf(outcome: SweepOutcome | Outcome): readonly string[] {
-  return outcome.problems.map(({ kind }) => `${idOf(outcome)} ${kind}`);
+function keysOf(outcome: SweepOutcome): readonly string[] {
+  return outcome.problems.map(({ kind }) => `${outcome.id} ${kind}`);
 }
 
 function findingsOf(index: FleetIndex): ReadonlyMap<string, Finding> {
-  const all = [
-    ...(index.dispatch?.problems ?? []).map((finding) => ['dispatch', finding] as const),
-    ...Object.values(index.clusters).flatMap(({ id, findings }) => findings.map((finding) => [id, finding] as const)),
-  ];
+  const all = Object.values(index.clusters).flatMap(({ id, findings }) =>
+    findings.map((finding) => [id, finding] as const),
+  );
   return new Map(all.map(([id, finding]) => [`${id} ${finding.kind}`, finding]));
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { encodeOrders } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { sameServer } from '../../../lambdas/fleet/same-server.ts';
-import { BERLIN, DUBLIN, index, indexed, NOW, onlyOrder, PARIS, registered } from './values.ts';
+import { BERLIN, DUBLIN, index, indexed, NOW, PARIS, readOrder, registered } from './values.ts';
 
 const ROME: Target = { ...PARIS, id: 'rome' };
 const BONN: Target = { ...BERLIN, id: 'other/eksa-system/bonn' };
@@ -46,7 +45,7 @@ describe('sameServer', () => {
     const holdWrites = problems.get(target.id)?.message ?? '';
     const order = { id: target.id, facts: {}, tick: NOW, deadlineMs: 1, holdWrites };
     expect(holdWrites).toContain('same API server');
-    expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
+    expect(readOrder(order)).toEqual({ ok: true, value: order });
   });
 
   it.each([

@@ -15,8 +15,8 @@ describe('tickOf', () => {
     ['the current minute for a time far away', '2020-01-01T00:00:00Z', MINUTE],
     ['the current minute for a time to come', '2036-01-01T00:00:00Z', MINUTE],
     ['the current minute without text', 1_795_000_000_000, MINUTE],
-  ])('is %s', (_, scheduledTime, expected) => {
-    expect(tickOf({ scheduledTime }, NOW)).toBe(expected);
+  ])('is %s', (_, tick, expected) => {
+    expect(tickOf({ tick }, NOW)).toBe(expected);
   });
 
   it.each([undefined, null, 'text', 7, {}, []])('is the current minute for the event %j', (event) => {

@@ -5,13 +5,13 @@ import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { Reading } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { decodeOrders, type Order } from '../../../lambdas/contracts/order.ts';
-import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import { type Order, readOrders } from '../../../lambdas/contracts/order.ts';
+import type { SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/contracts/registry.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
+import { fleetProblems, planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 10, 0);
@@ -142,13 +142,17 @@ export function indexed(id: string, changed: Partial<IndexedCluster> = {}): Inde
 }
 
 export function index(...clusters: readonly IndexedCluster[]): FleetIndex {
-  return { version: 1, writtenAt: at(), clusters: Object.fromEntries(clusters.map((one) => [one.id, one])) };
+  return {
+    version: 2,
+    writtenAt: at(),
+    problems: [],
+    apart: {},
+    clusters: Object.fromEntries(clusters.map((one) => [one.id, one])),
+  };
 }
 
 export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {
   return {
-    version: 1,
-    kind: 'sweep',
     id: 'paris',
     name: 'paris',
     provider: 'eks-anywhere',
@@ -162,10 +166,6 @@ export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {
     server: 'paris.example.com:6443',
     ...changed,
   };
-}
-
-export function dispatched(changed: Partial<DispatchOutcome> = {}): DispatchOutcome {
-  return { version: 1, kind: 'dispatch', startedAt: at(), registered: 3, dispatched: 2, problems: [], ...changed };
 }
 
 export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
@@ -230,46 +230,35 @@ export function rolloutSummary(changed: Partial<RolloutSummary> = {}): RolloutSu
   };
 }
 
-/** A plan, its orders in one list. */
-export function planned(...args: Parameters<typeof planTick>) {
-  const { shards, ...plan } = planTick(...args);
+/** A plan, its orders in one list, and the problems of the fleet. */
+export function planned(fleet: Registry, seen: FleetIndex | undefined, tick: number, options: TickOptions = {}) {
+  const lanes = options.lanes ?? new Set(Object.values(fleet.clusters).map(({ target }) => target?.lane ?? ''));
   return {
-    ...plan,
-    orders: shards.flatMap(({ name, lane, orders }) => orders.map((order) => ({ shard: name, lane, order }))),
+    orders: planTick(fleet, seen, tick, options).flatMap(({ lane, orders }, shard) =>
+      orders.map((order) => ({ shard, lane, order })),
+    ),
+    problems: fleetProblems(fleet, seen, lanes),
   };
 }
 
-/** Plans of consecutive minutes: each cluster keeps its shard from one to the next. */
+/** Plans of consecutive minutes. */
 export function plannedMinutes(
   fleet: Registry,
   seen: FleetIndex | undefined | (() => FleetIndex),
   options: TickOptions = {},
   count = 15,
-  after: (plan: ReturnType<typeof planned>, tick: number) => void = () => undefined,
 ): readonly ReturnType<typeof planned>[] {
-  let { clusters } = fleet;
-  return Array.from({ length: count }, (_, n) => {
-    const tick = NOW + n * MINUTE;
-    // Every order is followed by an outcome; what the caller says of it stays.
-    const known = typeof seen === 'function' ? seen() : seen;
-    const heard = known && { ...known, writtenAt: new Date(tick - MINUTE / 2).toISOString() };
-    const plan = planned({ ...fleet, clusters }, heard, tick, options);
-    after(plan, tick);
-    clusters = Object.fromEntries(
-      Object.entries(clusters).map(([id, cluster]) => {
-        const shard = plan.assigned.get(id);
-        return [id, { ...cluster, shard: shard && { ...shard, waitingSince: tick + MINUTE } }];
-      }),
-    );
-    return plan;
-  });
+  return Array.from({ length: count }, (_, n) =>
+    planned(fleet, typeof seen === 'function' ? seen() : seen, NOW + n * MINUTE, options),
+  );
 }
 
-/** The only order of a message. */
-export function onlyOrder(body: string): Reading<Order> {
-  const read = decodeOrders(body);
-  if (!read.ok) return read;
-  const [first] = read.value;
-  if (first === undefined || read.value.length > 1) throw new Error(`not one order: ${body}`);
-  return first.ok ? { ok: true, value: first.value } : { ok: false, problem: first.problem };
+/** An order as a sweep reads it. */
+export function readOrder(order: object): Reading<Order> {
+  const shards = [{ shard: 0, orders: [JSON.parse(JSON.stringify(order)) as unknown] }];
+  const reading = readOrders({ version: 5, lane: 'default', tick: NOW, shards }, 'default');
+  if (!reading.ok) return reading;
+  const [only] = reading.value.get(0) ?? [];
+  if (only === undefined) throw new Error('not one order');
+  return only.ok ? { ok: true, value: only.value } : { ok: false, problem: only.problem };
 }

@@ -1,8 +1,8 @@
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { JsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import type { State } from '../../../lambdas/state.ts';
 
 /** A bucket in memory, with the conditional writes of S3. */
-export interface MemoryObjects extends JsonObjects {
+export interface MemoryObjects extends State {
   readonly objects: Map<string, { value: unknown; etag: string }>;
   /** What another writer does just before the next write. */
   before: (() => void) | undefined;
@@ -12,17 +12,20 @@ export interface MemoryObjects extends JsonObjects {
 
 export function memoryObjects(initial: Readonly<Record<string, unknown>> = {}): MemoryObjects {
   let version = 0;
-  const next = (value: unknown) => ({ value: structuredClone(value), etag: `"${(version += 1)}"` });
+  const next = (value: unknown) => ({
+    value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)),
+    etag: `"${(version += 1)}"`,
+  });
   const objects = new Map(Object.entries(initial).map(([key, value]) => [key, next(value)]));
   const memory: MemoryObjects = {
     objects,
     before: undefined,
     broken: new Set(),
-    async read(key) {
+    async get(key) {
       if (memory.broken.has(key)) throw awsError('unavailable', `s3:GetObject ${key}`);
       return objects.get(key);
     },
-    async write(key, value, etag) {
+    async put(key, value, etag) {
       const { before } = memory;
       memory.before = undefined;
       before?.();
@@ -30,6 +33,9 @@ export function memoryObjects(initial: Readonly<Record<string, unknown>> = {}): 
       const written = next(value);
       objects.set(key, written);
       return written.etag;
+    },
+    async list(prefix, after) {
+      return [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted();
     },
   };
   return memory;

@@ -5,7 +5,6 @@ import { read } from '../../../lambdas/contracts/contract.ts';
 import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
@@ -13,7 +12,7 @@ import { isUnderWay, summaryOf } from '../../../lambdas/rollout/summary.ts';
 import { ROLLOUT_STATES } from '../../../lambdas/tables/rollout-states.ts';
 import { LAST_INSTANT } from '../../../lambdas/time.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { decodeOutcome } from '../fleet/decode-outcome.ts';
+import { readOutcome, roundTrip } from '../fleet/decode-outcome.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
 
 const MARK = { id: 'berlin-20261121', start: '2026-11-21T09:00:00Z', reason: 'it ends', trigger: 'schedule' } as const;
@@ -187,7 +186,7 @@ describe('summaryOf', () => {
         const rollout = JSON.parse(JSON.stringify(summaryOf({ step: each, at: at() })));
         expect(Buffer.byteLength(JSON.stringify(rollout))).toBeLessThan(20_000);
         expect(valueOf(read(RolloutSummary, rollout))).toEqual(rollout);
-        const told = decodeOutcome(encodeOutcome(swept({ rollout })));
+        const told = roundTrip(swept({ rollout }));
         expect(told).toMatchObject({ ok: true, value: { rollout, problems: [] } });
         const index = told.ok ? foldOutcomes(undefined, [told.value], NOW) : undefined;
         expect(parseFleetIndex(JSON.parse(JSON.stringify(index)), NOW)).toEqual(index);
@@ -223,8 +222,8 @@ describe('the newest look in the index', () => {
   it('is none of another sweep, or of tomorrow', () => {
     for (const minutes of [-1, 16]) {
       const rollout = rolloutSummary({ at: at(minutes * MINUTE) });
-      expect(decodeOutcome(JSON.stringify(swept({ rollout })))).toEqual({ ok: true, value: swept() });
-      expect(decodeOutcome(encodeOutcome(swept({ rollout })))).toMatchObject({
+      expect(readOutcome(swept({ rollout }))).toEqual({ ok: true, value: swept() });
+      expect(roundTrip(swept({ rollout }))).toMatchObject({
         value: { problems: [{ kind: 'bug', object: 'rollout of cluster paris' }] },
       });
     }
