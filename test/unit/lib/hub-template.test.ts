@@ -166,6 +166,7 @@ describe('the template of the hub', () => {
       <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
       <SweepRole> Allow s3:GetObject on <State>/orders/*
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/default/*
       <SweepRole> Allow s3:GetObject s3:PutObject on <AuditHistory>/snapshots/*
       <SweepRole> Allow s3:ListBucket on <AuditHistory>
       <SweepRole> Allow s3:ListBucket on <State>
@@ -204,6 +205,7 @@ describe('the template of the hub', () => {
       <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
       <SweepRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LaneonpremSweepLogs>
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/onprem/*
       <SweepRole> Allow s3:GetObject on <State>/rollouts.json
       <SweepRole> Allow s3:PutObject on <State>/outcomes/onprem/* if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-sweep-onprem}}
       <SweepRole> Allow s3:PutObject on <State>/rollouts.json
