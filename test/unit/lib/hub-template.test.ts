@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING, fleetOf, stacksOf, statementsOf, text } from './stacks.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { EVERYTHING, stacksOf, statementsOf, text } from './stacks.ts';
 
 type Resource = Readonly<{ Type: string; Properties?: Readonly<Record<string, unknown>>; DeletionPolicy?: string }>;
 
@@ -16,7 +18,9 @@ const WHAT_MATTERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const templateOf = (fleet: typeof EVERYTHING) => Template.fromStack(stacksOf(fleet).hub);
-const ships = templateOf(fleetOf());
+const parsed = parseFleet(readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8'), 'fleet.yaml');
+if (!parsed.ok) throw new Error('fleet.yaml has problems');
+const ships = templateOf(parsed.fleet);
 const everything = templateOf(EVERYTHING);
 
 const resourcesOf = (template: Template): Readonly<Record<string, Resource>> => template.toJSON()['Resources'];
