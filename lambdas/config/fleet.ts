@@ -35,6 +35,7 @@ export const DEFAULT_MONITORING = {
   digest: { at: '07:00', timeZone: 'UTC' },
   subscribe: {},
   reportLinks: true,
+  dashboard: true,
   auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
 };
 

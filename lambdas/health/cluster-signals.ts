@@ -3,7 +3,6 @@ import { sawSomething } from '../audit/summary.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
@@ -15,11 +14,8 @@ import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollou
 
 /** Grace period of a new cluster or a late sweep. Seconds. */
 const FIRST_SECONDS = 120;
-/**
- * How long a hostile request fires the alarm. Milliseconds. An outcome may wait 15 minutes in its queue and must still
- * fire: ten minutes longer.
- */
-const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
+/** How long a hostile request fires the alarm. Milliseconds. */
+const HOSTILE_MS = 25 * 60_000;
 
 /** The signals of a cluster that are above 0, in no order. Pure. */
 export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {

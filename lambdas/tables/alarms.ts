@@ -39,11 +39,11 @@ interface SignalAlarm extends Entry {
   readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
 }
 
-/** On a part of the hub: one alarm for each function, queue or topic, whose name is in the first command. */
+/** On a part of the hub: one alarm for each function or topic, whose name is in the first command. */
 interface HubAlarm extends Entry {
   /** `largest`: the largest value of all clusters, which report publishes. */
   readonly watches: {
-    readonly hub: 'heartbeat' | 'function' | 'queue' | 'topic' | 'metric';
+    readonly hub: 'heartbeat' | 'tick' | 'function' | 'topic' | 'metric';
     readonly largest?: SignalId;
   };
   /** For people: when it fires, N being the threshold. */
@@ -65,7 +65,7 @@ const UNREAD = {
  */
 export const ALARMS = {
   // certmarshal itself.
-  DispatchHeartbeat: {
+  PlanHeartbeat: {
     watches: { hub: 'heartbeat' },
     firesAt: 'nothing at all',
     setting: 'none',
@@ -92,6 +92,25 @@ export const ALARMS = {
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'A cluster is no longer swept: kubelet serving certificates are not approved there.',
   },
+  Executions: {
+    watches: { hub: 'tick' },
+    firesAt: 'N or more',
+    setting: 'count',
+    severity: 'warning',
+    threshold: 1,
+    datapoints: { atLeast: 3, of: 5 },
+    meaning: 'Ticks of certmarshal fail, take more than five minutes, or are throttled: clusters are swept late.',
+  },
+  SweepTimeout: {
+    watches: { hub: 'function' },
+    firesAt: 'N ms or more',
+    setting: { shareOf: 'its timeout' },
+    severity: 'warning',
+    // Percent of the timeout. A sweep ends itself after 45 seconds, 82 percent.
+    threshold: 0.95,
+    datapoints: { atLeast: 3, of: 5 },
+    meaning: 'A sweep runs until its timeout: what it did for its clusters is not heard.',
+  },
   FunctionErrors: {
     watches: { hub: 'function' },
     firesAt: 'N or more',
@@ -100,35 +119,6 @@ export const ALARMS = {
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'A function of certmarshal fails again and again.',
-  },
-  FunctionThrottles: {
-    watches: { hub: 'function' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 3, of: 5 },
-    meaning: 'A function of certmarshal is throttled: the concurrency of the account or of the function is used up.',
-  },
-  FunctionDuration: {
-    watches: { hub: 'function' },
-    firesAt: 'N ms or more',
-    setting: { shareOf: 'its timeout' },
-    severity: 'warning',
-    // Percent of the function's timeout.
-    threshold: 0.95,
-    datapoints: { atLeast: 3, of: 5 },
-    meaning: 'A function of certmarshal runs close to its timeout and will soon time out.',
-  },
-  QueueAge: {
-    watches: { hub: 'queue' },
-    firesAt: 'N seconds or more',
-    setting: { shareOf: 'the time that the queue keeps a message' },
-    severity: 'warning',
-    // Percent of the queue's retention.
-    threshold: 0.75,
-    datapoints: { atLeast: 3, of: 5 },
-    meaning: 'Messages wait so long in a queue that they will be lost.',
   },
   NotificationsFailed: {
     watches: { hub: 'topic' },
@@ -147,7 +137,7 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 10, of: 15 },
-    meaning: 'Clusters cannot be discovered, or a sweep cannot be queued. A new cluster would not be found.',
+    meaning: 'Clusters cannot be discovered, or no sweep of a lane answers. A new cluster would not be found.',
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },

@@ -1,23 +1,28 @@
 import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
-import { Validations } from 'aws-cdk-lib/core';
+import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
-import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { onlyBy } from './only-by.ts';
 import { privateBucket } from './private-bucket.ts';
 
-/** What a function may do with the objects. */
+/** Orders and outcomes of a tick expire after this time. */
+const TICK_OBJECTS = Duration.days(1);
+
+/** Keys, or prefixes that end in `*`. */
 export interface StateGrant {
-  readonly read: readonly StateObject[];
-  readonly write: readonly StateObject[];
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** ARN of the only function of the role that may write. @default all functions of the role */
+  readonly writer?: string;
 }
 
 /**
- * State that outlives an invocation: the registry, written by dispatch; fleet index and report page, by report;
- * incidents, by notify; and the ledger of rollouts, by sweeps. Kept when the stack is destroyed.
- * Not versioned: objects are written every few seconds or minutes, and lost ones are rebuilt from the clusters, or were
- * short-lived. Rollouts in progress are on the clusters themselves; only the times of earlier ones would be lost.
+ * State that outlives an invocation: orders, written by plan; their outcomes, by sweeps; registry, index and report page,
+ * by report; incidents, by notify; and the ledger of rollouts, by sweeps. Kept when the stack is destroyed.
+ * Not versioned: objects are written every minute, and lost ones are rebuilt from the clusters, or were short-lived.
+ * Rollouts in progress are on the clusters themselves; only the times of earlier ones would be lost.
  */
 export class FleetState extends Bucket {
   readonly #key: IKey | undefined;
@@ -26,6 +31,7 @@ export class FleetState extends Bucket {
     super(scope, id, {
       ...privateBucket(key),
       versioned: false,
+      lifecycleRules: ['orders/', 'outcomes/'].map((prefix) => ({ prefix, expiration: TICK_OBJECTS })),
     });
     this.#key = key;
     Validations.of(this).acknowledge({
@@ -36,17 +42,28 @@ export class FleetState extends Bucket {
   }
 
   /**
-   * By object name. Only the granted role may write, whatever policies others have: each object has one writer. With
-   * the list permission S3 reports a missing object as missing.
+   * Only the granted role may write, whatever policies others have: each object has one writer. With the list permission
+   * S3 reports a missing object as missing.
+   *
+   * Which function of a role it is, only its own policy can ask. Source: AWS Lambda Developer Guide, "Working with Lambda
+   * execution environment credentials".
    */
-  allow(role: IRole, { read, write }: StateGrant): void {
-    const arns = (objects: readonly StateObject[]) => objects.map((object) => this.arnForObjects(STATE_KEYS[object]));
+  allow(role: IRole, { read, write, writer }: StateGrant): void {
+    const arns = (keys: readonly string[]) => keys.map((key) => this.arnForObjects(key));
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
-    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: arns(read) }));
+    if (read.length > 0)
+      role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: arns(read) }));
     if (write.length > 0) {
-      role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: arns(write) }));
+      const conditions = writer === undefined ? {} : { ArnEquals: { 'lambda:SourceFunctionArn': writer } };
+      role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: arns(write), conditions }));
       this.addToResourcePolicy(onlyBy([role], { actions: ['s3:PutObject'], resources: arns(write) }));
       this.#key?.grantEncryptDecrypt(role);
     } else this.#key?.grantDecrypt(role);
+    const bucket = this.stack.resolve(this.bucketArn)['Fn::GetAtt'].join('.');
+    acknowledgeWildcards(
+      role,
+      'Orders and outcomes are objects of one tick each.',
+      [...read, ...write].filter((key) => key.endsWith('*')).map((key) => `Resource::<${bucket}>/${key}`),
+    );
   }
 }

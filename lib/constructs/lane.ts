@@ -1,8 +1,6 @@
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
@@ -10,20 +8,8 @@ import { fleetOfTargets } from '../../lambdas/fleet/fits-fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { AuditHistory } from './audit-history.ts';
 import type { FleetState } from './fleet-state.ts';
-import { HubFunction } from './hub-function.ts';
+import { functionArn, functionName, HubFunction } from './hub-function.ts';
 import type { JournalBucket } from './journal-bucket.ts';
-import { OrderQueue } from './order-queue.ts';
-
-/** The sweeps of a shard end within a tick, so that a slow cluster delays no next sweep. */
-const SWEEP_TIMEOUT = Duration.seconds(HUB_SIZES.sweep.timeoutSeconds);
-/** Longer than the timeout, as Lambda requires. The message of a crashed invocation returns then, and is dropped. */
-const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.orders.visibilitySeconds);
-/** An older tick would only repeat the next one. */
-const ORDER_RETENTION = Duration.seconds(HUB_SIZES.orders.retentionSeconds);
-/** One message for each invocation: the cost does not depend on the number of messages that a poller finds. */
-const BATCH_SIZE = 1;
-/** Concurrent shards: with 32 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
-const MAX_CONCURRENCY = HUB_SIZES.sweep.maxConcurrency;
 
 export interface SweepLaneProps {
   readonly name: string;
@@ -32,45 +18,35 @@ export interface SweepLaneProps {
   /** One role for all lanes, which the clusters trust. */
   readonly role: IRole;
   readonly fleet: Fleet;
-  readonly outcomes: IQueue;
-  /** Bucket with the ledger of rollouts. */
+  /** Bucket with the orders, their outcomes and the ledger of rollouts. */
   readonly state: FleetState;
   readonly history: AuditHistory;
   readonly journal: JournalBucket;
   readonly key?: IKey | undefined;
-  /** Environment of the sweep function. @default none */
-  readonly reservedConcurrency?: number | undefined;
 }
 
-/** A network from which clusters are swept: a queue of orders and the function that executes them. */
+/** A network from which clusters are swept: the function that executes the orders of a shard. */
 export class SweepLane extends Construct {
   public readonly laneName: string;
-  public readonly orders: OrderQueue;
   public readonly sweep: HubFunction;
 
   constructor(scope: Construct, id: string, props: SweepLaneProps) {
     super(scope, id);
-    const { name, network, role, key, reservedConcurrency } = props;
-    const { policies, audit, rollouts } = props.fleet;
+    const { name, network, role, state, key } = props;
+    const { policies, audit, rollouts, hub } = props.fleet;
     const { account, partition } = Stack.of(this);
     this.laneName = name;
-    // A new id, not that of the queue with orders of single clusters: an older sweep must never see a shard.
-    this.orders = new OrderQueue(this, 'Shards', {
-      retentionPeriod: ORDER_RETENTION,
-      visibilityTimeout: VISIBILITY_TIMEOUT,
-      key,
-    });
     this.sweep = new HubFunction(this, 'Sweep', {
+      functionName: functionName(this, `sweep-${name}`),
       handlerFile: 'sweep',
       description: `Approves what it can prove and audits certificates, in the clusters of a shard; lane ${name}`,
-      timeout: SWEEP_TIMEOUT,
+      timeout: Duration.seconds(HUB_SIZES.sweep.timeoutSeconds),
       memorySize: HUB_SIZES.sweep.memoryMiB,
       environment: {
-        OUTCOMES_QUEUE_URL: props.outcomes.queueUrl,
         SWEEP_ROLE_ARN: role.roleArn,
         SNAPSHOT_BUCKET: props.history.bucketName,
         JOURNAL_BUCKET: props.journal.bucketName,
-        STATE_BUCKET: props.state.bucketName,
+        STATE_BUCKET: state.bucketName,
         LANE: name,
         HUB_ACCOUNT: account,
         HUB_PARTITION: partition,
@@ -85,18 +61,19 @@ export class SweepLane extends Construct {
         'fleet.json': fleetOfTargets(props.fleet),
       },
       role,
-      architecture: props.fleet.hub.architecture,
+      architecture: hub.architecture,
       key,
-      reservedConcurrentExecutions: reservedConcurrency,
+      ...(hub.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: hub.reservedConcurrency }),
+      // The next tick is the retry.
+      ...(hub.webhook ? { asynchronous: { retryAttempts: 0, maxEventAge: Duration.minutes(1) } } : {}),
+    });
+    state.allow(role, {
+      // A sweep by webhook replaces its last outcome of the same minute.
+      read: ['orders/*', `outcomes/${name}/*`],
+      write: [`outcomes/${name}/*`],
+      writer: functionArn(this, `sweep-${name}`),
     });
     if (network !== undefined) attach(this.sweep, network);
-    this.sweep.addEventSource(
-      new SqsEventSource(this.orders, {
-        batchSize: BATCH_SIZE,
-        // More would only be throttled.
-        maxConcurrency: Math.max(2, Math.min(MAX_CONCURRENCY, reservedConcurrency ?? MAX_CONCURRENCY)),
-      }),
-    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { SnsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
@@ -7,6 +7,7 @@ import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Duration, Stack, TimeZone } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { FleetMonitoring, HubOptions } from '../../lambdas/config/fleet.ts';
+import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { Topics } from '../monitoring/topics.ts';
 import type { FleetState } from './fleet-state.ts';
@@ -19,6 +20,8 @@ export interface NotifyProps {
   readonly monitoring: FleetMonitoring;
   readonly state: FleetState;
   readonly topics: Topics;
+  /** Starts notify. */
+  readonly scheduler: IRole;
   readonly architecture: HubOptions['architecture'];
   readonly key?: IKey | undefined;
 }
@@ -31,7 +34,7 @@ export interface NotifyProps {
 export class Notify extends Construct {
   public readonly notify: HubFunction;
 
-  constructor(scope: Construct, id: string, { monitoring, state, topics, architecture, key }: NotifyProps) {
+  constructor(scope: Construct, id: string, { monitoring, state, topics, scheduler, architecture, key }: NotifyProps) {
     super(scope, id);
     const { digest, reportLinks } = monitoring;
     this.notify = new HubFunction(this, 'Notify', {
@@ -58,8 +61,9 @@ export class Notify extends Construct {
       key,
     });
     const { role } = this.notify;
+    const { registry, index, page, told } = STATE_KEYS;
     // A link to the report page works for what this role may read.
-    state.allow(role, { read: ['registry', 'index', 'page', 'told'], write: ['told'] });
+    state.allow(role, { read: [registry, index, page, told], write: [told] });
     topics.allowTelling(role);
     const bus = Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: EVENT_BUS });
     role.addToPrincipalPolicy(
@@ -78,6 +82,7 @@ export class Notify extends Construct {
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.notify, {
         input: ScheduleTargetInput.fromObject({ look: true }),
+        role: scheduler,
         // The next one is soon.
         retryAttempts: 0,
         maxEventAge: Duration.minutes(1),
@@ -94,6 +99,7 @@ export class Notify extends Construct {
       timeWindow: TimeWindow.off(),
       target: new LambdaInvoke(this.notify, {
         input: ScheduleTargetInput.fromObject({ digest: true }),
+        role: scheduler,
         retryAttempts: 2,
         maxEventAge: Duration.hours(1),
       }),

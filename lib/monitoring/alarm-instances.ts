@@ -1,11 +1,13 @@
 import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { ALARMS, type AlarmId, firstCommand, isByClass, isOnSignal } from '../../lambdas/tables/alarms.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
-import { type BurnOptions, burnRate, fleetMetric, MINUTE, signalQuery } from './metrics.ts';
-import type { WatchedFunction, WatchedHub } from './watched.ts';
+import { type BurnOptions, burnRate, executionMetrics, fleetMetric, MINUTE, signalQuery } from './metrics.ts';
+import type { NamedFunction, WatchedHub } from './watched.ts';
 
-/** One alarm of CloudWatch, of which an entry of the table may have several: one for each function, one for each queue. */
+/** One alarm of CloudWatch, of which an entry of the table may have several: one for each function, one for each topic. */
 export interface AlarmInstance {
   readonly disambiguator?: string;
   readonly metric: IMetric;
@@ -44,25 +46,23 @@ type HubAlarmId = {
 }[AlarmId];
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  const { dispatch, report, functions, queues, topics, objective } = hub;
-  const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
-    watchedBy(id, functions).map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
+  const { plan, report, notify, webhook, sweeps, tick, topics, objective } = hub;
   const ofSweeps = (metricName: string): AlarmInstance => ({
     ...REACHED,
     metric: fleetMetric('sweep', metricName, Stats.SUM),
     threshold,
-    first: tail(functions.find(({ name }) => name.startsWith('sweep'))),
+    first: tail(sweeps[0]?.fn),
   });
   const burning = (window: Pick<BurnOptions, 'period' | 'atLeast'>): AlarmInstance => ({
     ...REACHED,
     metric: burnRate({ objective, ...window }),
     threshold,
     // It names the clusters.
-    first: tail({ fn: report }),
+    first: tail(report),
   });
   switch (id) {
-    case 'DispatchHeartbeat':
-      return [beat('dispatch', METRIC.dispatched, threshold, dispatch)];
+    case 'PlanHeartbeat':
+      return [beat('plan', METRIC.dispatched, threshold, plan)];
     case 'ReportHeartbeat':
       return [beat('report', METRIC.outcomesFolded, threshold, report)];
     case 'OldestSweep':
@@ -72,34 +72,32 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
           metric: fleetMetric('report', METRIC.oldestSweep, Stats.MAXIMUM),
           threshold,
           missing: TreatMissingData.BREACHING,
-          first: tail({ fn: report }),
+          first: tail(report),
         },
       ];
-    case 'FunctionErrors':
-      return ofEach(({ fn }) => ({
-        metric: fn.metricErrors({ period: MINUTE, statistic: Stats.SUM }),
+    case 'Executions':
+      return executionMetrics(tick).map(([disambiguator, metric]) => ({
+        ...REACHED,
+        disambiguator,
+        metric,
         threshold,
-        first: tail({ fn }),
+        first: tail(tick),
       }));
-    case 'FunctionThrottles':
-      return ofEach(({ fn }) => ({
-        metric: fn.metricThrottles({ period: MINUTE, statistic: Stats.SUM }),
-        threshold,
-        first: `aws lambda get-function-concurrency --function-name ${fn.functionName}`,
-      }));
-    case 'FunctionDuration':
-      return ofEach(({ fn, timeoutSeconds }) => ({
-        metric: fn.metricDuration({ period: MINUTE, statistic: Stats.MAXIMUM }),
-        threshold: Math.round(threshold * timeoutSeconds * 1_000),
-        first: tail({ fn }),
-      }));
-    case 'QueueAge':
-      return queues.map(({ name, queue, retentionSeconds }) => ({
+    case 'SweepTimeout':
+      return sweeps.map(({ name, fn }) => ({
         ...REACHED,
         disambiguator: name,
-        metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: Stats.MAXIMUM }),
-        threshold: Math.round(threshold * retentionSeconds),
-        first: `aws sqs get-queue-attributes --queue-url ${queue.queueUrl} --attribute-names All`,
+        metric: fn.metricDuration({ period: MINUTE, statistic: Stats.MAXIMUM }),
+        threshold: Math.round(threshold * HUB_SIZES.sweep.timeoutSeconds * 1_000),
+        first: tail(fn),
+      }));
+    case 'FunctionErrors':
+      return ofPeople({ notify, webhook }).map(({ name, fn }) => ({
+        ...REACHED,
+        disambiguator: name,
+        metric: fn.metricErrors({ period: MINUTE, statistic: Stats.SUM }),
+        threshold,
+        first: tail(fn),
       }));
     case 'NotificationsFailed':
       return Object.entries(topics).map(([name, topic]) => ({
@@ -113,9 +111,9 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
       return [
         {
           ...REACHED,
-          metric: fleetMetric('dispatch', METRIC.discoveryProblems, Stats.MAXIMUM),
+          metric: fleetMetric('report', METRIC.discoveryProblems, Stats.MAXIMUM),
           threshold,
-          first: tail({ fn: dispatch }),
+          first: tail(report),
         },
       ];
     case 'SloFastBurn':
@@ -129,30 +127,31 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
   }
 }
 
-function watchedBy(id: HubAlarmId, functions: readonly WatchedFunction[]): readonly WatchedFunction[] {
-  return id === 'FunctionThrottles' ? functions.filter(({ limited }) => limited !== true) : functions;
+/** Functions that the state machine does not start: their errors are not among its failures. */
+function ofPeople({ notify, webhook }: Pick<WatchedHub, 'notify' | 'webhook'>): readonly NamedFunction[] {
+  return [{ name: 'notify', fn: notify }, ...(webhook === undefined ? [] : [{ name: 'webhook', fn: webhook }])];
 }
 
 /**
  * Fires when a minute has fewer values than expected, or none at all: silence must fire. Three minutes in five, because
- * the tick and CloudWatch's minute drift against each other.
+ * a tick with a cluster that does not answer lasts until the next one, and ticks drift against the minutes of CloudWatch.
  */
 function beat(
-  service: 'dispatch' | 'report',
+  service: 'plan' | 'report',
   metricName: string,
   threshold: number,
-  fn: WatchedHub['dispatch'],
+  fn: WatchedHub['plan'],
 ): AlarmInstance {
   return {
     metric: fleetMetric(service, metricName, Stats.SAMPLE_COUNT),
     threshold,
     comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
     missing: TreatMissingData.BREACHING,
-    first: tail({ fn }),
+    first: tail(fn),
   };
 }
 
-function tail(watched: Pick<WatchedFunction, 'fn'> | undefined): string {
-  if (watched === undefined) throw new Error('the hub has no such function');
-  return `aws logs tail ${watched.fn.logs.logGroupName} --since 15m`;
+function tail(logged: { readonly logs: ILogGroup } | undefined): string {
+  if (logged === undefined) throw new Error('the hub has no such function');
+  return `aws logs tail ${logged.logs.logGroupName} --since 15m`;
 }

@@ -17,7 +17,7 @@ import { CLASS_SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
 import type { PagingAlarm } from './composite.ts';
-import { burnRate, fleetMetric, issuedShare, MINUTE, shownMetric, signalQuery } from './metrics.ts';
+import { burnRate, executionMetrics, fleetMetric, issuedShare, MINUTE, shownMetric, signalQuery } from './metrics.ts';
 import { nameOf } from './naming.ts';
 import type { WatchedHub } from './watched.ts';
 
@@ -74,8 +74,8 @@ function status(scope: Construct, names: readonly string[]): IWidget[] {
 }
 
 /** One current number of the fleet. */
-const NUMBERS: readonly (readonly [label: string, service: 'dispatch' | 'report', metricName: string])[] = [
-  ['Clusters', 'dispatch', METRIC.registered],
+const NUMBERS: readonly (readonly [label: string, service: 'plan' | 'report', metricName: string])[] = [
+  ['Clusters', 'plan', METRIC.registered],
   ['not healthy', 'report', METRIC.clustersUnwell],
   ['not readable', 'report', METRIC.clustersUnreadable],
   ['in maintenance', 'report', METRIC.clustersInMaintenance],
@@ -184,32 +184,34 @@ function rollouts(): IWidget[] {
   ];
 }
 
-function ofHub({ functions, queues }: WatchedHub): IWidget[] {
-  const of = (metric: (watched: WatchedHub['functions'][number]) => IMetric) => functions.map(metric);
+function ofHub({ plan, report, notify, webhook, sweeps, tick }: WatchedHub): IWidget[] {
+  const functions = [
+    { name: 'plan', fn: plan },
+    ...sweeps.map(({ name, fn }) => ({ name: `sweep ${name}`, fn })),
+    { name: 'report', fn: report },
+    { name: 'notify', fn: notify },
+    ...(webhook === undefined ? [] : [{ name: 'webhook', fn: webhook }]),
+  ];
   const third = { width: WIDTH / 3 };
   return [
     graph(
+      'Ticks: failed, timed out, throttled',
+      executionMetrics(tick).map(([name, metric]) => metric.with({ label: name })),
+      [],
+      third,
+    ),
+    graph(
       'Functions: errors and throttles',
-      [
-        ...of(({ name, fn }) => fn.metricErrors({ label: `${name} errors`, period: MINUTE, statistic: Stats.SUM })),
-        ...of(({ name, fn }) =>
-          fn.metricThrottles({ label: `${name} throttles`, period: MINUTE, statistic: Stats.SUM }),
-        ),
-      ],
+      functions.flatMap(({ name, fn }) => [
+        fn.metricErrors({ label: `${name} errors`, period: MINUTE, statistic: Stats.SUM }),
+        fn.metricThrottles({ label: `${name} throttles`, period: MINUTE, statistic: Stats.SUM }),
+      ]),
       [],
       third,
     ),
     graph(
       'Functions: longest run, in ms',
-      of(({ name, fn }) => fn.metricDuration({ label: name, period: MINUTE, statistic: Stats.MAXIMUM })),
-      [],
-      third,
-    ),
-    graph(
-      'Queues: oldest message, in seconds',
-      queues.map(({ name, queue }) =>
-        queue.metricApproximateAgeOfOldestMessage({ label: name, period: MINUTE, statistic: Stats.MAXIMUM }),
-      ),
+      functions.map(({ name, fn }) => fn.metricDuration({ label: name, period: MINUTE, statistic: Stats.MAXIMUM })),
       [],
       third,
     ),
@@ -246,7 +248,7 @@ function runbooksOf({ alarms, runbooks }: Pick<FleetDashboardProps, 'alarms' | '
   );
   const markdown = [
     '### What each alarm means, and what to do',
-    'Notifications link to the page with every cluster; `certmarshal report --bucket BUCKET` makes one.',
+    'Notifications link to the page with every cluster; `report.html` in the bucket FleetBucketName is it.',
     '',
     'alarm | level | meaning | runbook',
     '---|---|---|---',

@@ -14,7 +14,7 @@ export interface DescriptionProps {
 
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
 const LONGEST = 1_024;
-/** Length of values that only CloudFormation knows: the name of a log group, the URL of a queue. */
+/** Length of values that only CloudFormation knows: the name of a log group, the ARN of a topic. */
 const MAX_TOKEN = 250;
 
 /**

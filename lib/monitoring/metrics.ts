@@ -2,6 +2,7 @@ import { type IMetric, MathExpression, type MathExpressionProps, Metric, Stats }
 import { Duration } from 'aws-cdk-lib/core';
 import type { SignalId } from '../../lambdas/tables/signals.ts';
 import { ALWAYS_ON, METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
+import type { Tick } from '../constructs/tick.ts';
 
 /** A metric of certmarshal has at most one value a minute. */
 export const MINUTE = Duration.minutes(1);
@@ -16,6 +17,16 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
     period: MINUTE,
     label,
   });
+}
+
+/** What an execution of the state machine can end with but success, by the end of an alarm's name. */
+export function executionMetrics({ machine }: Tick): readonly (readonly [string, Metric])[] {
+  const sum = { period: MINUTE, statistic: Stats.SUM };
+  return [
+    ['failed', machine.metricFailed(sum)],
+    ['timed-out', machine.metricTimedOut(sum)],
+    ['throttled', machine.metricThrottled(sum)],
+  ];
 }
 
 export interface BurnOptions {
@@ -58,7 +69,7 @@ function ofCsrs(
 }
 
 /** A metric that each service always publishes. */
-const PULSE = { dispatch: METRIC.registered, sweep: METRIC.completed, report: METRIC.clustersUnwell } as const;
+const PULSE = { plan: METRIC.registered, sweep: METRIC.completed, report: METRIC.clustersUnwell } as const;
 
 /**
  * A metric of the fleet on a dashboard: 0 in minutes in which its service published other metrics only. Otherwise a

@@ -6,7 +6,7 @@ export interface NameParts {
   /** Level of a composite alarm. */
   readonly level?: AlarmSeverity;
   readonly alarm?: AlarmId;
-  /** One of several: a function, a queue, a Region. */
+  /** One of several: a function, a topic, a Region. */
   readonly disambiguator?: string;
 }
 

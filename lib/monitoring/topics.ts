@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Subscription, SubscriptionFilter, SubscriptionProtocol } from 'aws-cdk-lib/aws-sns';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { AlarmTopic } from '../constructs/alarm-topic.ts';
-import { encryptedBy } from '../constructs/queue-encryption.ts';
 
 /**
  * The topics of the hub and their dead-letter queue, all under one key:
@@ -62,7 +61,9 @@ export class Topics extends Construct {
     // exactly these.
     this.fallback = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal fallback', key, fromAlarms: true });
     this.deadLetters = new Queue(this, 'DeadLetters', {
-      ...encryptedBy(key),
+      encryption: QueueEncryption.KMS,
+      encryptionMasterKey: key,
+      dataKeyReuse: Duration.hours(1),
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });

@@ -60,7 +60,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'A workload cluster gets into the': ['unit/fleet/workload-clusters.test.ts'],
   'A tenant of a management cluster': [
     'unit/fleet/workload-clusters.test.ts',
-    'unit/fleet/outcome-message.test.ts',
+    'unit/fleet/outcomes.test.ts',
     'fleet/fault-matrix.test.ts',
   ],
   'One source of clusters takes over': ['unit/fleet/update-registry.test.ts'],
@@ -87,7 +87,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'A cluster hangs, drips, floods, is': [
     'fleet/fault-matrix.test.ts',
     'fleet/sweep-faults.test.ts',
-    'unit/fleet/outcome-message.test.ts',
+    'unit/fleet/outcomes.test.ts',
     'unit/fleet/plan-tick.test.ts',
   ],
   'A cluster blocks the thread that': [
@@ -100,9 +100,9 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'The registry or the index is': [
     'unit/contracts/registry.test.ts',
     'unit/contracts/fleet-index.test.ts',
-    'unit/aws/json-objects.test.ts',
-    'unit/functions/report-tick.test.ts',
-    'unit/functions/dispatch-tick.test.ts',
+    'unit/aws/s3-state.test.ts',
+    'unit/fleet/report.test.ts',
+    'unit/fleet/plan.test.ts',
   ],
   'A snapshot of an audit is': [
     'unit/audit/snapshot-file.test.ts',
@@ -114,13 +114,12 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'An attacker writes or replays registry': [
     'unit/aws/eks-endpoint.test.ts',
     'unit/cluster/connect/open-target.test.ts',
-    'unit/functions/handle-hint.test.ts',
     'unit/fleet/fits-fleet.test.ts',
-    'unit/functions/sweep-shard.test.ts',
-    'unit/functions/dispatch-tick.test.ts',
+    'unit/cluster/sweep.test.ts',
+    'unit/fleet/plan.test.ts',
     'unit/lib/hub-stack.test.ts',
   ],
-  'Damaged messages in a queue': ['unit/contracts/order.test.ts', 'unit/functions/sweep-shard.test.ts'],
+  'A damaged order or outcome': ['unit/contracts/order.test.ts', 'unit/cluster/sweep.test.ts'],
   'Another principal assumes the spoke role': ['unit/lib/spoke-stack.test.ts'],
   'A token of ours is replayed': [
     'unit/fleet/shared-tokens.test.ts',
@@ -209,11 +208,11 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/fleet/shared-tokens.test.ts',
     'unit/lib/spoke-stack.test.ts',
   ],
-  'writer of the state bucket or of a queue': [
+  'writer of the state bucket': [
     'unit/aws/eks-endpoint.test.ts',
     'unit/cluster/connect/open-target.test.ts',
     'unit/fleet/fits-fleet.test.ts',
-    'unit/functions/dispatch-tick.test.ts',
+    'unit/fleet/plan.test.ts',
     'unit/contracts/fleet-index.test.ts',
     'unit/lib/hub-stack.test.ts',
   ],

@@ -7,8 +7,7 @@ import { matching, section, wrong } from '../values.ts';
 import { few, type Written } from '../written.ts';
 import type { Discovery } from './discovery.ts';
 
-/** The minimum of an SQS event source (Lambda API Reference, ScalingConfig), and the usual quota of an account. */
-const MIN_CONCURRENCY = 2;
+/** The usual quota of an account. */
 const MAX_CONCURRENCY = 1_000;
 
 /** `hub`: options of the stack. */
@@ -39,14 +38,14 @@ export const Hub = section(
       'is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
     )
       .exactOptional()
-      .describe("KMS key for queues, bucket and logs. Default: AWS's own keys. Its policy must allow CloudWatch Logs."),
+      .describe("KMS key for buckets, secret and logs. Default: AWS's own keys. Its policy must allow CloudWatch Logs."),
     reservedConcurrency: z
       .int({ abort: true })
-      .min(MIN_CONCURRENCY, wrong(`would starve the queue; write ${MIN_CONCURRENCY} or more`))
+      .min(1, wrong('would stop every sweep; write 1 or more'))
       .max(MAX_CONCURRENCY, wrong(`is more than an account has; write ${MAX_CONCURRENCY} or less`))
       .exactOptional()
       .describe(
-        'Reserved concurrency of each sweep function, so that nothing else in the account can starve it. Each unit of it sweeps up to 32 clusters at once.',
+        'Reserved concurrency of each sweep function, so that nothing else in the account can starve it. Each unit of it sweeps up to 64 clusters at once; more than 40 units are not used.',
       ),
     architecture: z
       .enum(['arm64', 'x86_64'])

@@ -196,6 +196,10 @@ export const Monitoring = section(
         .describe(
           'Whether notifications have a link with which anyone can open the report page for a few hours. Default: true.',
         ),
+      dashboard: z
+        .boolean()
+        .prefault(DEFAULT_MONITORING.dashboard)
+        .describe('Whether CloudWatch gets a dashboard, which costs $3 a month. Default: true.'),
       runbooks: runbooksUrl.exactOptional().meta({
         description:
           'URL at which docs/runbooks is published. With it, messages have the URL of each runbook; without it, the command that prints it.',

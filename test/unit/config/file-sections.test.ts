@@ -431,7 +431,7 @@ describe('hub', () => {
     [
       'no concurrency',
       `${H}{ reservedConcurrency: 0 }`,
-      '2:29: hub.reservedConcurrency: 0 would starve the queue; write 2 or more',
+      '2:29: hub.reservedConcurrency: 0 would stop every sweep; write 1 or more',
     ],
     [
       'endless concurrency',

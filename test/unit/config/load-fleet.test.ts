@@ -128,8 +128,8 @@ monitoring:
   alarms:
     ClusterUnreadable: { threshold: 20m, severity: warning }
     OldestSweep: { threshold: 10m }
-    FunctionDuration: { threshold: 0.5 }
-    DispatchHeartbeat: { severity: off }
+    SweepTimeout: { threshold: 0.5 }
+    PlanHeartbeat: { severity: off }
   maintenance:
     - { clusters: ['berlin-*', mgmt/ns/*], reason: disks, from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T20:00:00Z }
     - { clusters: [dublin], weekly: { days: [sat, sun], from: 22:00, until: 02:00, timeZone: Europe/Berlin } }
@@ -137,6 +137,7 @@ monitoring:
   digest: { at: 08:30, timeZone: Europe/Dublin }
   subscribe: { critical: [oncall@example.com] }
   reportLinks: false
+  dashboard: false
 journal:
   objectLock: { mode: compliance, days: 30 }
 rollouts:
@@ -256,8 +257,8 @@ policies:
         alarms: {
           ClusterUnreadable: { threshold: 1_200, severity: 'warning' },
           OldestSweep: { threshold: 600, severity: 'critical' },
-          FunctionDuration: { threshold: 0.5, severity: 'warning' },
-          DispatchHeartbeat: { threshold: 1, severity: 'off' },
+          SweepTimeout: { threshold: 0.5, severity: 'warning' },
+          PlanHeartbeat: { threshold: 1, severity: 'off' },
         },
         maintenance: [
           {
@@ -274,6 +275,7 @@ policies:
         digest: { at: '08:30', timeZone: 'Europe/Dublin' },
         subscribe: { critical: ['oncall@example.com'] },
         reportLinks: false,
+        dashboard: false,
       },
       journal: { objectLock: { mode: 'compliance', days: 30 } },
       rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },

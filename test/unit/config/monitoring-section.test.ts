@@ -103,8 +103,8 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'a threshold where there is nothing to choose',
-      alarms('DispatchHeartbeat: { threshold: 1 }'),
-      '2:46: monitoring.alarms.DispatchHeartbeat.threshold: unknown key; known here: severity',
+      alarms('PlanHeartbeat: { threshold: 1 }'),
+      '2:42: monitoring.alarms.PlanHeartbeat.threshold: unknown key; known here: severity',
     ],
     [
       'a time in which nothing is wrong yet',
@@ -123,8 +123,8 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'a count that is always reached',
-      alarms('QueueAge: {}, RequestsStuck: { threshold: 0 }'),
-      `2:67: monitoring.alarms.RequestsStuck.threshold: 0 would always fire; ${COUNT}`,
+      alarms('SweepTimeout: {}, RequestsStuck: { threshold: 0 }'),
+      `2:71: monitoring.alarms.RequestsStuck.threshold: 0 would always fire; ${COUNT}`,
     ],
     [
       'half a request',
@@ -133,8 +133,8 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'a share that is never reached',
-      alarms('QueueAge: { threshold: 1 }'),
-      `2:48: monitoring.alarms.QueueAge.threshold: ${SHARE}, not 1`,
+      alarms('SweepTimeout: { threshold: 1 }'),
+      `2:52: monitoring.alarms.SweepTimeout.threshold: ${SHARE}, not 1`,
     ],
     [
       'a burn that is none',

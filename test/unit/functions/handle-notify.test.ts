@@ -250,7 +250,7 @@ describe('createNotifyHandler', () => {
     state.before = () => {
       const theirs = {
         version: 1,
-        open: { QueueAge: { orders: { openedAt: at(), story: 'x' } } },
+        open: { SweepTimeout: { orders: { openedAt: at(), story: 'x' } } },
         changes: {},
         unsent: [],
       };
@@ -258,7 +258,7 @@ describe('createNotifyHandler', () => {
     };
     await one.handle(UNREADABLE);
     expect(one.sent).toHaveLength(1);
-    expect(Object.keys(toldIn(state)?.open ?? {}).toSorted()).toEqual(['ClusterUnreadable', 'QueueAge']);
+    expect(Object.keys(toldIn(state)?.open ?? {}).toSorted()).toEqual(['ClusterUnreadable', 'SweepTimeout']);
   });
 
   it('does not fail, and so does not tell again, when it cannot write', async () => {

@@ -298,7 +298,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
       logger: createLogger('notify'),
       metrics: createMetrics('notify'),
     });
-    const message = { AlarmName: 'certmarshal-dispatch-heartbeat', NewStateValue: 'ALARM', StateChangeTime: at() };
+    const message = { AlarmName: 'certmarshal-plan-heartbeat', NewStateValue: 'ALARM', StateChangeTime: at() };
     const event = { Records: [{ Sns: { Message: JSON.stringify(message) } }] };
     const { signal } = new AbortController();
     await expect(notify(event, signal)).rejects.toThrow('sns:Publish');

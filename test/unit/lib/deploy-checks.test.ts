@@ -140,13 +140,13 @@ describe('a fleet that shall be deployed', () => {
         monitoring: {
           ...DEFAULT_MONITORING,
           alarms: {
-            DispatchHeartbeat: { threshold: 1, severity: 'off' },
+            PlanHeartbeat: { threshold: 1, severity: 'off' },
             ReportHeartbeat: { threshold: 1, severity: 'warning' },
             AuditStale: { threshold: 7_200, severity: 'off' },
           },
         },
       },
-      ['monitoring.alarms.DispatchHeartbeat: off, so no one notices if certmarshal itself has stopped'],
+      ['monitoring.alarms.PlanHeartbeat: off, so no one notices if certmarshal itself has stopped'],
     ],
     [
       'an alarm that would wake somebody up, and is off',

@@ -13,7 +13,7 @@ import {
 } from '../../../lambdas/config/fleet.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, OTHER_SECRET, SECRET } from '../fleet/values.ts';
-import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf } from './stacks.ts';
+import { allowedTo, EVERYTHING, fleetOf, KEY, PLACE, resource, stacksOf, text } from './stacks.ts';
 
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);
 const full = Template.fromStack(stacksOf(EVERYTHING).hub);
@@ -27,32 +27,56 @@ const lockOf = (Mode: string, Days: number) => ({
 });
 
 describe('the hub stack', () => {
-  it('starts dispatch every minute, and never a second time', () => {
+  it('starts a tick every minute, and never a second time', () => {
     plain.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 minute)',
       FlexibleTimeWindow: { Mode: 'OFF' },
       State: 'ENABLED',
       Target: {
-        Arn: { 'Fn::GetAtt': [resource(plain, 'AWS::Lambda::Function', 'Dispatch').id, 'Arn'] },
-        Input: '{"scheduledTime":"<aws.scheduler.scheduled-time>"}',
+        Arn: { Ref: resource(plain, 'AWS::StepFunctions::StateMachine', 'TickMachine').id },
+        Input: '{"tick":"<aws.scheduler.scheduled-time>"}',
         RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       },
     });
-    plain.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
-      FunctionName: { Ref: resource(plain, 'AWS::Lambda::Function', 'Dispatch').id },
+  });
+
+  it('runs it by a role that may start these functions and write its log, once they are there', () => {
+    const { id, properties } = resource(full, 'AWS::StepFunctions::StateMachine', 'TickMachine');
+    expect(properties).toMatchObject({
+      StateMachineName: 'CertMarshal-tick',
+      StateMachineType: 'EXPRESS',
+      LoggingConfiguration: { Level: 'ERROR' },
+    });
+    expect(allowedTo(full, 'TickMachineRole')['lambda:InvokeFunction']).toEqual([
+      '<LanedefaultSweep>',
+      '<LaneonpremSweep>',
+      '<Plan>',
+      '<Report>',
+    ]);
+    const others = Object.keys(allowedTo(full, 'TickMachineRole')).filter((action) => !action.startsWith('logs:'));
+    expect(others).toEqual(['lambda:InvokeFunction']);
+    const policy = resource(full, 'AWS::IAM::Policy', 'TickMachineRole').id;
+    expect(full.findResources('AWS::StepFunctions::StateMachine')[id]?.['DependsOn']).toContain(policy);
+  });
+
+  it('handles events of functions that something starts asynchronously, and of no others', () => {
+    const configured = (template: Template) => Object.keys(template.findResources('AWS::Lambda::EventInvokeConfig'));
+    expect(configured(plain).map((id) => id.replace(/EventInvokeConfig.*/, ''))).toEqual(['Notify']);
+    expect(configured(full).map((id) => id.replace(/EventInvokeConfig.*/, ''))).toEqual([
+      'Notify',
+      'LanedefaultSweep',
+      'LaneonpremSweep',
+    ]);
+    full.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: resource(full, 'AWS::Lambda::Function', 'LaneonpremSweep').id },
       MaximumRetryAttempts: 0,
       MaximumEventAgeInSeconds: 60,
     });
   });
 
-  it('starts dispatch only when there are lanes that take its orders', () => {
-    const ofLanes = Object.keys(full.findResources('AWS::Lambda::EventSourceMapping')).filter((id) =>
-      id.startsWith('Lane'),
-    );
-    expect(ofLanes).toHaveLength(2);
-    full.hasResource('AWS::Scheduler::Schedule', {
-      DependsOn: Match.arrayWith(ofLanes),
-      Properties: { ScheduleExpression: 'rate(1 minute)' },
+  it('forgets orders and outcomes after a day, and nothing else of the state', () => {
+    expect(resource(plain, 'AWS::S3::Bucket', 'State').properties['LifecycleConfiguration']).toEqual({
+      Rules: ['orders/', 'outcomes/'].map((Prefix) => ({ ExpirationInDays: 1, Prefix, Status: 'Enabled' })),
     });
   });
 
@@ -91,7 +115,7 @@ describe('the hub stack', () => {
 
   it('runs every function alike, with a log group that is kept for a year', () => {
     plain.resourceCountIs('AWS::Lambda::Function', 4);
-    full.resourceCountIs('AWS::Lambda::Function', 7);
+    full.resourceCountIs('AWS::Lambda::Function', 6);
     for (const [template, architecture] of [
       [plain, 'arm64'],
       [full, 'x86_64'],
@@ -102,32 +126,14 @@ describe('the hub stack', () => {
         Handler: 'index.handler',
         LoggingConfig: { LogGroup: { Ref: Match.stringLikeRegexp('Logs') } },
       });
-    full.allResources('AWS::Logs::LogGroup', {
-      Properties: { RetentionInDays: 365, KmsKeyId: KEY },
-      DeletionPolicy: 'Retain',
-    });
+    for (const [id, group] of Object.entries(full.findResources('AWS::Logs::LogGroup'))) {
+      const ofTick = { Properties: { RetentionInDays: 30, KmsKeyId: KEY }, DeletionPolicy: 'Delete' };
+      const ofFunction = { Properties: { RetentionInDays: 365, KmsKeyId: KEY }, DeletionPolicy: 'Retain' };
+      expect(group).toMatchObject(id.startsWith('TickLogs') ? ofTick : ofFunction);
+    }
   });
 
   describe('lanes', () => {
-    it('queue by shard, encrypted, and forget what nobody swept', () => {
-      expect(resource(plain, 'AWS::SQS::Queue', 'LanedefaultShards').properties).toMatchObject({
-        FifoQueue: true,
-        DeduplicationScope: 'messageGroup',
-        FifoThroughputLimit: 'perMessageGroupId',
-        SqsManagedSseEnabled: true,
-        MessageRetentionPeriod: 120,
-      });
-    });
-
-    it('unlock the clusters of a crashed sweep within two minutes, yet not before the sweep must have ended', () => {
-      const timeout = Number(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties['Timeout']);
-      const visibility = Number(
-        resource(plain, 'AWS::SQS::Queue', 'LanedefaultShards').properties['VisibilityTimeout'],
-      );
-      expect(visibility).toBeGreaterThan(timeout);
-      expect(visibility).toBeLessThanOrEqual(120);
-    });
-
     it('share one role, whose name other accounts know', () => {
       const { id, properties } = resource(full, 'AWS::IAM::Role', 'SweepRole');
       expect(properties['RoleName']).toBe('CertMarshal-sweep-eu-central-1');
@@ -141,29 +147,7 @@ describe('the hub stack', () => {
     });
   });
 
-  describe('report', () => {
-    const queue = (name: string) => resource(plain, 'AWS::SQS::Queue', name);
-    const report = resource(plain, 'AWS::Lambda::Function', 'OutcomesReport');
-
-    it('that was killed is made good: what it held is there again when its start comes back, and before the next tick', () => {
-      const [outcomes, starts] = ['OutcomesQueue', 'OutcomesStarts'].map((name) =>
-        Number(queue(name).properties['VisibilityTimeout']),
-      );
-      const timeout = Number(report.properties['Timeout']);
-      expect(outcomes).toBeGreaterThan(timeout);
-      // It receives for ten seconds at most.
-      expect(starts).toBeGreaterThan((outcomes ?? Number.NaN) + 10);
-      expect((outcomes ?? Number.NaN) + 10).toBeLessThan(60);
-    });
-  });
-
   it('encrypts everything with the key that is given, but what SNS writes with the key of the topics', () => {
-    const keysOf = (template: Template) =>
-      Object.entries(template.findResources('AWS::SQS::Queue')).flatMap(([id, { Properties }]) =>
-        id.startsWith('TopicsDeadLetters') ? [] : (Properties.KmsMasterKeyId ?? Properties.SqsManagedSseEnabled),
-      );
-    expect(keysOf(plain)).toEqual([true, true, true]);
-    expect(new Set(keysOf(full))).toEqual(new Set([KEY]));
     for (const template of [plain, full])
       expect(resource(template, 'AWS::SQS::Queue', 'TopicsDeadLetters').properties).toMatchObject({
         KmsMasterKeyId: { 'Fn::GetAtt': [resource(template, 'AWS::KMS::Key', 'TopicsKey').id, 'Arn'] },
@@ -177,7 +161,7 @@ describe('the hub stack', () => {
     });
   });
 
-  describe('takes hints of clusters', () => {
+  describe('has a webhook', () => {
     it('at one URL without authentication of AWS, whose function anyone may call by it alone', () => {
       full.resourceCountIs('AWS::Lambda::Url', 1);
       const { id } = resource(full, 'AWS::Lambda::Function', 'HintsWebhook');
@@ -220,12 +204,21 @@ describe('the hub stack', () => {
       });
     });
 
+    it('that may start the sweeps of the lanes and read its key, and nothing else', () => {
+      expect(allowedTo(full, 'HintsWebhookWebhookRole')).toEqual({
+        'kms:Decrypt': [KEY],
+        'lambda:InvokeFunction': ['<LanedefaultSweep>', '<LaneonpremSweep>'],
+        'logs:CreateLogStream': ['<HintsWebhookWebhookLogs>'],
+        'logs:PutLogEvents': ['<HintsWebhookWebhookLogs>'],
+        'secretsmanager:GetSecretValue': ['<HintsWebhookKey>'],
+      });
+    });
+
     it('and rings when it fails, not when Lambda refuses a flood', () => {
       const names = Object.values(full.findResources('AWS::CloudWatch::Alarm')).map(
         ({ Properties: { AlarmName } }) => AlarmName,
       );
       expect(names).toContain('certmarshal-function-errors-webhook');
-      expect(names).not.toContain('certmarshal-function-throttles-webhook');
     });
   });
 
@@ -385,14 +378,38 @@ describe('the hub stack', () => {
     });
 
     it('have a wildcard where an action knows no resource, and nowhere else', () => {
-      const unbound = ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole', 'HintsHintRole'].flatMap(
-        (role) =>
-          Object.entries(allowedTo(full, role)).flatMap(([action, resources]) =>
-            resources.includes('*') ? action : [],
-          ),
+      const unbound = ['DispatchRole', 'SweepRole', 'NotifyNotifyRole', 'HintsWebhookWebhookRole'].flatMap((role) =>
+        Object.entries(allowedTo(full, role)).flatMap(([action, resources]) => (resources.includes('*') ? action : [])),
       );
       expect(unbound).toContain('eks:ListClusters');
       expect(unbound.filter((action) => !/^(?:DENY )?(?:eks:ListClusters|ec2:\w+)$/.test(action))).toEqual([]);
+    });
+
+    it('of functions with one role differ in what they may write', () => {
+      const writers = (role: string) =>
+        Object.values(full.findResources('AWS::IAM::Policy'))
+          .filter(({ Properties: { Roles } }) => JSON.stringify(Roles).includes(`"${role}`))
+          .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+          .filter(({ Action, Resource }) => Action === 's3:PutObject' && JSON.stringify(Resource).includes('"State'))
+          .map(({ Resource, Condition }) => [
+            text([Resource].flat()),
+            text(Condition?.ArnEquals['lambda:SourceFunctionArn'] ?? 'any').replace(/.*:/, ''),
+          ]);
+      expect(writers('DispatchRole')).toEqual([
+        ['[<State>/orders/*]', 'CertMarshal-plan'],
+        ['[<State>/fleet-index.json.gz,<State>/registry.json.gz,<State>/report.html]', 'CertMarshal-report'],
+      ]);
+      expect(writers('SweepRole')).toEqual([
+        ['[<State>/outcomes/default/*]', 'CertMarshal-sweep-default'],
+        ['[<State>/outcomes/onprem/*]', 'CertMarshal-sweep-onprem'],
+        ['[<Journal>/journal/*,<State>/rollouts.json]', 'any'],
+      ]);
+      const names = Object.values(full.findResources('AWS::Lambda::Function')).map(
+        ({ Properties }) => Properties.FunctionName,
+      );
+      expect(names).toEqual(
+        expect.arrayContaining(['CertMarshal-plan', 'CertMarshal-report', 'CertMarshal-sweep-onprem']),
+      );
     });
 
     it('use no policy of AWS', () => {

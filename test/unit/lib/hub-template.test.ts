@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING, fleetOf, stacksOf, statementsOf, text } from './stacks.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { EVERYTHING, stacksOf, statementsOf, text } from './stacks.ts';
 
 type Resource = Readonly<{ Type: string; Properties?: Readonly<Record<string, unknown>>; DeletionPolicy?: string }>;
 
 /** By type, what decides how a resource works; the rest is what the CDK makes of it. Alarms and policies have lists of their own. */
 const WHAT_MATTERS: Readonly<Record<string, readonly string[]>> = {
   'AWS::Lambda::EventInvokeConfig': ['MaximumRetryAttempts', 'MaximumEventAgeInSeconds', 'DestinationConfig'],
-  'AWS::Lambda::EventSourceMapping': ['EventSourceArn', 'BatchSize', 'ScalingConfig'],
   'AWS::Lambda::Function': ['MemorySize', 'Timeout', 'ReservedConcurrentExecutions', 'VpcConfig', 'Environment'],
   'AWS::Lambda::Permission': ['Principal', 'SourceArn', 'SourceAccount', 'FunctionUrlAuthType'],
   'AWS::Logs::LogGroup': ['RetentionInDays'],
@@ -17,7 +18,9 @@ const WHAT_MATTERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const templateOf = (fleet: typeof EVERYTHING) => Template.fromStack(stacksOf(fleet).hub);
-const ships = templateOf(fleetOf());
+const parsed = parseFleet(readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8'), 'fleet.yaml');
+if (!parsed.ok) throw new Error('fleet.yaml has problems');
+const ships = templateOf(parsed.fleet);
 const everything = templateOf(EVERYTHING);
 
 const resourcesOf = (template: Template): Readonly<Record<string, Resource>> => template.toJSON()['Resources'];
@@ -63,27 +66,28 @@ const more = (of: (template: Template) => readonly string[]) => {
 
 describe('the template of the hub', () => {
   it('has so many resources of each type for the fleet that ships', () => {
+    expect(Object.keys(resourcesOf(ships)).length).toBeLessThanOrEqual(85);
     expect(typesOf(ships)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 44,
+        "AWS::CloudWatch::Alarm": 35,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
-        "AWS::IAM::Policy": 6,
-        "AWS::IAM::Role": 6,
+        "AWS::IAM::Policy": 5,
+        "AWS::IAM::Role": 5,
         "AWS::KMS::Key": 1,
-        "AWS::Lambda::EventInvokeConfig": 4,
-        "AWS::Lambda::EventSourceMapping": 2,
+        "AWS::Lambda::EventInvokeConfig": 1,
         "AWS::Lambda::Function": 4,
         "AWS::Lambda::Permission": 1,
-        "AWS::Logs::LogGroup": 4,
+        "AWS::Logs::LogGroup": 5,
         "AWS::S3::Bucket": 3,
         "AWS::S3::BucketPolicy": 3,
         "AWS::SNS::Subscription": 1,
         "AWS::SNS::Topic": 6,
         "AWS::SNS::TopicPolicy": 6,
-        "AWS::SQS::Queue": 4,
-        "AWS::SQS::QueuePolicy": 4,
+        "AWS::SQS::Queue": 1,
+        "AWS::SQS::QueuePolicy": 1,
         "AWS::Scheduler::Schedule": 3,
+        "AWS::StepFunctions::StateMachine": 1,
       }
     `);
   });
@@ -91,17 +95,16 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for everything', () => {
     expect(typesOf(everything)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 53,
+        "AWS::CloudWatch::Alarm": 37,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::EKS::AccessEntry": 1,
         "AWS::IAM::ManagedPolicy": 2,
-        "AWS::IAM::Policy": 8,
-        "AWS::IAM::Role": 8,
+        "AWS::IAM::Policy": 6,
+        "AWS::IAM::Role": 6,
         "AWS::KMS::Key": 1,
-        "AWS::Lambda::EventInvokeConfig": 7,
-        "AWS::Lambda::EventSourceMapping": 4,
-        "AWS::Lambda::Function": 7,
+        "AWS::Lambda::EventInvokeConfig": 3,
+        "AWS::Lambda::Function": 6,
         "AWS::Lambda::Permission": 3,
         "AWS::Lambda::Url": 1,
         "AWS::Logs::LogGroup": 7,
@@ -110,10 +113,11 @@ describe('the template of the hub', () => {
         "AWS::SNS::Subscription": 1,
         "AWS::SNS::Topic": 6,
         "AWS::SNS::TopicPolicy": 6,
-        "AWS::SQS::Queue": 6,
-        "AWS::SQS::QueuePolicy": 6,
+        "AWS::SQS::Queue": 1,
+        "AWS::SQS::QueuePolicy": 1,
         "AWS::Scheduler::Schedule": 3,
         "AWS::SecretsManager::Secret": 1,
+        "AWS::StepFunctions::StateMachine": 1,
       }
     `);
   });
@@ -123,17 +127,20 @@ describe('the template of the hub', () => {
       "<AuditHistoryPolicy> Deny s3:PutObject on <AuditHistory>/snapshots/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <DispatchRole> Allow eks:DescribeCluster on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <DispatchRole> Allow eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
-      <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <DispatchLogs>
+      <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <PlanLogs>
+      <DispatchRole> Allow logs:CreateLogStream logs:PutLogEvents on <ReportLogs>
       <DispatchRole> Allow s3:GetObject on <State>/fleet-index.json.gz
+      <DispatchRole> Allow s3:GetObject on <State>/orders/*
+      <DispatchRole> Allow s3:GetObject on <State>/outcomes/*
       <DispatchRole> Allow s3:GetObject on <State>/registry.json.gz
+      <DispatchRole> Allow s3:GetObject on <State>/report.html
       <DispatchRole> Allow s3:ListBucket on <State>
-      <DispatchRole> Allow s3:PutObject on <State>/registry.json.gz
-      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
-      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
-      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesStarts>
+      <DispatchRole> Allow s3:PutObject on <State>/fleet-index.json.gz if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-report}}
+      <DispatchRole> Allow s3:PutObject on <State>/orders/* if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-plan}}
+      <DispatchRole> Allow s3:PutObject on <State>/registry.json.gz if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-report}}
+      <DispatchRole> Allow s3:PutObject on <State>/report.html if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-report}}
       <DispatchRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
       <JournalPolicy> Deny s3:PutObject on <Journal>/journal/* to {AWS:*} if {Null:{s3:if-none-match:true}}
-      <LanedefaultShardsPolicy> Deny sqs:SendMessage on <LanedefaultShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <NotifyNotifyRole> Allow events:PutEvents on arn:aws:events:eu-central-1:999900001111:event-bus/default if {StringEquals:{events:source:certmarshal}}
       <NotifyNotifyRole> Allow kms:Decrypt kms:GenerateDataKey* on <TopicsKey>
       <NotifyNotifyRole> Allow logs:CreateLogStream logs:PutLogEvents on <NotifyNotifyLogs>
@@ -148,38 +155,33 @@ describe('the template of the hub', () => {
       <NotifyNotifyRole> Allow sns:Publish on <TopicsIncidents>
       <NotifyNotifyRole> Allow sns:Publish on <TopicsWarning>
       <NotifyNotifyRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
-      <OutcomesQueuePolicy> Deny sqs:SendMessage on <OutcomesQueue> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<SweepRole>]}}
-      <OutcomesReportRole> Allow logs:CreateLogStream logs:PutLogEvents on <OutcomesReportLogs>
-      <OutcomesReportRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <OutcomesReportRole> Allow s3:GetObject on <State>/registry.json.gz
-      <OutcomesReportRole> Allow s3:GetObject on <State>/report.html
-      <OutcomesReportRole> Allow s3:ListBucket on <State>
-      <OutcomesReportRole> Allow s3:PutObject on <State>/fleet-index.json.gz
-      <OutcomesReportRole> Allow s3:PutObject on <State>/report.html
-      <OutcomesReportRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <OutcomesStarts>
-      <OutcomesReportRole> Allow sqs:DeleteMessage sqs:ReceiveMessage on <OutcomesQueue>
-      <OutcomesReportRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
-      <OutcomesStartsPolicy> Deny sqs:SendMessage on <OutcomesStarts> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
-      <SchedulerRoleForTarget43c003> Allow lambda:InvokeFunction on <Notify>
-      <SchedulerRoleForTarget43c003> Allow lambda:InvokeFunction on <Notify>:*
-      <SchedulerRoleForTarget43c003> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
-      <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>
-      <SchedulerRoleForTarget46ebde> Allow lambda:InvokeFunction on <Dispatch>:*
-      <SchedulerRoleForTarget46ebde> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
-      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <SchedulerRole> Allow lambda:InvokeFunction on <Notify>
+      <SchedulerRole> Allow lambda:InvokeFunction on <Notify>:*
+      <SchedulerRole> Allow states:StartExecution on <TickMachine>
+      <SchedulerRole> Allow sts:AssumeRole on itself to {Service:scheduler.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111,aws:SourceArn:arn:aws:scheduler:eu-central-1:999900001111:schedule-group/default}}
+      <StatePolicy> Deny s3:PutObject on <State>/fleet-index.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/orders/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/outcomes/default/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/registry.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
-      <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<OutcomesReportRole>]}}
+      <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/told.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<NotifyNotifyRole>]}}
       <SweepRole> Allow ec2:DescribeInstances on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
       <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
+      <SweepRole> Allow s3:GetObject on <State>/orders/*
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/default/*
       <SweepRole> Allow s3:GetObject s3:PutObject on <AuditHistory>/snapshots/*
       <SweepRole> Allow s3:ListBucket on <AuditHistory>
+      <SweepRole> Allow s3:ListBucket on <State>
       <SweepRole> Allow s3:PutObject on <Journal>/journal/*
-      <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LanedefaultShards>
-      <SweepRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <OutcomesQueue>
+      <SweepRole> Allow s3:PutObject on <State>/outcomes/default/* if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-sweep-default}}
       <SweepRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
+      <TickMachineRole> Allow lambda:InvokeFunction on <LanedefaultSweep>
+      <TickMachineRole> Allow lambda:InvokeFunction on <Plan>
+      <TickMachineRole> Allow lambda:InvokeFunction on <Report>
+      <TickMachineRole> Allow logs:CreateLogDelivery logs:DeleteLogDelivery logs:DescribeLogGroups logs:DescribeResourcePolicies logs:GetLogDelivery logs:ListLogDeliveries logs:PutResourcePolicy logs:UpdateLogDelivery on *
+      <TickMachineRole> Allow sts:AssumeRole on itself to {Service:states.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:states:eu-central-1:999900001111:stateMachine:*},StringEquals:{aws:SourceAccount:999900001111}}
       <TopicsAlarmsPolicy> Allow sns:Publish on <TopicsAlarms> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
       <TopicsCriticalPolicy> Allow sns:Publish on <TopicsCritical> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
       <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:<TopicsAlarms>}}
@@ -194,91 +196,65 @@ describe('the template of the hub', () => {
   it('allows and denies exactly this besides for everything', () => {
     expect(more(statementsOf).join('\n')).toMatchInlineSnapshot(`
       "<DispatchRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
-      <DispatchRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
       <DispatchRole> Allow sts:AssumeRole sts:TagSession on arn:aws:iam::111122223333:role/certmarshal-spoke
-      <HintsHintRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
-      <HintsHintRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsHintLogs>
-      <HintsHintRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <HintsHintRole> Allow s3:GetObject on <State>/registry.json.gz
-      <HintsHintRole> Allow s3:ListBucket on <State>
-      <HintsHintRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <HintsWaiting>
-      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <HintsWaiting>
-      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LanedefaultShards>
-      <HintsHintRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <LaneonpremShards>
-      <HintsHintRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
-      <HintsWaitingPolicy> Deny sqs:SendMessage on <HintsWaiting> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<HintsHintRole>,<HintsWebhookWebhookRole>]}}
-      <HintsWebhookWebhookRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <HintsWebhookWebhookRole> Allow kms:Decrypt on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <HintsWebhookWebhookRole> Allow lambda:InvokeFunction on <LanedefaultSweep>
+      <HintsWebhookWebhookRole> Allow lambda:InvokeFunction on <LaneonpremSweep>
       <HintsWebhookWebhookRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsWebhookWebhookLogs>
       <HintsWebhookWebhookRole> Allow secretsmanager:GetSecretValue on <HintsWebhookKey>
-      <HintsWebhookWebhookRole> Allow sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on <HintsWaiting>
       <HintsWebhookWebhookRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
-      <LanedefaultShardsPolicy> Deny sqs:SendMessage on <LanedefaultShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<HintsHintRole>]}}
-      <LaneonpremShardsPolicy> Deny sqs:SendMessage on <LaneonpremShards> to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>,<HintsHintRole>]}}
       <NotifyNotifyRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
-      <OutcomesReportRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <StatePolicy> Deny s3:PutObject on <State>/outcomes/onprem/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/rollouts.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
       <SweepRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LaneonpremSweepLogs>
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/onprem/*
       <SweepRole> Allow s3:GetObject on <State>/rollouts.json
-      <SweepRole> Allow s3:ListBucket on <State>
+      <SweepRole> Allow s3:PutObject on <State>/outcomes/onprem/* if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-sweep-onprem}}
       <SweepRole> Allow s3:PutObject on <State>/rollouts.json
       <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd
       <SweepRole> Allow secretsmanager:GetSecretValue on arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/mgmt-Ef34Gh
-      <SweepRole> Allow sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on <LaneonpremShards>
       <SweepRole> Allow sts:AssumeRole sts:TagSession on arn:aws:iam::111122223333:role/certmarshal-spoke
-      <SweepRole> Deny ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on * if {ArnLike:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:*}}"
+      <SweepRole> Deny ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on * if {ArnLike:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:*}}
+      <TickMachineRole> Allow lambda:InvokeFunction on <LaneonpremSweep>"
     `);
   });
 
-  it('sets functions, what starts them, queues, buckets and logs so for the fleet that ships', () => {
+  it('sets functions, what starts them, buckets and logs so for the fleet that ships', () => {
     expect(settingsOf(ships).join('\n')).toMatchInlineSnapshot(`
       "TopicsDeadLetters {MessageRetentionPeriod:1209600,DeletionPolicy:Delete}
-      State {DeletionPolicy:Retain}
+      State {LifecycleConfiguration:{Rules:[{ExpirationInDays:1,Prefix:orders/,Status:Enabled},{ExpirationInDays:1,Prefix:outcomes/,Status:Enabled}]},DeletionPolicy:Retain}
       AuditHistory {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},ExpiredObjectDeleteMarker:true,NoncurrentVersionExpiration:{NoncurrentDays:35},Status:Enabled}]},DeletionPolicy:Retain}
       Journal {VersioningConfiguration:{Status:Enabled},LifecycleConfiguration:{Rules:[{AbortIncompleteMultipartUpload:{DaysAfterInitiation:1},Status:Enabled}]},ObjectLockConfiguration:{ObjectLockEnabled:Enabled,Rule:{DefaultRetention:{Days:90,Mode:GOVERNANCE}}},DeletionPolicy:Retain}
-      OutcomesQueue {VisibilityTimeout:35,MessageRetentionPeriod:900,DeletionPolicy:Delete}
-      OutcomesStarts {VisibilityTimeout:50,MessageRetentionPeriod:900,DeletionPolicy:Delete}
-      OutcomesReportLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      OutcomesReport {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,OUTCOMES_QUEUE_URL:<OutcomesQueue>}}}
-      OutcomesReportEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      OutcomesReportSqsEventSourceCertMarshalOutcomesStarts94EA3352 {EventSourceArn:<OutcomesStarts>,BatchSize:10}
       NotifyNotifyLogs {RetentionInDays:365,DeletionPolicy:Retain}
       Notify {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,CRITICAL_TOPIC_ARN:<TopicsCritical>,WARNING_TOPIC_ARN:<TopicsWarning>,PAGER_TOPIC_ARN:<TopicsIncidents>,CHAT_TOPIC_ARN:<TopicsChat>,REPORT_LINKS:true}}}
       NotifyEventInvokeConfig {MaximumRetryAttempts:2,MaximumEventAgeInSeconds:900,DestinationConfig:{OnFailure:{Destination:<TopicsCritical>}}}
       NotifyAllowInvokeCertMarshalTopicsAlarmsEA8FA55C {Principal:sns.amazonaws.com,SourceArn:<TopicsAlarms>}
-      NotifyLook {ScheduleExpression:rate(5 minutes),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Notify>,Input:{look:true},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRoleForTarget43c003>}}
-      NotifyDigest {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{digest:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRoleForTarget43c003>}}
-      LanedefaultShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
+      NotifyLook {ScheduleExpression:rate(5 minutes),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Notify>,Input:{look:true},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRole>}}
+      NotifyDigest {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{digest:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRole>}}
       LanedefaultSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      LanedefaultSweep {MemorySize:1024,Timeout:60,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
-      LanedefaultSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:50}}
-      DispatchLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      Dispatch {MemorySize:768,Timeout:60,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>},OUTCOMES_QUEUE_URL:<OutcomesQueue>,STARTS_QUEUE_URL:<OutcomesStarts>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
-      DispatchEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      Tick {ScheduleExpression:rate(1 minute),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Dispatch>,Input:{scheduledTime:<aws.scheduler.scheduled-time>},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRoleForTarget46ebde>}}"
+      LanedefaultSweep {MemorySize:1024,Timeout:55,Environment:{Variables:{SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
+      PlanLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      Plan {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,LANE_FUNCTIONS:{default:CertMarshal-sweep-default}}}}
+      ReportLogs {RetentionInDays:365,DeletionPolicy:Retain}
+      Report {MemorySize:1536,Timeout:55,Environment:{Variables:{STATE_BUCKET:<State>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,LANES:[default]}}}
+      TickLogs {RetentionInDays:30,DeletionPolicy:Delete}
+      TickSchedule {ScheduleExpression:rate(1 minute),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<TickMachine>,Input:{tick:<aws.scheduler.scheduled-time>},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRole>}}"
     `);
   });
 
   it('sets them so for everything', () => {
     expect(more(settingsOf).join('\n')).toMatchInlineSnapshot(`
-      "LanedefaultSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
-      LanedefaultSweepSqsEventSourceCertMarshalLanedefaultShards81CFA8CD {EventSourceArn:<LanedefaultShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
-      LaneonpremShards {VisibilityTimeout:90,MessageRetentionPeriod:120,DeletionPolicy:Delete}
+      "LanedefaultSweep {MemorySize:1024,Timeout:55,ReservedConcurrentExecutions:20,Environment:{Variables:{SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
+      LanedefaultSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
       LaneonpremSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      LaneonpremSweep {MemorySize:1024,Timeout:60,ReservedConcurrentExecutions:20,VpcConfig:{SecurityGroupIds:[sg-0a1b2c3d4e5f60718],SubnetIds:[subnet-0a1b2c3d4e5f60718,subnet-1b2c3d4e5f607182a]},Environment:{Variables:{OUTCOMES_QUEUE_URL:<OutcomesQueue>,SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:onprem,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
+      LaneonpremSweep {MemorySize:1024,Timeout:55,ReservedConcurrentExecutions:20,VpcConfig:{SecurityGroupIds:[sg-0a1b2c3d4e5f60718],SubnetIds:[subnet-0a1b2c3d4e5f60718,subnet-1b2c3d4e5f607182a]},Environment:{Variables:{SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:onprem,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
       LaneonpremSweepEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      LaneonpremSweepSqsEventSourceCertMarshalLaneonpremShards1274BD34 {EventSourceArn:<LaneonpremShards>,BatchSize:1,ScalingConfig:{MaximumConcurrency:20}}
-      Dispatch {MemorySize:768,Timeout:60,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},OUTCOMES_QUEUE_URL:<OutcomesQueue>,STARTS_QUEUE_URL:<OutcomesStarts>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
-      HintsWaiting {VisibilityTimeout:60,MessageRetentionPeriod:1200,DeletionPolicy:Delete}
-      HintsHintLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      HintsHint {MemorySize:512,Timeout:20,Environment:{Variables:{STATE_BUCKET:<State>,LANE_QUEUE_URLS:{default:<LanedefaultShards>,onprem:<LaneonpremShards>},WAITING_QUEUE_URL:<HintsWaiting>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws}}}
-      HintsHintEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
-      HintsHintSqsEventSourceCertMarshalHintsWaiting2DCFA228 {EventSourceArn:<HintsWaiting>,BatchSize:10,ScalingConfig:{MaximumConcurrency:2}}
+      Plan {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,LANE_FUNCTIONS:{default:CertMarshal-sweep-default,onprem:CertMarshal-sweep-onprem}}}}
+      Report {MemorySize:1536,Timeout:55,Environment:{Variables:{STATE_BUCKET:<State>,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,LANES:[default,onprem]}}}
       HintsWebhookWebhookLogs {RetentionInDays:365,DeletionPolicy:Retain}
-      HintsWebhook {MemorySize:256,Timeout:5,ReservedConcurrentExecutions:2,Environment:{Variables:{KEY_SECRET_ARN:<HintsWebhookKey>,WAITING_QUEUE_URL:<HintsWaiting>}}}
-      HintsWebhookEventInvokeConfig {MaximumRetryAttempts:0,MaximumEventAgeInSeconds:60}
+      HintsWebhook {MemorySize:256,Timeout:5,ReservedConcurrentExecutions:2,Environment:{Variables:{KEY_SECRET_ARN:<HintsWebhookKey>,LANE_FUNCTIONS:{default:CertMarshal-sweep-default,onprem:CertMarshal-sweep-onprem}}}}
       HintsWebhookinvokefunctionurl {Principal:*,FunctionUrlAuthType:NONE}
       HintsWebhookinvokefunction {Principal:*}"
     `);
@@ -286,30 +262,21 @@ describe('the template of the hub', () => {
 
   it('has these alarms for the fleet that ships', () => {
     expect(alarmsOf(ships).join('\n')).toMatchInlineSnapshot(`
-      "certmarshal-dispatch-heartbeat (certmarshal-critical): SampleCount Dispatched of dispatch < 1, 3 of 5 times 60 s, breaching without data
+      "certmarshal-plan-heartbeat (certmarshal-critical): SampleCount Dispatched of plan < 1, 3 of 5 times 60 s, breaching without data
       certmarshal-report-heartbeat (certmarshal-critical): SampleCount OutcomesFolded of report < 1, 3 of 5 times 60 s, breaching without data
       certmarshal-oldest-sweep (certmarshal-critical): Maximum OldestSweep of report >= 300, 3 of 5 times 60 s, breaching without data
-      certmarshal-function-errors-dispatch (certmarshal-warning): Sum Errors of <Dispatch> >= 1, 3 of 5 times 60 s
-      certmarshal-function-errors-sweep-default (certmarshal-warning): Sum Errors of <LanedefaultSweep> >= 1, 3 of 5 times 60 s
-      certmarshal-function-errors-report (certmarshal-warning): Sum Errors of <OutcomesReport> >= 1, 3 of 5 times 60 s
+      certmarshal-executions-failed (certmarshal-warning): Sum ExecutionsFailed of <TickMachine> >= 1, 3 of 5 times 60 s
+      certmarshal-executions-timed-out (certmarshal-warning): Sum ExecutionsTimedOut of <TickMachine> >= 1, 3 of 5 times 60 s
+      certmarshal-executions-throttled (certmarshal-warning): Sum ExecutionThrottled of <TickMachine> >= 1, 3 of 5 times 60 s
+      certmarshal-sweep-timeout-default (certmarshal-warning): Maximum Duration of <LanedefaultSweep> >= 52250, 3 of 5 times 60 s
       certmarshal-function-errors-notify (certmarshal-warning): Sum Errors of <Notify> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-dispatch (certmarshal-warning): Sum Throttles of <Dispatch> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-sweep-default (certmarshal-warning): Sum Throttles of <LanedefaultSweep> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-report (certmarshal-warning): Sum Throttles of <OutcomesReport> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-notify (certmarshal-warning): Sum Throttles of <Notify> >= 1, 3 of 5 times 60 s
-      certmarshal-function-duration-dispatch (certmarshal-warning): Maximum Duration of <Dispatch> >= 57000, 3 of 5 times 60 s
-      certmarshal-function-duration-sweep-default (certmarshal-warning): Maximum Duration of <LanedefaultSweep> >= 57000, 3 of 5 times 60 s
-      certmarshal-function-duration-report (certmarshal-warning): Maximum Duration of <OutcomesReport> >= 28500, 3 of 5 times 60 s
-      certmarshal-function-duration-notify (certmarshal-warning): Maximum Duration of <Notify> >= 28500, 3 of 5 times 60 s
-      certmarshal-queue-age-orders-default (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <LanedefaultShards> >= 90, 3 of 5 times 60 s
-      certmarshal-queue-age-outcomes (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <OutcomesQueue> >= 675, 3 of 5 times 60 s
       certmarshal-notifications-failed-alarms (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsAlarms> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-critical (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsCritical> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-warning (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsWarning> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-pager (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsIncidents> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-chat (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsChat> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-fallback (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsPager> >= 1, 1 of 60 times 60 s
-      certmarshal-discovery-problems (certmarshal-warning): Maximum DiscoveryProblems of dispatch >= 1, 10 of 15 times 60 s
+      certmarshal-discovery-problems (certmarshal-warning): Maximum DiscoveryProblems of report >= 1, 10 of 15 times 60 s
       certmarshal-snapshots-unwritten (certmarshal-warning): Sum SnapshotsUnwritten of sweep >= 1, 1 of 30 times 60 s
       certmarshal-journal-unwritten (certmarshal-warning): Sum JournalUnwritten of sweep >= 1, 1 of 1 times 60 s
       certmarshal-cluster-unreadable (certmarshal-critical): MAX(UnreadableFor) by Cluster >= 600, 2 of 3 times 60 s
@@ -335,39 +302,30 @@ describe('the template of the hub', () => {
 
   it('has these alarms besides for everything', () => {
     expect(more(alarmsOf).join('\n')).toMatchInlineSnapshot(`
-      "certmarshal-function-errors-sweep-onprem (certmarshal-warning): Sum Errors of <LaneonpremSweep> >= 1, 3 of 5 times 60 s
-      certmarshal-function-errors-hint (certmarshal-warning): Sum Errors of <HintsHint> >= 1, 3 of 5 times 60 s
-      certmarshal-function-errors-webhook (certmarshal-warning): Sum Errors of <HintsWebhook> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-sweep-onprem (certmarshal-warning): Sum Throttles of <LaneonpremSweep> >= 1, 3 of 5 times 60 s
-      certmarshal-function-throttles-hint (certmarshal-warning): Sum Throttles of <HintsHint> >= 1, 3 of 5 times 60 s
-      certmarshal-function-duration-sweep-onprem (certmarshal-warning): Maximum Duration of <LaneonpremSweep> >= 57000, 3 of 5 times 60 s
-      certmarshal-function-duration-hint (certmarshal-warning): Maximum Duration of <HintsHint> >= 19000, 3 of 5 times 60 s
-      certmarshal-function-duration-webhook (certmarshal-warning): Maximum Duration of <HintsWebhook> >= 4750, 3 of 5 times 60 s
-      certmarshal-queue-age-orders-onprem (certmarshal-warning): Maximum ApproximateAgeOfOldestMessage of <LaneonpremShards> >= 90, 3 of 5 times 60 s"
+      "certmarshal-sweep-timeout-onprem (certmarshal-warning): Maximum Duration of <LaneonpremSweep> >= 52250, 3 of 5 times 60 s
+      certmarshal-function-errors-webhook (certmarshal-warning): Sum Errors of <HintsWebhook> >= 1, 3 of 5 times 60 s"
     `);
   });
 
   it('has these outputs', () => {
     const outputsOf = (template: Template) => Object.keys(template.toJSON()['Outputs']);
     expect(outputsOf(ships).join('\n')).toMatchInlineSnapshot(`
-      "CriticalTopicArn
+      "DashboardName
+      CriticalTopicArn
       WarningTopicArn
       PagerTopicArn
       ChatTopicArn
       FallbackTopicArn
       DeadLetterQueueArn
-      DashboardName
       JournalBucketName
       FleetBucketName
       SnapshotBucketName
       SweepRoleArn
-      DispatchRoleArn
-      OrdersQueueUrldefault"
+      DispatchRoleArn"
     `);
     expect(more(outputsOf).join('\n')).toMatchInlineSnapshot(`
       "WebhookUrl
-      WebhookKeyArn
-      OrdersQueueUrlonprem"
+      WebhookKeyArn"
     `);
   });
 });

@@ -10,9 +10,8 @@ const run = promisify(execFile);
 /** What `npm run synth` makes, in a temporary directory. */
 export interface Synthesized extends AsyncDisposable {
   /** Paths of the bundles that would be deployed. */
-  readonly bundles: Readonly<Record<'dispatch' | 'sweep' | 'report' | 'notify', string>>;
-  /** The same for the functions of hints, where the fleet has them. */
-  readonly hintBundle?: string;
+  readonly bundles: Readonly<Record<'plan' | 'sweep' | 'report' | 'notify', string>>;
+  /** The same for the webhook, where the fleet has it. */
   readonly webhookBundle?: string;
 }
 
@@ -46,9 +45,9 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
       const path = found?.Metadata?.['aws:asset:path'];
       return typeof path === 'string' ? join(output, path, 'index.mjs') : undefined;
     };
-    const [dispatch = '', sweep = '', report = '', notify = ''] = ['Dispatch', 'Sweep', 'Report', 'Notify'].map(bundle);
-    const [hintBundle, webhookBundle] = ['Hint', 'Webhook'].map(bundle);
-    return { bundles: { dispatch, sweep, report, notify }, hintBundle, webhookBundle, [Symbol.asyncDispose]: dispose };
+    const [plan = '', sweep = '', report = '', notify = ''] = ['Plan', 'Sweep', 'Report', 'Notify'].map(bundle);
+    const webhookBundle = bundle('Webhook');
+    return { bundles: { plan, sweep, report, notify }, webhookBundle, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;

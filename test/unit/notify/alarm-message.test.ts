@@ -9,7 +9,7 @@ describe('readAlarmMessage', () => {
   it('reads what CloudWatch writes', () => {
     expect(
       read({
-        AlarmName: 'certmarshal-queue-age',
+        AlarmName: 'certmarshal-sweep-timeout',
         AlarmDescription: 'Messages wait',
         NewStateValue: 'ALARM',
         NewStateReason: 'Threshold Crossed: 3 out of the last 5 datapoints',
@@ -18,7 +18,7 @@ describe('readAlarmMessage', () => {
         Trigger: { Dimensions: [] },
       }),
     ).toEqual({
-      name: 'certmarshal-queue-age',
+      name: 'certmarshal-sweep-timeout',
       state: 'ALARM',
       changedAt: '2026-11-21T09:59:58.123Z',
       reason: 'Threshold Crossed: 3 out of the last 5 datapoints',

@@ -34,7 +34,7 @@ describe('alarmName', () => {
   });
 
   it('refuses a part that could not be read back', () => {
-    for (const part of ['', '-a', 'a b', 'ä', 'a\n']) expect(() => alarmName('QueueAge', part)).toThrow('cannot be');
+    for (const part of ['', '-a', 'a b', 'ä', 'a\n']) expect(() => alarmName('SweepTimeout', part)).toThrow('cannot be');
   });
 });
 
@@ -45,9 +45,9 @@ describe('alarmOf', () => {
     'certmarshal-',
     'certmarshal-critical',
     'cluster-unreadable',
-    'certmarshal-queue-age-',
-    'x-certmarshal-queue-age',
-    'certmarshal-queue-agent',
+    'certmarshal-sweep-timeout-',
+    'x-certmarshal-sweep-timeout',
+    'certmarshal-sweep-timeouts',
   ])('knows no %j', (name) => {
     expect(alarmOf(name)).toBeUndefined();
   });

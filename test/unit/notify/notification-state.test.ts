@@ -8,17 +8,17 @@ import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/not
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { open } from './values.ts';
 
-const opened = (key: string, openedAt = at()) => ({ alarm: 'QueueAge' as const, key, openedAt, story: 'x' });
+const opened = (key: string, openedAt = at()) => ({ alarm: 'SweepTimeout' as const, key, openedAt, story: 'x' });
 
 describe('markNotified', () => {
   it('does twice what it does once', () => {
     const change = {
       opened: [opened('a')],
-      closed: [{ alarm: 'QueueAge' as const, key: 'b' }],
+      closed: [{ alarm: 'SweepTimeout' as const, key: 'b' }],
       changed: { name: 'n', state: 'ALARM' as const, at: at() },
       digestAt: at(),
     };
-    const once = markNotified(open('QueueAge', 'b', 'c'), change);
+    const once = markNotified(open('SweepTimeout', 'b', 'c'), change);
     expect(markNotified(once, change)).toEqual(once);
     expect(openAlarms(once).map(({ key }) => key)).toEqual(['c', 'a']);
   });
@@ -51,7 +51,7 @@ describe('markNotified', () => {
 
 describe('parseNotificationState', () => {
   const told: NotificationState = {
-    ...open('QueueAge', '-'),
+    ...open('SweepTimeout', '-'),
     changes: { n: { state: 'ALARM', at: at() } },
     lookedAt: at(),
     digestAt: at(),
@@ -66,7 +66,7 @@ describe('parseNotificationState', () => {
     const read = parseNotificationState(
       {
         ...told,
-        open: { QueueAge: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
+        open: { SweepTimeout: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
         changes: { n: { state: 'OK', at: ahead } },
         lookedAt: ahead,
         digestAt: ahead,
@@ -74,14 +74,14 @@ describe('parseNotificationState', () => {
       },
       NOW,
     );
-    expect(read).toEqual({ ...NOTHING_NOTIFIED, open: { QueueAge: {} } });
+    expect(read).toEqual({ ...NOTHING_NOTIFIED, open: { SweepTimeout: {} } });
   });
 
   it('leaves out single entries that nobody here wrote', () => {
     const spoilt = {
       ...told,
       open: {
-        QueueAge: {
+        SweepTimeout: {
           '-': { openedAt: at(), story: 'x' },
           a: 1,
           b: { openedAt: 'soon', story: 'x' },
@@ -91,14 +91,14 @@ describe('parseNotificationState', () => {
       changes: { n: { state: 'ALARM', at: at() }, m: at(), Größe: { state: 'OK', at: at() } },
     };
     const read = parseNotificationState(spoilt, NOW);
-    expect(read?.open).toEqual({ QueueAge: { '-': { openedAt: at(), story: 'x' } } });
+    expect(read?.open).toEqual({ SweepTimeout: { '-': { openedAt: at(), story: 'x' } } });
     expect(Object.keys(read?.changes ?? {})).toEqual(['n']);
   });
 
   it('sends no event that is none, and of an event nothing that it does not have', () => {
     const detail = {
       version: 1,
-      alarm: 'QueueAge',
+      alarm: 'SweepTimeout',
       severity: 'warning',
       state: 'opened',
       story: 's',
@@ -121,7 +121,7 @@ describe('parseNotificationState', () => {
       1,
     ];
     const read = parseNotificationState({ ...told, unsent }, NOW);
-    const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/queue-age.md' };
+    const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/sweep-timeout.md' };
     expect(read?.unsent).toEqual([
       { detailType, detail: clean, to },
       { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] }, to },
@@ -135,7 +135,7 @@ describe('parseNotificationState', () => {
     [],
     {},
     { version: 2 },
-    { ...told, open: { QueueAge: [] } },
+    { ...told, open: { SweepTimeout: [] } },
     { ...told, unsent: 1 },
     { ...told, changes: [] },
   ])('does not take %j', (value) => {

@@ -275,7 +275,7 @@ describe('what a service gets', () => {
     const keys = ['a', 'b'].map((cluster) => incidentKey({ ...BASE, cluster: `${'c'.repeat(300)}${cluster}`, part }));
     expect(new Set(keys).size).toBe(2);
     expect(keys.map(({ length }) => length)).toEqual([255, 255]);
-    expect(incidentKey({ alarm: 'QueueAge' })).toBe('QueueAge');
+    expect(incidentKey({ alarm: 'SweepTimeout' })).toBe('SweepTimeout');
   });
 
   it('tells filter policies of severity, state, alarm and cluster', () => {

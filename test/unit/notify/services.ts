@@ -75,7 +75,7 @@ const kubelet = (left: number) =>
 function told(alarm: AlarmId, before: FleetHealth, after: FleetHealth, later = 60): readonly AlarmEvent[] {
   const opening = planned({
     named: { alarm },
-    message: message(alarm, 'ALARM', { first: `aws logs tail /aws/lambda/certmarshal-sweep --since 15m` }),
+    message: message(alarm, 'ALARM', { first: `aws logs tail /aws/vendedlogs/states/CertMarshal-tick --since 15m` }),
     health: before,
   });
   const state = markNotified(NOTHING_NOTIFIED, opening.change);
@@ -95,10 +95,10 @@ function lookedAt(
 
 /** What is shown in docs/notifications.md. */
 export function fiveStories(): readonly Incidents[] {
-  const hub = { alarm: 'FunctionErrors', part: 'sweep-default' } as const;
+  const hub = { alarm: 'Executions', part: 'failed' } as const;
   const errors = {
-    name: 'certmarshal-function-errors-sweep-default',
-    first: 'aws logs tail /aws/lambda/certmarshal-sweep --since 15m',
+    name: 'certmarshal-executions-failed',
+    first: 'aws logs tail /aws/vendedlogs/states/CertMarshal-tick --since 15m',
   };
   const begins = planned({ named: hub, message: { ...errors, state: 'ALARM' } });
   const ends = planned({

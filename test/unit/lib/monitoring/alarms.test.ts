@@ -46,9 +46,7 @@ function compositesOf(template: Template): ReadonlyMap<string, string> {
 const kebab = (id: AlarmId) => alarmRunbook(id).replace(/^.*\/|\.md$/g, '');
 const of = (template: Template, id: AlarmId) =>
   alarmsOf(template).filter(({ AlarmName }) =>
-    new RegExp(`^certmarshal-${kebab(id)}(?:-(?:sweep|orders|dispatch|report|notify|hint|outcomes|pager).*)?$`).test(
-      AlarmName,
-    ),
+    new RegExp(`^certmarshal-${kebab(id)}(?:-(?:default|notify|webhook|failed|pager).*)?$`).test(AlarmName),
   );
 const childrenOf = (rule: string) => [...rule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, name = '']) => name);
 
@@ -68,7 +66,7 @@ describe('the alarms of the hub', () => {
   });
 
   it('asks for every cluster in one query, in which every name has its quotation marks', () => {
-    const asking = alarmsOf(plain).filter(({ Metrics }) => Metrics?.length === 1);
+    const asking = alarmsOf(plain).filter(({ Metrics }) => Array.isArray(Metrics) && Metrics.length === 1);
     const queries = asking.map(({ AlarmName, Metrics }) => [
       AlarmName,
       JSON.parse(JSON.stringify(Metrics))[0].Expression,
@@ -145,28 +143,57 @@ describe('the alarms of the hub', () => {
       });
   });
 
-  it('has its own alarms for each function and queue of a lane', () => {
+  it('has its own alarm for each lane, and for each function that no tick starts', () => {
     const names = alarmsOf(large).map(({ AlarmName }) => AlarmName);
-    for (const { name } of lanes(20)) expect(names).toContain(`certmarshal-queue-age-orders-${name}`);
-    expect(names).toContain('certmarshal-function-throttles-hint');
+    for (const { name } of lanes(20)) expect(names).toContain(`certmarshal-sweep-timeout-${name}`);
+    expect(names.filter((name) => name.includes('function-errors'))).toEqual([
+      'certmarshal-function-errors-notify',
+      'certmarshal-function-errors-webhook',
+    ]);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name.length).toBeLessThanOrEqual(255);
+  });
+
+  it('watches how each execution ends', () => {
+    const StateMachineArn = { Ref: resource(plain, 'AWS::StepFunctions::StateMachine', 'TickMachine').id };
+    for (const [part, MetricName] of [
+      ['failed', 'ExecutionsFailed'],
+      ['timed-out', 'ExecutionsTimedOut'],
+      ['throttled', 'ExecutionThrottled'],
+    ])
+      expect(alarmsOf(plain)).toContainEqual(
+        expect.objectContaining({
+          AlarmName: `certmarshal-executions-${part}`,
+          Namespace: 'AWS/States',
+          MetricName,
+          Dimensions: [{ Name: 'StateMachineArn', Value: StateMachineArn }],
+          Statistic: 'Sum',
+          TreatMissingData: 'notBreaching',
+        }),
+      );
+  });
+
+  it('allows two minutes without a beat', () => {
+    for (const id of ['PlanHeartbeat', 'ReportHeartbeat'] as const)
+      expect(of(plain, id)).toMatchObject([
+        { EvaluationPeriods: 5, DatapointsToAlarm: 3, Period: 60, TreatMissingData: 'breaching' },
+      ]);
   });
 
   it('does not make what is off, and takes threshold and severity from fleet.yaml', () => {
     const template = templateOf({
       ClusterUnreadable: { threshold: 1_200, severity: 'warning' },
       KubeletOverdue: { threshold: 1, severity: 'off' },
-      DispatchHeartbeat: { threshold: 1, severity: 'off' },
-      FunctionDuration: { threshold: 0.5, severity: 'critical' },
+      PlanHeartbeat: { threshold: 1, severity: 'off' },
+      SweepTimeout: { threshold: 0.5, severity: 'critical' },
     });
     expect(of(template, 'KubeletOverdue')).toEqual([]);
-    expect(of(template, 'DispatchHeartbeat')).toEqual([]);
+    expect(of(template, 'PlanHeartbeat')).toEqual([]);
     expect(of(template, 'ClusterUnreadable')).toMatchObject([{ Threshold: 1_200 }]);
-    expect(of(template, 'FunctionDuration')).toContainEqual(expect.objectContaining({ Threshold: 30_000 }));
+    expect(of(template, 'SweepTimeout')).toContainEqual(expect.objectContaining({ Threshold: 27_500 }));
     const rules = compositesOf(template);
     expect(rules.get('certmarshal-warning')).toContain('"certmarshal-cluster-unreadable"');
-    expect(rules.get('certmarshal-critical')).toContain('"certmarshal-function-duration-dispatch"');
+    expect(rules.get('certmarshal-critical')).toContain('"certmarshal-sweep-timeout-default"');
     expect([...rules.values()].join('')).not.toContain('kubelet-overdue');
   });
 });

@@ -46,11 +46,7 @@ describe('the dashboard', () => {
     const [first] = widgets;
     expect(first).toMatchObject({ type: 'alarm', x: 0, y: 0, width: 24 });
     const names = (first?.properties.alarms ?? []).map((arn) => arn.split(':').at(-1) ?? arn);
-    expect(names.slice(0, 3)).toEqual([
-      'certmarshal-critical',
-      'certmarshal-warning',
-      'certmarshal-dispatch-heartbeat',
-    ]);
+    expect(names.slice(0, 3)).toEqual(['certmarshal-critical', 'certmarshal-warning', 'certmarshal-plan-heartbeat']);
     expect(names.length).toBeGreaterThan(Object.keys(ALARMS).length);
   });
 
@@ -117,10 +113,17 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it('shows every function and every queue', () => {
+  it('shows every tick and every function', () => {
+    expect(titled('Ticks: failed, timed out, throttled')?.properties.metrics).toHaveLength(3);
     expect(titled('Functions: errors and throttles')?.properties.metrics).toHaveLength(8);
     expect(titled('Functions: longest run, in ms')?.properties.metrics).toHaveLength(4);
-    expect(titled('Queues: oldest message, in seconds')?.properties.metrics).toHaveLength(2);
+  });
+
+  it('is not there where fleet.yaml says so, nor is its output', () => {
+    const { hub } = stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, dashboard: false } }));
+    const { Resources, Outputs } = Template.fromStack(hub).toJSON();
+    expect(JSON.stringify(Resources)).not.toContain('AWS::CloudWatch::Dashboard');
+    expect(Outputs).not.toHaveProperty('DashboardName');
   });
 
   it('ends with the runbook of each alarm that is on', () => {
