@@ -33,7 +33,7 @@ export interface ProcessorBudget {
   /** Whether it is spent, or one piece of work held the thread for over a second. */
   readonly isHeavy: () => boolean;
   /** Charges all work started below it to this budget, also work that is not awaited. */
-  run<T>(work: () => Promise<T>): Promise<T>;
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const budgets = new AsyncLocalStorage<{ readonly cpuMs: () => number; readonly charge: (ms: number) => void }>();
@@ -49,7 +49,9 @@ export function createProcessorBudget({ limitMs = PROCESSOR_MS, cpuMs = threadCp
     if (spentMs > limitMs && !over.signal.aborted) over.abort(new ProcessorTimeError(limitMs));
   };
   const isHeavy = () => over.signal.aborted || longestMs > HOLD_MS;
-  return { signal: over.signal, isHeavy, run: async (work) => budgets.run({ cpuMs, charge }, work) };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- bind() loses the type parameter
+  const run = budgets.run.bind(budgets, { cpuMs, charge }) as ProcessorBudget['run'];
+  return { signal: over.signal, isHeavy, run };
 }
 
 function threadCpuMs(): number {
@@ -95,7 +97,10 @@ export async function* inTurns<T, R>(items: Iterable<T>, work: (item: T) => R, n
 /** Works on each item, like {@link inTurns}. */
 export async function eachInTurns<T>(items: Iterable<T>, work: (item: T) => void, now = monotonic): Promise<void> {
   const steps = function* (): Steps<void> {
-    for (const item of items) yield void work(item);
+    for (const item of items) {
+      work(item);
+      yield;
+    }
   };
   await stepsInTurns(steps(), now);
 }
