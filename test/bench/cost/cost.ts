@@ -1,4 +1,5 @@
 import { DEFAULT_AUDIT } from '../../../lambdas/config/fleet.ts';
+import { SHARD_SIZE, SHARDS_AN_OBJECT } from '../../../lambdas/contracts/order.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { ALARMS, type AlarmEntry } from '../../../lambdas/tables/alarms.ts';
 import { ALWAYS_ON } from '../../../lambdas/telemetry/metric-names.ts';
@@ -10,17 +11,10 @@ import { PRICE_LIST, PRICES, type PriceId } from './prices.ts';
 const MONTH_HOURS = 730;
 const MONTH_DAYS = MONTH_HOURS / 24;
 const MONTH_SECONDS = MONTH_HOURS * 3_600;
-/** SQS moves at most ten messages with a request, and bills each 64 KiB as another one. */
-const SQS_BATCH = 10;
-const SQS_CHUNK = 64 * 1_024;
+/** GB of an execution: 50 MB, the definition and what its steps hold, in chunks of 64 MB. */
+const EXECUTION_GB = 64 / 1_024;
 /** Metrics get cheaper above this. */
 const DEAR_METRICS = 10_000;
-/** dispatch, sweep of the default lane, report and notify. */
-const FUNCTIONS = 4;
-/** hint and webhook; throttles of the webhook have no alarm. */
-const HINT_FUNCTIONS = 2;
-/** Queues with an alarm: orders of the default lane, and outcomes. */
-const QUEUES = 2;
 const TOPICS = 6;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
@@ -45,12 +39,20 @@ export async function benchCost(): Promise<Figure[]> {
     `list prices of ${PRICE_LIST.region}, ${PRICE_LIST.asOf}; of 1,000 clusters:`,
     ...lines.map(({ what, quantity, usd }) => `${usd.toFixed(2).padStart(7)}  ${what}, ${quantity.toPrecision(3)}`),
   ];
-  const sums = [10, 100, 1_000, 10_000].map((clusters) =>
-    figure(`a month of ${clusters.toLocaleString('en')} clusters, 2 % of them not healthy`, '$', [
-      totalOf(clusters, 0.02),
-    ]),
+  const sums = ([[10], [100], [1_000, 67], [10_000, 440]] as const).map(([clusters, most]) =>
+    figure(
+      `a month of ${clusters.toLocaleString('en')} clusters, 2 % of them not healthy`,
+      '$',
+      [totalOf(clusters, 0.02)],
+      most === undefined ? undefined : { text: `≤ ${most}`, met: (value) => value <= most },
+    ),
   );
-  return sums.map((one, index) => (index === 0 ? { ...one, details } : one));
+  const least = totalOf(10, 0.02) - PRICES.dashboard.usd;
+  const bare = figure('a month of 10 clusters, without the dashboard', '$', [least], {
+    text: '≤ 12',
+    met: (value) => value <= 12,
+  });
+  return [...sums.map((one, index) => (index === 0 ? { ...one, details } : one)), bare];
 }
 
 /** US dollars. */
@@ -59,52 +61,45 @@ export function totalOf(...fleet: Parameters<typeof billOf>): number {
 }
 
 /**
- * A month with default settings, one lane outside a VPC and only hints of a webhook, for EKS clusters with little work.
+ * A month with default settings and one lane outside a VPC, for EKS clusters with little work.
  *
  * @param unwellShare the share of unhealthy clusters, all month long
  * @param flood calls of the webhook URL a second; 0 for kubelets alone. @default `hub.webhook` is off
  */
 export function billOf(clusters: number, unwellShare: number, flood?: number): readonly BillLine[] {
-  const { sweep, report, dispatch, notify, page, snapshots, tickSeconds } = HUB_SIZES;
+  const { plan, sweep, report, notify, page, snapshots, tickSeconds } = HUB_SIZES;
   const ticks = MONTH_SECONDS / tickSeconds;
   const sweeps = ticks * clusters;
   const unwell = clusters * unwellShare;
   const silent = unwell * MEASURED.silentShare;
   const ticksBetweenAudits = (DEFAULT_AUDIT.everyMinutes * 60) / tickSeconds;
   const audits = sweeps / ticksBetweenAudits;
-  const leastFilled = sweep.clusters * sweep.leastFill;
-  const shards = Math.ceil(clusters / leastFilled);
-  const silentShards = Math.max(Math.min(silent, 1), silent / leastFilled);
-  const wellMs = shards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
+  const quickShards = Math.ceil((clusters - silent) / SHARD_SIZE);
+  // Those that do not answer share shards of their own.
+  const silentShards = Math.max(Math.min(silent, 1), silent / SHARD_SIZE);
+  const shards = quickShards + silentShards;
+  const wellMs = quickShards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
   // Clusters of a shard are audited in the same tick.
-  const auditMs = (shards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
+  const auditMs = (quickShards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
   const notices = unwell * MEASURED.alarmChanges + MONTH_SECONDS / notify.looksEverySeconds;
   const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST;
   const journalSweeps = clusters * MEASURED.journalSweeps;
   const invocations = ticks * shards + 2 * ticks + notices;
+  const planMs = MEASURED.planMs + MEASURED.planMsPerCluster * clusters;
+  const reportMs = MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters;
+  const tickMs =
+    planMs + wellMs / Math.min(quickShards, sweep.maxConcurrency) + Math.min(silent, 1) * MEASURED.silentMs + reportMs;
   const compute = (what: string, runs: number, ms: number, memoryMiB: number) =>
     line(`Lambda, ${what}`, 'lambdaCompute', (runs * ms * memoryMiB) / 1_000 / 1_024);
   const lambda = [
     compute('sweep', ticks, wellMs + auditMs + silentShards * MEASURED.silentMs, sweep.memoryMiB),
-    compute('report', ticks, MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters, report.memoryMiB),
-    compute('dispatch', ticks, MEASURED.dispatchMs + MEASURED.dispatchMsPerCluster * clusters, dispatch.memoryMiB),
+    compute('report', ticks, reportMs, report.memoryMiB),
+    compute('plan', ticks, planMs, plan.memoryMiB),
     compute('notify', notices, MEASURED.notifyMs, notify.memoryMiB),
     line('Lambda, invocations', 'lambdaRequest', invocations),
     line('EventBridge, the tick', 'scheduler', ticks),
-  ];
-
-  const empty = ticks * MEASURED.emptyReceives;
-  const orderChunks = ticks * shards * Math.ceil((clusters * MEASURED.orderBytes) / shards / SQS_CHUNK);
-  // One outcome of each tick is that of dispatch.
-  const sent = ticks * shards * MEASURED.messagesPerShard + ticks;
-  const chunks = (sweeps * MEASURED.outcomeBytes) / SQS_CHUNK;
-  const tens = ticks * Math.ceil(sent / ticks / SQS_BATCH);
-  const queues = [
-    line('SQS, orders: sent, received, deleted', 'sqsFifo', orderChunks * 2 + ticks * shards + empty),
-    line('SQS, outcomes: sent', 'sqsStandard', Math.max(sent, chunks)),
-    // As many requests again receive fewer than ten messages.
-    line('SQS, outcomes: received, deleted', 'sqsStandard', Math.max(2 * tens, chunks) + tens),
-    line('SQS, starts of report: sent, received, deleted', 'sqsStandard', ticks * 3 + empty),
+    line('Step Functions, executions', 'execution', ticks),
+    line('Step Functions, duration', 'executionMemory', (ticks * tickMs * EXECUTION_GB) / 3_600_000),
   ];
 
   const snapshotsKept = (audits * MEASURED.snapshotWrites * snapshots.keptDays) / MONTH_DAYS + clusters;
@@ -112,6 +107,16 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line('S3, snapshots: written', 's3Put', audits * MEASURED.snapshotWrites),
     line('S3, snapshots: read', 's3Get', audits),
     line('S3, snapshots: kept', 's3Storage', (snapshotsKept * MEASURED.snapshotBytes) / 1e9),
+    line('S3, orders: written', 's3Put', ticks * Math.ceil(shards / SHARDS_AN_OBJECT)),
+    line('S3, outcomes: written', 's3Put', ticks * shards),
+    line('S3, outcomes: listed', 's3Put', ticks),
+    // Orders by each sweep, outcomes by the report of their tick and of the next one.
+    line('S3, orders and outcomes: read', 's3Get', ticks * shards * 3),
+    line(
+      'S3, orders and outcomes: kept for a day',
+      's3Storage',
+      (sweeps / MONTH_DAYS / 1e9) * (MEASURED.orderBytes + MEASURED.outcomeBytes) * MEASURED.gzipped,
+    ),
     // Index and registry once a tick, and the state of notify.
     line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),
     // The rollouts of a cluster read and write the ledger some hundred times
@@ -134,7 +139,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
       'signals',
       gigabytes(ticks * unwell * MEASURED.unwellMetricLines, MEASURED.unwellMetricBytes / MEASURED.unwellMetricLines),
     ],
-    ['dispatch and report', gigabytes(ticks, MEASURED.dispatchBytes) + gigabytes(ticks, MEASURED.reportBytes)],
+    ['plan and report', gigabytes(ticks, MEASURED.planBytes) + gigabytes(ticks, MEASURED.reportBytes)],
     ['start and end', gigabytes(invocations * MEASURED.platformLines, MEASURED.platformBytes / MEASURED.platformLines)],
   ] as const;
   const stored = logged.reduce((sum, [, size]) => sum + size, 0) * MEASURED.logCompression * MEASURED.logMonths;
@@ -155,7 +160,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line('CloudWatch, metrics of the fleet', 'metric', ALWAYS_ON.size + sometimes),
     line('CloudWatch, metrics of unhealthy clusters', 'metric', series - cheap),
     line('CloudWatch, metrics above 10,000', 'metricAbove10k', cheap),
-    line('CloudWatch, alarms on the hub', 'alarm', hubAlarms(FUNCTIONS)),
+    line('CloudWatch, alarms on the hub', 'alarm', hubAlarms()),
     line('CloudWatch, alarms on every cluster', 'alarmQuery', series),
     line('CloudWatch, composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
     line('CloudWatch, dashboard', 'dashboard', DASHBOARDS),
@@ -164,16 +169,16 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     // SNS caches a data key for five minutes; this assumes one for each message.
     line('KMS, requests of the topics', 'keyRequest', messages),
   ];
-  const hints = flood === undefined ? [] : webhookLines(flood, empty);
-  return [...lambda, ...queues, ...storage, ...logs, ...watched, ...hints];
+  const hints = flood === undefined ? [] : webhookLines(flood);
+  return [...lambda, ...storage, ...logs, ...watched, ...hints];
 }
 
 /**
  * The highest possible cost of the webhook URL: Lambda admits no more calls than its concurrency allows, bills nothing
- * for rejected ones, and each call is assumed to use its whole timeout. Hints of kubelets, and their sweeps, are less
+ * for rejected ones, and each call is assumed to use its whole timeout. Calls for kubelets, and their sweeps, are less
  * than a cent.
  */
-function webhookLines(flood: number, emptyReceives: number): readonly BillLine[] {
+function webhookLines(flood: number): readonly BillLine[] {
   const { concurrency, memoryMiB, keyEverySeconds } = HUB_SIZES.webhook;
   // Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
   const perSecond = 10 * concurrency;
@@ -183,17 +188,16 @@ function webhookLines(flood: number, emptyReceives: number): readonly BillLine[]
   return [
     line('Secrets Manager, key of the tokens', 'secret', 1),
     line('Secrets Manager, key: read', 'secretRead', (concurrency * MONTH_SECONDS) / keyEverySeconds),
-    line('SQS, hints: asked for', 'sqsStandard', emptyReceives),
-    line('CloudWatch, alarms on hints', 'alarm', hubAlarms(FUNCTIONS + HINT_FUNCTIONS) - hubAlarms(FUNCTIONS) - 1),
+    line('CloudWatch, alarm on the webhook', 'alarm', 1),
     line('Lambda, webhook', 'lambdaCompute', (busySeconds * memoryMiB) / 1_024),
     line('Lambda, webhook: invocations', 'lambdaRequest', calls),
     line('Data transfer, webhook: answers', 'transferOut', (calls * MEASURED.webhookAnswerBytes) / 1e9),
   ];
 }
 
-/** One for each function, queue and topic with an alarm. */
-function hubAlarms(functions: number): number {
-  const each = { function: functions, queue: QUEUES, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
+/** The sweep of one lane, notify, three ends of an execution, and each topic. */
+function hubAlarms(): number {
+  const each = { function: 1, tick: 3, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
   return Object.values<AlarmEntry>(ALARMS).reduce(
     (sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0),
     0,

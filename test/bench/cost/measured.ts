@@ -17,24 +17,22 @@ export const MEASURED = {
   // Assumed. An unresponsive cluster fires within minutes; most clusters that are unhealthy all month have an expiring
   // certificate.
   silentShare: 0.05,
-  // Assumed. Registry and index read, a dozen requests with orders for 1,000 clusters, several at once.
-  dispatchMs: 800,
-  dispatchMsPerCluster: 0.7,
-  // Assumed: waiting, one second of it until the queue is known to be empty, and as much again for the registry and the
-  // metrics.
-  reportMs: 1_250,
-  reportMsPerCluster: 0.3,
+  // Assumed: registry and index read at once, and the orders written at once. Measured: `npm run bench -- scale`, 3.9 s for
+  // 10,000 clusters.
+  planMs: 300,
+  planMsPerCluster: 0.4,
+  // Assumed: outcomes listed and read, index and registry read and written. Measured: `npm run bench -- scale`, 2.4 s for
+  // 10,000 clusters; and 53 s to ask EKS for them, in one tick of ten.
+  reportMs: 600,
+  reportMsPerCluster: 0.8,
   notifyMs: 1_000,
 
-  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, except for shards that wait for a cluster,
-  // which send twice.
-  messagesPerShard: 1.1,
   // Measured: 330, and 3,700 with an audit, which one of fifteen has.
   outcomeBytes: 560,
-  // Measured: with role, VPC and a CA of 1,500 characters.
-  orderBytes: 2_300,
-  // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
-  emptyReceives: 15,
+  // Measured: with VPC and a CA of 1,500 characters.
+  orderBytes: 2_000,
+  // lambdas/json-bytes.ts.
+  gzipped: 0.1,
 
   // lambdas/audit/worth-writing.ts. Measured: 82 of 576 audits, of eight simulated clusters in 18 hours, in which each had one request for a certificate.
   // Assumed: half as many more for nodes that come and go.
@@ -63,8 +61,8 @@ export const MEASURED = {
   // two of them have decided requests, 56 more for CsrIgnored.
   sweepMetricBytes: 366,
   sweepMetricBytesPerCluster: 6.2,
-  // Measured: its metrics 256, the line `dispatched` 188. Assumed: some 400 that name function and request.
-  dispatchBytes: 840,
+  // Measured: its metrics 256. Assumed: some 400 that name function and request.
+  planBytes: 650,
   // Measured: the metrics of a healthy fleet 510, four more with unhealthy clusters 270, the line `outcomes folded`
   // with ten ages 888. Assumed: some 300 that name function and request.
   reportBytes: 1_970,
