@@ -5,9 +5,8 @@ import type { Steps } from './steps.ts';
 /** The longest piece of work before other clusters in this process, and deadlines, get their turn. Milliseconds. */
 const TURN_MS = 20;
 /**
- * Processor time of one sweep of one cluster, for approvals, audit and rollout together. Milliseconds. A sweep with
- * requests of 5,000 nodes at once, the limit of Kubernetes, took 2.5 s on a loaded core. Work left when it is spent
- * waits for the next sweep.
+ * Processor time of one sweep of one cluster. Milliseconds. One with CSRs of 5,000 nodes at once, the limit of
+ * Kubernetes, took 2.5 s on a loaded core. Work left when it is spent waits for the next sweep.
  */
 export const PROCESSOR_MS = 5_000;
 /** A longer piece of work makes its cluster heavy; the largest answers take a tenth of it. Milliseconds. */
@@ -74,8 +73,6 @@ export function charged<T>(work: () => T): T {
 /**
  * Yields the results of work on each item, charged to the budget. Gives the thread away every 20 ms. Only making the
  * items and the work are charged: the consumer may wait for something.
- *
- * @param now milliseconds of a monotonic clock
  */
 export async function* inTurns<T, R>(items: Iterable<T>, work: (item: T) => R, now = monotonic): AsyncGenerator<R> {
   const iterator = items[Symbol.iterator]();
