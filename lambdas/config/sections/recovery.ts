@@ -26,6 +26,8 @@ export interface RecoveryEntry {
   readonly nodes?: readonly string[] | undefined;
   /** Present with nodes. */
   readonly bootstrapGroups?: readonly string[] | undefined;
+  /** Who says so, if a person at the keyboard. @default fleet.yaml */
+  readonly by?: string;
 }
 
 /** Its end is checked where a clock is available. */
