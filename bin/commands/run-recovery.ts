@@ -14,7 +14,7 @@ import { instant, MINUTE_MS } from '../../lambdas/time.ts';
 import { repeatable } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 
-export interface SweepRecoveryOptions {
+export interface RunRecoveryOptions {
   readonly recover?: readonly string[];
   readonly until?: string;
   readonly bootstrapGroup?: readonly string[];
@@ -41,7 +41,7 @@ export function withRecovery(command: Command): Command {
  * @throws UsageError with all problems of the options
  */
 export function recoveryOf(
-  { recover, until, bootstrapGroup }: SweepRecoveryOptions,
+  { recover, until, bootstrapGroup }: RunRecoveryOptions,
   now: number,
 ): Recovery | undefined {
   if (recover === undefined) {
