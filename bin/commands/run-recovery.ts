@@ -40,10 +40,7 @@ export function withRecovery(command: Command): Command {
  * @param now milliseconds since the epoch
  * @throws UsageError with all problems of the options
  */
-export function recoveryOf(
-  { recover, until, bootstrapGroup }: RunRecoveryOptions,
-  now: number,
-): Recovery | undefined {
+export function recoveryOf({ recover, until, bootstrapGroup }: RunRecoveryOptions, now: number): Recovery | undefined {
   if (recover === undefined) {
     if (until === undefined && bootstrapGroup === undefined) return undefined;
     throw new UsageError('--until and --bootstrap-group go with --recover: name the Nodes, or leave them out.');

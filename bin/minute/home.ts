@@ -1,11 +1,10 @@
 import { Logger } from '@aws-lambda-powertools/logger';
-import { recoverNodes } from '../../lambdas/recovery/recover-nodes.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { everywhere } from '../../lambdas/approval/policy.ts';
 import { createStateSnapshots } from '../../lambdas/audit/state-snapshots.ts';
 import type { EksReader } from '../../lambdas/aws/eks-clusters.ts';
-import { createIdleTargets } from '../../lambdas/cluster/connect/idle-targets.ts';
 import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
+import { createIdleTargets } from '../../lambdas/cluster/connect/idle-targets.ts';
 import { createHomeMinute } from '../../lambdas/cluster/deployed.ts';
 import type { SweptOrder } from '../../lambdas/cluster/minute.ts';
 import { createSweep } from '../../lambdas/cluster/sweep.ts';
@@ -21,6 +20,7 @@ import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { tickAt } from '../../lambdas/fleet/tick.ts';
 import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import type { Journal } from '../../lambdas/journal/journal.ts';
+import { recoverNodes } from '../../lambdas/recovery/recover-nodes.ts';
 import type { State } from '../../lambdas/state.ts';
 import { createMetrics, type Telemetry } from '../../lambdas/telemetry/telemetry.ts';
 import { MINUTE_MS } from '../../lambdas/time.ts';
@@ -211,5 +211,8 @@ function observing(policy: ApprovalPolicy): ApprovalPolicy {
 function silent(): Telemetry {
   process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
   const logLevel = process.env['POWERTOOLS_LOG_LEVEL'] === undefined ? ('SILENT' as const) : undefined;
-  return { logger: new Logger({ serviceName: 'report', ...(logLevel && { logLevel }) }), metrics: createMetrics('report') };
+  return {
+    logger: new Logger({ serviceName: 'report', ...(logLevel && { logLevel }) }),
+    metrics: createMetrics('report'),
+  };
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AwsError } from '../../lambdas/aws/errors.ts';
 import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
+import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { Fleet, RecoveryEntry } from '../../lambdas/config/fleet.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';

@@ -1,5 +1,5 @@
-import { isFor } from '../../lambdas/approval/selection.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { isFor } from '../../lambdas/approval/selection.ts';
 import { pasteable } from '../../lambdas/command.ts';
 import type { ClusterHealth, FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import { troublesOf } from '../../lambdas/page/cluster-rows.ts';
@@ -46,10 +46,7 @@ export function reaches({ audit }: ClusterHealth, limit: Severity): boolean {
 }
 
 /** Clusters where only the missing `--yes` prevented a write. @param policies as written, not as in force */
-export function awaitingYes(
-  { clusters }: FleetHealth,
-  policies: readonly ApprovalPolicy[],
-): readonly ClusterHealth[] {
+export function awaitingYes({ clusters }: FleetHealth, policies: readonly ApprovalPolicy[]): readonly ClusterHealth[] {
   return clusters.filter(
     ({ name, provider, requests }) =>
       provider !== undefined &&
@@ -113,9 +110,11 @@ export function findingLines({ clusters }: FleetHealth, program: string): Lines 
     (audit?.findings ?? []).filter(({ severity }) => severity !== 'info').map((finding) => ({ id, ...finding })),
   );
   const sorted = SEVERITIES.flatMap((wanted) => all.filter(({ severity }) => severity === wanted));
-  return sorted.slice(0, MAX_FINDINGS).map(({ id, severity, message }) => [
-    hang(`  ${severity === 'critical' ? bad('✖') : warn('!')} `, `${strong(id)}  ${pasteable(message, program)}`),
-  ]);
+  return sorted
+    .slice(0, MAX_FINDINGS)
+    .map(({ id, severity, message }) => [
+      hang(`  ${severity === 'critical' ? bad('✖') : warn('!')} `, `${strong(id)}  ${pasteable(message, program)}`),
+    ]);
 }
 
 const MAX_FINDINGS = 50;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { Thresholds } from '../audit/rules/thresholds.ts';
 import type { Snapshots } from '../audit/snapshots.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts, RecoveryEntry } from '../config/fleet.ts';
-import type { Thresholds } from '../audit/rules/thresholds.ts';
 import type { Journal } from '../journal/journal.ts';
 import { lazy, once } from '../lazy.ts';
 import type { recoverNodes } from '../recovery/recover-nodes.ts';

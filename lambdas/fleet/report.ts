@@ -290,7 +290,10 @@ export function createReport(options: ReportOptions): Report {
   async function discovered(registry: Registry | undefined, index: FleetIndex, signal: AbortSignal): Promise<Registry> {
     const startedAt = clock();
     const due = dueSources(registry, options.askedSources, startedAt);
-    const results: SourceResult[] = [options.listed ?? listedClusters(fleet), ...workloadClusters(fleet, index, registry)];
+    const results: SourceResult[] = [
+      options.listed ?? listedClusters(fleet),
+      ...workloadClusters(fleet, index, registry),
+    ];
     try {
       if (due.length > 0) for await (const one of options.discover(due, registry, signal)) results.push(one);
     } catch (error) {
