@@ -5,7 +5,7 @@ import type { ClusterHealth, FleetHealth } from '../../lambdas/health/fleet-heal
 import { troublesOf } from '../../lambdas/page/cluster-rows.ts';
 import { stateWords } from '../../lambdas/page/words.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
+import { NOT_READ, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
 import { counted } from '../../lambdas/words.ts';
 import { hang, type Lines } from '../terminal/draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from '../terminal/paint.ts';
@@ -95,7 +95,9 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
     ]),
     worst !== undefined && hang('    ', pasteable(worst, program)),
     worst !== undefined && !readable && problem !== undefined && `    → ${pasteable(problem.remedy, program)}`,
-    isHostile(cluster) && hang('    ', bad('a CSR is provably hostile')),
+    isHostile(cluster) &&
+      !cluster.signals.some(({ id: signal }) => signal === 'RequestsHostile') &&
+      hang('    ', bad('a CSR is provably hostile')),
     others.length > 0 && hang('    ', faint(`the same API server: ${printable(others.join(', '), 200)}`)),
   ];
 }
@@ -104,10 +106,12 @@ function row([name = '', state = '', approved = '', left = '', first = '']: read
   return `  ${name.padEnd(NAME_COLUMNS)}  ${state.padEnd(STATE_COLUMNS)}  ${approved.padEnd(8)}  ${left.padEnd(4)}  ${first}`.trimEnd();
 }
 
-/** What an audit of several clusters found, by urgency. */
+/** What audits found, by urgency. A cluster that was not read has its reason in the table. */
 export function findingLines({ clusters }: FleetHealth, program: string): Lines {
   const all = clusters.flatMap(({ id, audit }) =>
-    (audit?.findings ?? []).filter(({ severity }) => severity !== 'info').map((finding) => ({ id, ...finding })),
+    (audit?.findings ?? [])
+      .filter(({ severity, code }) => severity !== 'info' && !NOT_READ.has(code))
+      .map((finding) => ({ id, ...finding })),
   );
   const sorted = SEVERITIES.flatMap((wanted) => all.filter(({ severity }) => severity === wanted));
   return sorted

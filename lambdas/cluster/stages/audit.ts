@@ -135,7 +135,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   function auditTarget(
     { id, cluster: { name }, access, eksAnywhereNamespace }: Target,
     reach: AuditReach,
-    { close: _, ...open }: OpenTarget,
+    open: OpenTarget,
   ): AuditTarget {
     const eks = access.kind === 'eks' ? eksAudit(access.scope, name) : open.eks;
     return { ...open, id, eksAnywhereNamespace, eks, reach, policies };
