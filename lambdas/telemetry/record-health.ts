@@ -1,6 +1,5 @@
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import { once } from '../lazy.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
@@ -88,8 +87,13 @@ function publish(
   line().setTimestamp(tick).publishStoredMetrics();
 }
 
+let made: Metrics | undefined;
+
 /** Not before the first use: at the keyboard they are switched off first. */
-const line = once(() => createMetrics('report'));
+function line(): Metrics {
+  made ??= createMetrics('report');
+  return made;
+}
 
 /**
  * Publishes rollouts: their number with the other metrics of the invocation, and one line at once for each cluster.
