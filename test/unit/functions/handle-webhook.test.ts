@@ -59,7 +59,7 @@ function start() {
   };
 }
 
-const allowed = (uid = UID) => ({ uid, allowed: true });
+const allowed = (uid: string = UID) => ({ uid, allowed: true });
 
 describe('the webhook', () => {
   it('starts the sweep of each lane of the cluster of the token, and allows the request', async () => {
