@@ -127,8 +127,8 @@ describe('a repeated sweep', () => {
       hub.queues.orders.send({ body, group: `again-${index}`, deduplicationId: `again-${index}` });
     await story.clock.advance(50_000);
     // And the same minute twice.
-    await hub.dispatch();
-    await hub.dispatch();
+    await hub.minute();
+    await hub.minute();
     await story.clock.advance(40_000);
     expect(hub.sweepInvocations.length).toBeGreaterThan(invocations);
     expect(journal()).toEqual(before);

@@ -56,7 +56,7 @@ async function startAsleep({ entry = '', untilMs = 20 * MINUTE, certificateNotAf
     async minutes(count: number) {
       for (let minute = 0; minute < count; minute += 1) {
         awake();
-        await hub.dispatch();
+        await hub.minute();
         await clock.advance(MINUTE);
       }
     },

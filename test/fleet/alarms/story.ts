@@ -4,7 +4,7 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
-import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
@@ -39,7 +39,10 @@ const TRIES = 3;
 type Topic = 'critical' | 'warning' | 'pager' | 'chat';
 
 export interface StoryOptions<Clusters>
-  extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots' | 'stepRollout'> {
+  extends Pick<
+    HubOptions,
+    'audits' | 'auditEngine' | 'aroundCall' | 'aroundState' | 'aroundSnapshots' | 'home' | 'stepRollout'
+  > {
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;
@@ -61,8 +64,8 @@ export interface Story<Clusters> extends AsyncDisposable {
   until(holds: () => boolean, within: number): Promise<void>;
   /** The cause comes now: what was before is no longer told. */
   begin(): void;
-  /** Functions that throw at once; `scheduler` does not start dispatch at all. */
-  readonly broken: Set<'dispatch' | 'sweep' | 'report' | 'scheduler'>;
+  /** Functions that throw at once; `scheduler` starts no execution. */
+  readonly broken: Set<'plan' | 'sweep' | 'report' | 'scheduler'>;
   /** Topics that refuse messages. */
   readonly refusing: Set<Topic>;
   /** Topics at which notify dies, each once, before it publishes there: as when Lambda ends the process. */
@@ -101,7 +104,7 @@ export interface Story<Clusters> extends AsyncDisposable {
 export async function startStory<Clusters extends Readonly<Record<string, Pick<HubCluster, 'server'>>>>(
   options: StoryOptions<Clusters>,
 ): Promise<Story<Clusters>> {
-  const { clusters: startClusters, fleetFile, ...hubOptions } = options;
+  const { clusters: startClusters, fleetFile, aroundCall: around = async (_, call) => call(), ...hubOptions } = options;
   const clock = steppedClock(START);
   const aws = await startSimulatedAws({ clock });
   const clusters = await startClusters({ aws, clock });
@@ -110,7 +113,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const alarms = alarmsOfFleet(fleet);
   const store = createMetricStore();
   const simulator = createSimulator(alarms, store);
-  const lambda = awsMetrics({ alarms, store, clock });
+  const watched = awsMetrics({ alarms, store, clock });
   const broken: Story<Clusters>['broken'] = new Set();
   const [refusing, deadly] = [new Set<Topic>(), new Set<Topic>()];
 
@@ -124,12 +127,19 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       );
   });
   const aroundCall: AroundCall = async (name, call) =>
-    lambda.aroundCall(name, async () => {
-      if (name !== 'hint' && broken.has(name)) throw new Error(`${name} is dead`);
+    watched.aroundCall(name, async () => {
+      if (broken.has(name)) throw new Error(`${name} is dead`);
       return call();
     });
-  const hub = startHub({ ...hubOptions, aws, clock, fleet, aroundCall });
-  const notify = startNotify({ aws, clock, fleet, aroundCall: lambda.aroundCall, refusing, deadly });
+  const hub = startHub({
+    home: 'bucket',
+    ...hubOptions,
+    aws,
+    clock,
+    fleet,
+    aroundCall: async (name, call, item) => around(name, async () => aroundCall(name, call), item),
+  });
+  const notify = startNotify({ aws, clock, fleet, aroundCall: watched.aroundCall, refusing, deadly });
 
   let begun = clock.now();
   let [events, published] = [0, 0];
@@ -197,12 +207,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     async minutes(count) {
       for (let minute = 0; minute < count; minute += 1) {
         // Scheduler does not try again.
-        if (!broken.has('scheduler')) await hub.dispatch().catch(() => undefined);
-        // SQS measures now and then: here just before a minute is over, when all that failed in it is back.
-        await clock.advance(MINUTE - 1_000);
-        lambda.measure('orders-default', hub.queues.orders);
-        lambda.measure('outcomes', hub.queues.outcomes);
-        await clock.advance(1_000);
+        if (!broken.has('scheduler')) await watched.execution(async () => hub.minute());
+        await clock.advance(MINUTE);
         await judge();
       }
     },
@@ -311,7 +317,7 @@ function startNotify({
   const publish = createPublisher(topics, sns);
   let death = Promise.withResolvers<never>();
   const handle = createNotifyHandler({
-    state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
+    state: createS3State({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     async publish(topic, message, signal) {
       if (refusing.has(topic))

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 
 /** Where certmarshal is deployed to. */
@@ -19,3 +20,6 @@ export const BUCKET = 'certmarshal-state';
 export const SNAPSHOT_BUCKET = 'certmarshal-audit-history';
 /** Where the decisions are. */
 export const JOURNAL_BUCKET = 'certmarshal-journal';
+
+/** Of the tokens of webhooks. */
+export const WEBHOOK_KEY = randomBytes(32).toString('hex');
