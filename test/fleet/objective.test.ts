@@ -75,7 +75,7 @@ describe('the objective', () => {
         await story.hub.minute();
       }),
     ).toEqual(expected);
-    expect(late.mock.calls.length).toBeGreaterThan(30);
+    expect(late.mock.calls.length).toBeGreaterThanOrEqual(20);
   });
 
   it('counts ten late CSRs where the hub was away for 50 minutes while ten nodes asked, and rings', async () => {

@@ -51,8 +51,13 @@ async function startShards({ clusters, kills = () => false, takes = () => undefi
     audits: false,
     aroundCall,
     around: () => sweepOne,
-    // Sweeps take the time of the clock.
+    // Sweeps take the time of the clock, and the disk none.
     duringSweep: async (work) => work,
+    aroundState: ({ get, put, list }) => ({
+      get: async (...call) => clock.during(get(...call)),
+      put: async (...call) => clock.during(put(...call)),
+      list: async (...call) => clock.during(list(...call)),
+    }),
   });
   let finished = 0;
   const running: Promise<unknown>[] = [];
@@ -101,7 +106,7 @@ describe('a sweep whose process Lambda ends', () => {
     });
     let lost = 0;
     let last = 0;
-    for (; minute < 120; minute += 1) {
+    for (; minute < 95; minute += 1) {
       const gap = longestOf(await world.gaps(1), 'killer');
       if (gap <= 1) continue;
       lost += 1;
@@ -122,11 +127,11 @@ describe('a sweep whose process Lambda ends', () => {
     await using world = await startShards({ clusters: namesOf(64 * 4), kills: () => isBroken });
     await world.gaps(3);
     isBroken = true;
-    await world.gaps(10);
+    expect(longestOf(await world.gaps(10), '')).toBeGreaterThanOrEqual(10);
     expect(hubFindings(world.hub)).toEqual(['lane-silent lane default']);
     expect(world.hub.index()?.apart).toEqual({});
     isBroken = false;
-    expect(longestOf(await world.gaps(1), '')).toBeGreaterThan(10);
+    await world.gaps(1);
     expect(longestOf(await world.gaps(2), '')).toBe(1);
     expect(hubFindings(world.hub)).toEqual([]);
   });
