@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { steppedClock } from '../clock.ts';
 import { awsClientConfig } from './aws-environment.ts';
@@ -31,6 +31,18 @@ describe('the simulated S3', () => {
     expect(ETag).toMatch(/^"[0-9a-f]{32}"$/);
     expect(await object.Body?.transformToString()).toBe('{"ü":1}');
     expect(aws.s3.read('fleet', 'a/registry.json.gz')?.toString()).toBe('{"ü":1}');
+  });
+
+  it('lists keys in order, a thousand an answer', async () => {
+    const keys = Array.from({ length: 1_500 }, (_, n) => `orders/${String(n).padStart(4, '0')}`);
+    for (const key of [...keys.toReversed(), 'other']) aws.s3.write('fleet', key, '');
+    const input = { Bucket: 'fleet', Prefix: 'orders/', StartAfter: 'orders/0099' };
+    const listed: unknown[] = [];
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, input))
+      listed.push(...Contents.map(({ Key }) => Key));
+    expect(listed).toEqual(keys.slice(100));
+    aws.deny('s3:ListBucket');
+    await expect(paginateListObjectsV2({ client: s3 }, input).next()).rejects.toMatchObject({ name: 'AccessDenied' });
   });
 
   it('creates only what is not there', async () => {

@@ -20,7 +20,9 @@ export interface SimulatedS3 {
 
 interface S3Input {
   readonly bucket: string;
+  /** Empty where the bucket is listed. */
   readonly key: string;
+  readonly query: URLSearchParams;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly contentType: string;
@@ -38,7 +40,7 @@ interface Bucket extends Place {
 }
 
 /**
- * GetObject, and PutObject with its conditions. Versions, encryption and checksums are not simulated.
+ * GetObject, ListObjectsV2, and PutObject with its conditions. Versions, encryption and checksums are not simulated.
  *
  * Source: Amazon S3 user guide, "How to prevent object overwrites with conditional writes".
  */
@@ -76,6 +78,21 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
     return { status: 200, headers: { etag: store(bucket, key, body, contentType) }, body: '' };
   };
 
+  const listObjects = ({ objects }: Bucket, { bucket, query }: S3Input): AwsAnswer => {
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
+    const keys = keysOf(objects).filter((key) => key.startsWith(prefix) && key > after);
+    const page = keys.slice(0, PAGE);
+    return xmlAnswer('ListBucketResult', {
+      Name: bucket,
+      Prefix: prefix,
+      KeyCount: page.length,
+      IsTruncated: keys.length > PAGE,
+      NextContinuationToken: keys.length > PAGE ? page.at(-1) : undefined,
+      Contents: page.map((Key) => ({ Key, Size: objects.get(Key)?.body.length })),
+    });
+  };
+
   return {
     createBucket: (place, name) => void buckets.set(name, { ...place, objects: new Map() }),
     read: (bucket, key) => bucketOf(bucket).objects.get(key)?.body,
@@ -86,15 +103,20 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
       read: readRequest,
       refuse: ({ status, code, message }) => xmlAnswer('Error', { Code: code, Message: message }, status),
     },
+    permissions: (action) => [action === 'ListObjectsV2' ? 'ListBucket' : action],
     handle(action, input, caller) {
       const bucket = bucketOf(input.bucket);
       if (bucket.account !== caller.account) throw commonFault('s3', 'denied');
       if (bucket.region !== caller.region)
         throw new AwsFault(301, 'PermanentRedirect', `The bucket is in this region: ${bucket.region}`);
+      if (action === 'ListObjectsV2') return listObjects(bucket, input);
       return action === 'GetObject' ? getObject(bucket, input, caller) : putObject(bucket, input);
     },
   };
 }
+
+/** Keys of one answer. */
+const PAGE = 1_000;
 
 const ACTIONS: Readonly<Record<string, string>> = { GET: 'GetObject', PUT: 'PutObject' };
 
@@ -103,12 +125,14 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
   const virtualBucket = bucketOfHost(url.hostname);
   const [bucket = '', ...rest] = virtualBucket === undefined ? path.split('/') : [virtualBucket, path];
   const key = rest.join('/');
-  const action = ACTIONS[method];
-  if (action === undefined || key === '' || headers['content-encoding']?.includes('aws-chunked'))
+  const isList = method === 'GET' && key === '' && url.searchParams.get('list-type') === '2';
+  const action = isList ? 'ListObjectsV2' : ACTIONS[method];
+  if (action === undefined || (key === '' && !isList) || headers['content-encoding']?.includes('aws-chunked'))
     throw new AwsFault(501, 'NotImplemented', `Not simulated: ${method} of this kind`);
   const input = {
     bucket,
     key,
+    query: url.searchParams,
     ifMatch: headers['if-match'],
     ifNoneMatch: headers['if-none-match'],
     contentType: headers['content-type'] ?? 'binary/octet-stream',

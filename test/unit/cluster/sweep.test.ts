@@ -169,10 +169,11 @@ describe('a sweep by webhook', () => {
     const sweepOne = vi.fn<SweepCluster>(well);
     const { sweep, outcomes } = sweeping(ordered([order('b'), { ...order('a'), rollout: true }]), { sweepOne });
     await sweep.cluster('a', never);
-    await sweep.cluster('a', never);
-    expect(outcomes(NAME)).toMatchObject([{ id: 'a', byWebhook: true }]);
+    // Nodes ask together: no sweep hides the decisions of another one.
+    await Promise.all([sweep.cluster('a', never), sweep.cluster('a', never)]);
+    expect(outcomes(NAME)).toMatchObject(Array(3).fill({ id: 'a', byWebhook: true }));
     expect(sweepOne.mock.calls.map(([one]) => one)).toEqual(
-      Array(2).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
+      Array(3).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
     );
   });
 
