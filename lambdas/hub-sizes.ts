@@ -11,10 +11,9 @@ export const HUB_SIZES = {
   report: { memoryMiB: 1_536, timeoutSeconds: 55 },
   /**
    * Anyone may call it: Lambda allows this many concurrently, and ten times as many a second. Source: AWS Lambda
-   * Developer Guide, "Creating and managing Lambda function URLs", throttling. Nodes ask together: calls of one cluster
-   * are gathered for `gatherMs`, then one sweep sees all of their CSRs.
+   * Developer Guide, "Creating and managing Lambda function URLs", throttling.
    */
-  webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, keyEverySeconds: 300, gatherMs: 3_000 },
+  webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, keyEverySeconds: 300 },
   notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   snapshots: { keptDays: 35 },
   /** A new report page is made when the last one is this old. */

@@ -5,7 +5,6 @@ import { createDeployedMinute, type DeployedOptions } from '../cluster/deployed.
 import { createSweep, NotBegunError } from '../cluster/sweep.ts';
 import { readItem } from '../contracts/order.ts';
 import { createCompleteOrder, createTargetsOf, type FleetOfTargets } from '../fleet/fits-fleet.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
 import { text } from '../resources/fields.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
@@ -15,8 +14,6 @@ import { createHandler } from './handler.ts';
 const WRAP_UP_MS = 10_000;
 /** The part of it in which they notice the abort and write their outcomes. */
 const GRACE_MS = 8_000;
-/** A CSR is stored so long after its webhook was called. Milliseconds. */
-const STORED_MS = 500;
 /** Report must run within the five minutes of an Express execution. Milliseconds after its start. */
 const LATEST_MS = 200_000;
 
@@ -48,11 +45,7 @@ export const handler = createHandler(
   telemetry,
   async (event: unknown, signal, context) => {
     const cluster = text(event, 'cluster');
-    if (cluster !== undefined) {
-      // An API server calls before it stores the CSR.
-      await delay(HUB_SIZES.webhook.gatherMs + STORED_MS, undefined, { signal });
-      return sweep.cluster(cluster, signal);
-    }
+    if (cluster !== undefined) return sweep.cluster(cluster, signal);
     const began = Date.parse(text(event, 'began') ?? '');
     if (!(Date.now() - began < LATEST_MS)) throw new NotBegunError('the execution began too long ago');
     const item = readItem(event !== null && typeof event === 'object' && 'item' in event ? event.item : undefined);
