@@ -1,4 +1,5 @@
 import { type LatencyRun, measureLatency } from './approval-latency.ts';
+import { benchIsolation } from './isolation.ts';
 import { p95, runFleet } from './run-fleet.ts';
 import { serveClusters } from './simulated-servers.ts';
 import { type Figure, figure } from './statistics.ts';
@@ -20,7 +21,10 @@ const SIZE: FleetSize = {
   besideHanging: { by: 'hint', clusters: 20, requests: 100, overSeconds: 60, hanging: true },
 };
 
-/** How long a sweep of a large fleet takes that has nothing to do, and how long a request waits for its approval. */
+/**
+ * How long a sweep of a large fleet takes that has nothing to do, how long a request waits for its approval, and what
+ * clusters that misbehave cost the others.
+ */
 export async function benchFleet(say: (text: string) => void, size = SIZE): Promise<Figure[]> {
   const { idleClusters, runs, byTick, byHint, besideHanging } = size;
   const seconds: number[] = [];
@@ -58,5 +62,6 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
       met: (value) => value <= 5,
     }),
     figure('the same beside a cluster that hangs', 's', [p95(beside)]),
+    ...(await benchIsolation(say)),
   ];
 }
