@@ -4,32 +4,25 @@ import type { Steps } from './steps.ts';
 
 /** The longest piece of work before other clusters in this process, and deadlines, get their turn. Milliseconds. */
 const TURN_MS = 20;
-
 /**
  * Processor time of one sweep of one cluster, for approvals, audit and rollout together. Milliseconds. A sweep with
  * requests of 5,000 nodes at once, the limit of Kubernetes, took 2.5 s on a loaded core. Work left when it is spent
  * waits for the next sweep.
  */
 export const PROCESSOR_MS = 5_000;
-
-/**
- * A longer uninterruptible piece of work makes its cluster swept alone from then on. Milliseconds. The largest answers
- * that certmarshal reads take a tenth of it.
- */
+/** A longer piece of work makes its cluster heavy; the largest answers take a tenth of it. Milliseconds. */
 const HOLD_MS = 1_000;
 
 /** The abort reason of a sweep whose cluster used too much processor time. */
 export class ProcessorTimeError extends Error {
   override readonly name = 'ProcessorTimeError';
-  /** One sentence without a full stop. */
-  readonly problem: string;
   readonly remedy =
     'Find out who creates so many or such large objects: CertificateSigningRequests, Machines, Nodes, Secrets. The rest waits for the next sweep.';
 
   constructor(limitMs: number) {
-    const problem = `reading and judging it took over ${limitMs / 1000} s of processor time, the limit for one sweep of a cluster`;
-    super(problem);
-    this.problem = problem;
+    super(
+      `reading and judging it took over ${limitMs / 1000} s of processor time, the limit for one sweep of a cluster`,
+    );
   }
 }
 
@@ -43,26 +36,14 @@ export interface ProcessorBudget {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Charges a piece of work, in milliseconds. */
-type Charge = (ms: number) => void;
+const budgets = new AsyncLocalStorage<{ readonly cpuMs: () => number; readonly charge: (ms: number) => void }>();
 
-const budgets = new AsyncLocalStorage<{ readonly cpuMs: () => number; readonly charge: Charge }>();
-
-/**
- * @param cpuMs processor time of the thread so far, so that other processes of a loaded machine are not charged.
- * Milliseconds.
- */
-export function createProcessorBudget({
-  limitMs = PROCESSOR_MS,
-  cpuMs = threadCpuMs,
-}: {
-  readonly limitMs?: number;
-  readonly cpuMs?: () => number;
-} = {}): ProcessorBudget {
+/** @param cpuMs processor time of the thread so far, so that no other process is charged. Milliseconds. */
+export function createProcessorBudget({ limitMs = PROCESSOR_MS, cpuMs = threadCpuMs } = {}): ProcessorBudget {
   const over = new AbortController();
   let spentMs = 0;
   let longestMs = 0;
-  const charge: Charge = (ms) => {
+  const charge = (ms: number): void => {
     spentMs += ms;
     longestMs = Math.max(longestMs, ms);
     if (spentMs > limitMs && !over.signal.aborted) over.abort(new ProcessorTimeError(limitMs));
@@ -94,11 +75,7 @@ export function charged<T>(work: () => T): T {
  *
  * @param now milliseconds of a monotonic clock
  */
-export async function* inTurns<T, R>(
-  items: Iterable<T>,
-  work: (item: T) => R,
-  now: () => number = clock,
-): AsyncGenerator<R> {
+export async function* inTurns<T, R>(items: Iterable<T>, work: (item: T) => R, now = monotonic): AsyncGenerator<R> {
   const iterator = items[Symbol.iterator]();
   let turn = now();
   for (;;) {
@@ -116,36 +93,26 @@ export async function* inTurns<T, R>(
 }
 
 /** Works on each item, like {@link inTurns}. */
-export async function eachInTurns<T>(
-  items: Iterable<T>,
-  work: (item: T) => void,
-  now: () => number = clock,
-): Promise<void> {
-  const eachAsStep = function* (): Steps<void> {
-    for (const item of items) {
-      work(item);
-      yield;
-    }
+export async function eachInTurns<T>(items: Iterable<T>, work: (item: T) => void, now = monotonic): Promise<void> {
+  const steps = function* (): Steps<void> {
+    for (const item of items) yield void work(item);
   };
-  await stepsInTurns(eachAsStep(), now);
+  await stepsInTurns(steps(), now);
 }
 
 /** Runs to the end and returns the result, like {@link inTurns}. */
-export async function stepsInTurns<T>(steps: Steps<T>, now: () => number = clock): Promise<T> {
-  const oneTurn = (): { readonly result: T } | 'more' => {
-    for (const startedAt = now(); now() - startedAt < TURN_MS; ) {
-      const step = steps.next();
-      if (step.done === true) return { result: step.value };
-    }
-    return 'more';
-  };
+export async function stepsInTurns<T>(steps: Steps<T>, now = monotonic): Promise<T> {
   for (;;) {
-    const turn = charged(oneTurn);
-    if (turn !== 'more') return turn.result;
+    const turn = charged(() => {
+      for (const startedAt = now(); now() - startedAt < TURN_MS; ) {
+        const step = steps.next();
+        if (step.done === true) return { result: step.value };
+      }
+      return undefined;
+    });
+    if (turn !== undefined) return turn.result;
     await nextTurn();
   }
 }
 
-function clock(): number {
-  return performance.now();
-}
+const monotonic = (): number => performance.now();

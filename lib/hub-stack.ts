@@ -163,52 +163,45 @@ export class HubStack extends Stack {
       new CfnOutput(this, 'DashboardName', { value: dashboardName, description: 'In CloudWatch' });
     }
 
-    new CfnOutput(this, 'CriticalTopicArn', {
-      value: topics.critical.topicArn,
-      description: 'What must not wait, in words for people, also when resolved; subscribe the people on call to it',
-    });
-    new CfnOutput(this, 'WarningTopicArn', {
-      value: topics.warning.topicArn,
-      description: 'What can wait until the morning, and the daily digest; subscribe a mailbox or a channel to it',
-    });
-    new CfnOutput(this, 'PagerTopicArn', {
-      value: topics.pager.topicArn,
-      description:
+    const outputs: Readonly<Record<string, readonly [value: string, description: string]>> = {
+      CriticalTopicArn: [
+        topics.critical.topicArn,
+        'What must not wait, in words for people, also when resolved; subscribe the people on call to it',
+      ],
+      WarningTopicArn: [
+        topics.warning.topicArn,
+        'What can wait until the morning, and the daily digest; subscribe a mailbox or a channel to it',
+      ],
+      PagerTopicArn: [
+        topics.pager.topicArn,
         'One incident for each cluster and problem, opened and resolved; subscribe PagerDuty or Jira Service Management to it',
-    });
-    new CfnOutput(this, 'ChatTopicArn', {
-      value: topics.chat.topicArn,
-      description: 'The same for Slack and Teams, and the daily digest; map it to a channel in Amazon Q Developer',
-    });
-    new CfnOutput(this, 'FallbackTopicArn', {
-      value: topics.fallback.topicArn,
-      description:
+      ],
+      ChatTopicArn: [
+        topics.chat.topicArn,
+        'The same for Slack and Teams, and the daily digest; map it to a channel in Amazon Q Developer',
+      ],
+      FallbackTopicArn: [
+        topics.fallback.topicArn,
         'One incident for each level, opened and resolved by CloudWatch itself, also when certmarshal is broken',
-    });
-    new CfnOutput(this, 'DeadLetterQueueArn', {
-      value: topics.deadLetters.queueArn,
-      description: 'Keeps what a subscriber of a topic did not take, for 14 days',
-    });
-    new CfnOutput(this, 'JournalBucketName', {
-      value: journal.bucketName,
-      description: 'Holds every decision, and stays when the stack is destroyed',
-    });
-    new CfnOutput(this, 'FleetBucketName', {
-      value: state.bucketName,
-      description: 'Holds registry.json.gz and fleet-index.json.gz, and stays when the stack is destroyed',
-    });
-    new CfnOutput(this, 'SnapshotBucketName', {
-      value: history.bucketName,
-      description: 'Holds what the audits saw, one object for each cluster, and stays when the stack is destroyed',
-    });
-    new CfnOutput(this, 'SweepRoleArn', {
-      value: sweepRole.roleArn,
-      description: 'HubSweepRoleArn of the spokes; must be allowed to decrypt if a secret has a key of your own',
-    });
-    new CfnOutput(this, 'DispatchRoleArn', {
-      value: dispatchRole.roleArn,
-      description: 'HubDispatchRoleArn of the spokes',
-    });
+      ],
+      DeadLetterQueueArn: [topics.deadLetters.queueArn, 'Keeps what a subscriber of a topic did not take, for 14 days'],
+      JournalBucketName: [journal.bucketName, 'Holds every decision, and stays when the stack is destroyed'],
+      FleetBucketName: [
+        state.bucketName,
+        'Holds report.html, registry and fleet index, and stays when the stack is destroyed',
+      ],
+      SnapshotBucketName: [
+        history.bucketName,
+        'Holds what the audits saw, one object for each cluster, and stays when the stack is destroyed',
+      ],
+      SweepRoleArn: [
+        sweepRole.roleArn,
+        'HubSweepRoleArn of the spokes; must be allowed to decrypt if a secret has a key of your own',
+      ],
+      DispatchRoleArn: [dispatchRole.roleArn, 'HubDispatchRoleArn of the spokes'],
+    };
+    for (const [name, [value, description]] of Object.entries(outputs))
+      new CfnOutput(this, name, { value, description });
     acknowledgeWildcards(
       this,
       'The CDK lets a schedule start its function in every version; there is only one, and nothing else is granted.',

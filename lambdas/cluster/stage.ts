@@ -162,5 +162,5 @@ function failureOf({ stage, error }: StageFailure, id: string): Problem {
 /** Undefined while processor time is left. */
 export function spentProblem(object: string, { reason }: AbortSignal): Problem | undefined {
   if (!(reason instanceof ProcessorTimeError)) return undefined;
-  return { kind: 'timeout', object, message: reason.problem, remedy: reason.remedy };
+  return { kind: 'timeout', object, message: reason.message, remedy: reason.remedy };
 }

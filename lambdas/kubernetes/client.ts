@@ -362,7 +362,7 @@ function aborted(object: string, signal: AbortSignal | undefined): KubernetesErr
   const reason: unknown = signal?.reason;
   if (reason instanceof ProcessorTimeError)
     return new KubernetesError(
-      { kind: 'aborted', object, problem: reason.problem, remedy: reason.remedy },
+      { kind: 'aborted', object, problem: reason.message, remedy: reason.remedy },
       { cause: reason },
     );
   return new KubernetesError(

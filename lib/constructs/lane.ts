@@ -68,7 +68,8 @@ export class SweepLane extends Construct {
       ...(hub.webhook ? { asynchronous: { retryAttempts: 0, maxEventAge: Duration.minutes(1) } } : {}),
     });
     state.allow(role, {
-      read: ['orders/*'],
+      // A sweep by webhook replaces its last outcome of the same minute.
+      read: ['orders/*', `outcomes/${name}/*`],
       write: [`outcomes/${name}/*`],
       writer: functionArn(this, `sweep-${name}`),
     });

@@ -121,7 +121,7 @@ describe('createProcessorBudget', () => {
     expect(states).toEqual([false, true]);
     expect(budget.signal.reason).toBeInstanceOf(ProcessorTimeError);
     expect(budget.signal.reason).toMatchObject({
-      problem: 'reading and judging it took over 5 s of processor time, the limit for one sweep of a cluster',
+      message: 'reading and judging it took over 5 s of processor time, the limit for one sweep of a cluster',
       remedy: expect.stringMatching(/^Find out who creates so many/),
     });
   });

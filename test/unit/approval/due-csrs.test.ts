@@ -471,8 +471,6 @@ describe('a history', () => {
       const startedAt = new Date(at).toISOString();
       const problems = { problems: [], problemCount: 0 };
       const outcome: SweepOutcome = {
-        version: 1,
-        kind: 'sweep',
         id: 'a',
         startedAt,
         durationMs: 1,

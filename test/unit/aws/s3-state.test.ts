@@ -1,7 +1,8 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
-import { createJsonObjects, type JsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
+import type { State } from '../../../lambdas/state.ts';
 import { awsFailure } from './failure.ts';
 import { type HttpAnswer, type HttpCall, s3Refusal, startHttpService } from './http-service.ts';
 
@@ -27,12 +28,12 @@ function bucket() {
 
 async function use<T>(
   answer: (call: HttpCall) => HttpAnswer | undefined,
-  work: (objects: JsonObjects) => Promise<T>,
+  work: (objects: State) => Promise<T>,
 ): Promise<{ result: T; calls: readonly HttpCall[] }> {
   await using s3 = await startHttpService(answer);
   const client = new S3Client({ ...s3.config, forcePathStyle: true, maxAttempts: 1 });
   try {
-    return { result: await work(createJsonObjects({ client, bucket: 'state' })), calls: s3.calls };
+    return { result: await work(createS3State({ client, bucket: 'state' })), calls: s3.calls };
   } finally {
     client.destroy();
   }
@@ -40,25 +41,25 @@ async function use<T>(
 
 const read =
   (signal = never) =>
-  (objects: JsonObjects) =>
-    objects.read('registry.json', signal);
-const readFailure = (objects: JsonObjects) => awsFailure(objects.read('registry.json', never));
-const writeFailure = (etag?: string) => (objects: JsonObjects) =>
-  awsFailure(objects.write('registry.json', { a: 1 }, etag, never));
+  (objects: State) =>
+    objects.get('registry.json', signal);
+const readFailure = (objects: State) => awsFailure(objects.get('registry.json', never));
+const writeFailure = (etag?: string) => (objects: State) =>
+  awsFailure(objects.put('registry.json', { a: 1 }, etag, never));
 
-describe('createJsonObjects', () => {
+describe('createS3State', () => {
   it('writes a new object, reads it, and replaces just that version', async () => {
     const { calls } = await use(bucket(), async (objects) => {
-      expect(await objects.read('registry.json', never)).toBeUndefined();
-      const first = await objects.write('registry.json', { name: 'München' }, undefined, never);
-      expect(await objects.read('registry.json', never)).toEqual({ value: { name: 'München' }, etag: first });
-      const second = await objects.write('registry.json', [], first, never);
-      expect(await objects.read('registry.json', never)).toEqual({ value: [], etag: second });
-      expect(await awsFailure(objects.write('registry.json', {}, first, never))).toMatchObject({ kind: 'conflict' });
-      expect(await awsFailure(objects.write('registry.json', {}, undefined, never))).toMatchObject({
+      expect(await objects.get('registry.json', never)).toBeUndefined();
+      const first = await objects.put('registry.json', { name: 'München' }, undefined, never);
+      expect(await objects.get('registry.json', never)).toEqual({ value: { name: 'München' }, etag: first });
+      const second = await objects.put('registry.json', [], first, never);
+      expect(await objects.get('registry.json', never)).toEqual({ value: [], etag: second });
+      expect(await awsFailure(objects.put('registry.json', {}, first, never))).toMatchObject({ kind: 'conflict' });
+      expect(await awsFailure(objects.put('registry.json', {}, undefined, never))).toMatchObject({
         kind: 'conflict',
       });
-      expect(await awsFailure(objects.write('gone.json', {}, first, never))).toMatchObject({
+      expect(await awsFailure(objects.put('gone.json', {}, first, never))).toMatchObject({
         kind: 'conflict',
         problem: 'it was deleted since it was read',
         object: 's3:PutObject s3://state/gone.json',
@@ -103,12 +104,12 @@ describe('createJsonObjects', () => {
         return { headers: { etag: '"1"' }, body };
       },
       async (objects) => {
-        await objects.write('registry.json', {}, undefined, never);
-        const found = await objects.read('registry.json', never);
+        await objects.put('registry.json', {}, undefined, never);
+        const found = await objects.get('registry.json', never);
         expect(found).toEqual({ value: undefined, etag: '"1"' });
         damaged = false;
-        await objects.write('registry.json', { whole: true }, found?.etag, never);
-        return objects.read('registry.json', never);
+        await objects.put('registry.json', { whole: true }, found?.etag, never);
+        return objects.get('registry.json', never);
       },
     );
     expect(result).toMatchObject({ value: { whole: true } });
@@ -118,8 +119,8 @@ describe('createJsonObjects', () => {
     expect((await use(() => ({ body: '{}' }), readFailure)).result).toMatchObject({ kind: 'invalid' });
   });
 
-  it('reads no object of more than 32 MiB, said or not', async () => {
-    const body = 'x'.repeat(32 * 1024 * 1024 + 1);
+  it('reads no object of more than 64 MiB, said or not', async () => {
+    const body = 'x'.repeat(64 * 1024 * 1024 + 1);
     const said = { headers: { etag: '"1"', 'content-length': String(body.length) }, body };
     const unsaid = { headers: { etag: '"1"' }, body };
     for (const answer of [said, unsaid]) {
@@ -128,9 +129,9 @@ describe('createJsonObjects', () => {
     }
   });
 
-  it('writes no object of more than 32 MiB', async () => {
+  it('writes no object of more than 64 MiB', async () => {
     const { result, calls } = await use(bucket(), (objects) =>
-      awsFailure(objects.write('registry.json', 'x'.repeat(32 * 1024 * 1024), undefined, never)),
+      awsFailure(objects.put('registry.json', 'x'.repeat(64 * 1024 * 1024), undefined, never)),
     );
     expect(result).toMatchObject({ kind: 'invalid' });
     expect(calls).toEqual([]);
@@ -156,8 +157,8 @@ describe('createJsonObjects', () => {
   it('compresses what its key says is compressed', async () => {
     const value = { clusters: Array.from({ length: 1_000 }, (_, n) => ({ name: `c-${n}`, city: 'München' })) };
     const { result, calls } = await use(bucket(), async (objects) => {
-      await objects.write('registry.json.gz', value, undefined, never);
-      return objects.read('registry.json.gz', never);
+      await objects.put('registry.json.gz', value, undefined, never);
+      return objects.get('registry.json.gz', never);
     });
     expect(result).toEqual({ value, etag: '"1"' });
     expect(JSON.parse(gunzipSync(calls[0]?.bytes ?? '').toString())).toEqual(value);
@@ -167,12 +168,31 @@ describe('createJsonObjects', () => {
   it.each([
     ['cut off', gzipSync(JSON.stringify({ a: 1 })).subarray(0, 15)],
     ['no JSON', gzipSync('{"a":')],
-    ['a small file that becomes a large one', gzipSync(' '.repeat(40 * 1024 * 1024))],
+    ['a small file that becomes a large one', gzipSync(' '.repeat(72 * 1024 * 1024))],
   ])('takes a compressed object that is %s for damaged', async (_, body) => {
     const { result } = await use(
       () => ({ headers: { etag: '"1"' }, body }),
-      async (objects) => objects.read('registry.json.gz', never),
+      async (objects) => objects.get('registry.json.gz', never),
     );
     expect(result).toEqual({ value: undefined, etag: '"1"' });
+  });
+
+  it('lists the keys of a prefix after another key, over all pages', async () => {
+    const contents = (keys: readonly string[]) => keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+    const page = (keys: readonly string[], next = '') =>
+      `<ListBucketResult>${contents(keys)}<IsTruncated>${next !== ''}</IsTruncated>${next}</ListBucketResult>`;
+    const { result, calls } = await use(
+      ({ query }) => ({
+        body: query.has('continuation-token')
+          ? page(['outcomes/a/2'])
+          : page(['outcomes/a/1'], '<NextContinuationToken>more</NextContinuationToken>'),
+      }),
+      async (objects) => objects.list('outcomes/a/', 'outcomes/a/0', never),
+    );
+    expect(result).toEqual(['outcomes/a/1', 'outcomes/a/2']);
+    expect(Object.fromEntries(calls[0]?.query ?? [])).toMatchObject({
+      prefix: 'outcomes/a/',
+      'start-after': 'outcomes/a/0',
+    });
   });
 });

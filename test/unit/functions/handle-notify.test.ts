@@ -263,7 +263,7 @@ describe('createNotifyHandler', () => {
 
   it('does not fail, and so does not tell again, when it cannot write', async () => {
     const state = stateOf(false);
-    state.write = async () => {
+    state.put = async () => {
       throw awsError('denied');
     };
     const one = notifier(state);

@@ -402,7 +402,7 @@ describe('the hub stack', () => {
       expect(writers('SweepRole')).toEqual([
         ['[<State>/outcomes/default/*]', 'CertMarshal-sweep-default'],
         ['[<State>/outcomes/onprem/*]', 'CertMarshal-sweep-onprem'],
-        ['[<State>/rollouts.json]', 'any'],
+        ['[<Journal>/journal/*,<State>/rollouts.json]', 'any'],
       ]);
       const names = Object.values(full.findResources('AWS::Lambda::Function')).map(
         ({ Properties }) => Properties.FunctionName,

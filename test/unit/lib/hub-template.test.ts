@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING, fleetOf, stacksOf, statementsOf, text } from './stacks.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { EVERYTHING, stacksOf, statementsOf, text } from './stacks.ts';
 
 type Resource = Readonly<{ Type: string; Properties?: Readonly<Record<string, unknown>>; DeletionPolicy?: string }>;
 
@@ -16,7 +18,9 @@ const WHAT_MATTERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const templateOf = (fleet: typeof EVERYTHING) => Template.fromStack(stacksOf(fleet).hub);
-const ships = templateOf(fleetOf());
+const parsed = parseFleet(readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8'), 'fleet.yaml');
+if (!parsed.ok) throw new Error('fleet.yaml has problems');
+const ships = templateOf(parsed.fleet);
 const everything = templateOf(EVERYTHING);
 
 const resourcesOf = (template: Template): Readonly<Record<string, Resource>> => template.toJSON()['Resources'];
@@ -166,6 +170,7 @@ describe('the template of the hub', () => {
       <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
       <SweepRole> Allow s3:GetObject on <State>/orders/*
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/default/*
       <SweepRole> Allow s3:GetObject s3:PutObject on <AuditHistory>/snapshots/*
       <SweepRole> Allow s3:ListBucket on <AuditHistory>
       <SweepRole> Allow s3:ListBucket on <State>
@@ -204,6 +209,7 @@ describe('the template of the hub', () => {
       <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
       <SweepRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LaneonpremSweepLogs>
+      <SweepRole> Allow s3:GetObject on <State>/outcomes/onprem/*
       <SweepRole> Allow s3:GetObject on <State>/rollouts.json
       <SweepRole> Allow s3:PutObject on <State>/outcomes/onprem/* if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-sweep-onprem}}
       <SweepRole> Allow s3:PutObject on <State>/rollouts.json
