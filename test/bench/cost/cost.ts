@@ -1,4 +1,5 @@
 import { DEFAULT_AUDIT } from '../../../lambdas/config/fleet.ts';
+import { SHARD_SIZE, SHARDS_AN_OBJECT } from '../../../lambdas/contracts/order.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { ALARMS, type AlarmEntry } from '../../../lambdas/tables/alarms.ts';
 import { ALWAYS_ON } from '../../../lambdas/telemetry/metric-names.ts';
@@ -6,25 +7,22 @@ import { type Figure, figure } from '../statistics.ts';
 import { MEASURED } from './measured.ts';
 import { PRICE_LIST, PRICES, type PriceId } from './prices.ts';
 
+/** The share of clusters that are not healthy. */
+const UNWELL = 0.02;
 /** Hours that AWS calls a month. */
 const MONTH_HOURS = 730;
 const MONTH_DAYS = MONTH_HOURS / 24;
 const MONTH_SECONDS = MONTH_HOURS * 3_600;
-/** SQS moves at most ten messages with a request, and bills each 64 KiB as another one. */
-const SQS_BATCH = 10;
-const SQS_CHUNK = 64 * 1_024;
+/** Source: AWS Step Functions pricing, Express: duration is rounded up to 100 ms, memory to 64 MB. */
+const MACHINE_STEP_MS = 100;
+const MACHINE_GIB = 64 / 1_024;
 /** Metrics get cheaper above this. */
 const DEAR_METRICS = 10_000;
-/** dispatch, sweep of the default lane, report and notify. */
-const FUNCTIONS = 4;
-/** hint and webhook; throttles of the webhook have no alarm. */
-const HINT_FUNCTIONS = 2;
-/** Queues with an alarm: orders of the default lane, and outcomes. */
-const QUEUES = 2;
 const TOPICS = 6;
+/** One for each function, way to fail and topic. */
+const HUB_ALARMS = { function: 1, tick: 3, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
-const DASHBOARDS = 1;
 /** Of the topics. */
 const KEYS = 1;
 /** Topics that a change of an alarm reaches: the internal one, that of its severity, pager, chat. */
@@ -40,17 +38,33 @@ export interface BillLine {
 
 /** The bill of a month: what a minute does, counted by price, and the lines of the one for 1,000 clusters. */
 export async function benchCost(): Promise<Figure[]> {
-  const lines = billOf(1_000, 0.02).toSorted((a, b) => b.usd - a.usd);
+  const lines = billOf(1_000, UNWELL).toSorted((a, b) => b.usd - a.usd);
   const details = [
     `list prices of ${PRICE_LIST.region}, ${PRICE_LIST.asOf}; of 1,000 clusters:`,
     ...lines.map(({ what, quantity, usd }) => `${usd.toFixed(2).padStart(7)}  ${what}, ${quantity.toPrecision(3)}`),
   ];
-  const sums = [10, 100, 1_000, 10_000].map((clusters) =>
+  const each = [10, 100, 1_000, 10_000].map((clusters) =>
     figure(`a month of ${clusters.toLocaleString('en')} clusters, 2 % of them not healthy`, '$', [
-      totalOf(clusters, 0.02),
+      totalOf(clusters, UNWELL),
     ]),
   );
-  return sums.map((one, index) => (index === 0 ? { ...one, details } : one));
+  return [
+    ...each.map((one, index) => (index === 0 ? { ...one, details } : one)),
+    atMost('10 clusters, without the dashboard', totalOf(10, UNWELL, { dashboard: false }), 12),
+    atMost('each of 1,000 clusters', totalOf(1_000, UNWELL) / 1_000, 0.067),
+    atMost('each of 10,000 clusters', totalOf(10_000, UNWELL) / 10_000, 0.044),
+  ];
+}
+
+function atMost(name: string, usd: number, most: number): Figure {
+  return figure(name, '$', [usd], { text: `≤ ${most}`, met: (value) => value <= most });
+}
+
+export interface Bill {
+  /** `monitoring.dashboard`. @default true */
+  readonly dashboard?: boolean;
+  /** Calls of the webhook URL a second; 0 for kubelets alone. @default `hub.webhook` is off */
+  readonly flood?: number;
 }
 
 /** US dollars. */
@@ -59,25 +73,32 @@ export function totalOf(...fleet: Parameters<typeof billOf>): number {
 }
 
 /**
- * A month with default settings, one lane outside a VPC and only hints of a webhook, for EKS clusters with little work.
+ * A month with default settings, one lane outside a VPC and only sweeps by a schedule, for EKS clusters with little work.
  *
  * @param unwellShare the share of unhealthy clusters, all month long
- * @param flood calls of the webhook URL a second; 0 for kubelets alone. @default `hub.webhook` is off
  */
-export function billOf(clusters: number, unwellShare: number, flood?: number): readonly BillLine[] {
-  const { sweep, report, dispatch, notify, page, snapshots, tickSeconds } = HUB_SIZES;
+export function billOf(
+  clusters: number,
+  unwellShare: number,
+  { dashboard = true, flood }: Bill = {},
+): readonly BillLine[] {
+  const { sweep, report, plan, notify, page, snapshots, tickSeconds } = HUB_SIZES;
   const ticks = MONTH_SECONDS / tickSeconds;
   const sweeps = ticks * clusters;
   const unwell = clusters * unwellShare;
   const silent = unwell * MEASURED.silentShare;
   const ticksBetweenAudits = (DEFAULT_AUDIT.everyMinutes * 60) / tickSeconds;
   const audits = sweeps / ticksBetweenAudits;
-  const leastFilled = sweep.clusters * sweep.leastFill;
-  const shards = Math.ceil(clusters / leastFilled);
-  const silentShards = Math.max(Math.min(silent, 1), silent / leastFilled);
-  const wellMs = shards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
+  // Slow clusters share shards with each other.
+  const silentShards = Math.min(silent, 1) * Math.ceil(silent / SHARD_SIZE);
+  const quickShards = Math.ceil((clusters - silent) / SHARD_SIZE);
+  const shards = quickShards + silentShards;
+  const wellMs = quickShards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
   // Clusters of a shard are audited in the same tick.
-  const auditMs = (shards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
+  const auditMs = (quickShards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
+  const discoveryMs = (clusters * MEASURED.discoveryMsPerCluster) / MEASURED.ticksBetweenDiscoveries;
+  const planMs = MEASURED.planMs + MEASURED.planMsPerCluster * clusters;
+  const reportMs = MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters + discoveryMs;
   const notices = unwell * MEASURED.alarmChanges + MONTH_SECONDS / notify.looksEverySeconds;
   const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST;
   const journalSweeps = clusters * MEASURED.journalSweeps;
@@ -86,25 +107,22 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line(`Lambda, ${what}`, 'lambdaCompute', (runs * ms * memoryMiB) / 1_000 / 1_024);
   const lambda = [
     compute('sweep', ticks, wellMs + auditMs + silentShards * MEASURED.silentMs, sweep.memoryMiB),
-    compute('report', ticks, MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters, report.memoryMiB),
-    compute('dispatch', ticks, MEASURED.dispatchMs + MEASURED.dispatchMsPerCluster * clusters, dispatch.memoryMiB),
+    compute('report', ticks, reportMs, report.memoryMiB),
+    compute('plan', ticks, planMs, plan.memoryMiB),
     compute('notify', notices, MEASURED.notifyMs, notify.memoryMiB),
     line('Lambda, invocations', 'lambdaRequest', invocations),
-    line('EventBridge, the tick', 'scheduler', ticks),
   ];
 
-  const empty = ticks * MEASURED.emptyReceives;
-  const orderChunks = ticks * shards * Math.ceil((clusters * MEASURED.orderBytes) / shards / SQS_CHUNK);
-  // One outcome of each tick is that of dispatch.
-  const sent = ticks * shards * MEASURED.messagesPerShard + ticks;
-  const chunks = (sweeps * MEASURED.outcomeBytes) / SQS_CHUNK;
-  const tens = ticks * Math.ceil(sent / ticks / SQS_BATCH);
-  const queues = [
-    line('SQS, orders: sent, received, deleted', 'sqsFifo', orderChunks * 2 + ticks * shards + empty),
-    line('SQS, outcomes: sent', 'sqsStandard', Math.max(sent, chunks)),
-    // As many requests again receive fewer than ten messages.
-    line('SQS, outcomes: received, deleted', 'sqsStandard', Math.max(2 * tens, chunks) + tens),
-    line('SQS, starts of report: sent, received, deleted', 'sqsStandard', ticks * 3 + empty),
+  const rounds = Math.ceil(quickShards / sweep.maxConcurrency);
+  const quickMs = rounds * (MEASURED.sweepMs + (MEASURED.sweepMsPerCluster * clusters) / quickShards);
+  // All wait for the slowest shard.
+  const sweepsMs = Math.min(1, silent) * MEASURED.silentMs + (1 - Math.min(1, silent)) * quickMs;
+  const tickMs = planMs + Math.max(quickMs, sweepsMs) + reportMs;
+  const steps = Math.ceil(tickMs / MACHINE_STEP_MS);
+  const machine = [
+    line('EventBridge, the tick', 'scheduler', ticks),
+    line('Step Functions, executions', 'machineRequest', ticks),
+    line('Step Functions, duration', 'machineDuration', (ticks * steps * MACHINE_STEP_MS * MACHINE_GIB) / 3_600_000),
   ];
 
   const snapshotsKept = (audits * MEASURED.snapshotWrites * snapshots.keptDays) / MONTH_DAYS + clusters;
@@ -112,12 +130,24 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line('S3, snapshots: written', 's3Put', audits * MEASURED.snapshotWrites),
     line('S3, snapshots: read', 's3Get', audits),
     line('S3, snapshots: kept', 's3Storage', (snapshotsKept * MEASURED.snapshotBytes) / 1e9),
+    line('S3, orders: written', 's3Put', ticks * Math.ceil(shards / SHARDS_AN_OBJECT)),
+    line('S3, orders: read', 's3Get', ticks * shards),
+    line('S3, outcomes: written', 's3Put', ticks * shards),
+    line('S3, outcomes: listed', 's3Put', ticks),
+    // Those of the last tick too.
+    line('S3, outcomes: read', 's3Get', ticks * shards * 2),
+    line(
+      'S3, orders and outcomes: kept',
+      's3Storage',
+      (MEASURED.keptDays * ((24 * 3_600) / tickSeconds) * clusters * (MEASURED.orderBytes + MEASURED.outcomeBytes)) /
+        1e9,
+    ),
     // Index and registry once a tick, and the state of notify.
     line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),
     // The rollouts of a cluster read and write the ledger some hundred times
     // a year: less than a cent for a hundred clusters.
     line('S3, state: read', 's3Get', ticks * 4 + notices * 3),
-    line('S3, state: kept', 's3Storage', (clusters * MEASURED.indexBytesPerCluster * 2 + MEASURED.pageBytes) / 1e9),
+    line('S3, state: kept', 's3Storage', (clusters * MEASURED.stateBytesPerCluster + MEASURED.pageBytes) / 1e9),
     line('S3, journal: written', 's3Put', journalSweeps),
   ];
 
@@ -134,7 +164,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
       'signals',
       gigabytes(ticks * unwell * MEASURED.unwellMetricLines, MEASURED.unwellMetricBytes / MEASURED.unwellMetricLines),
     ],
-    ['dispatch and report', gigabytes(ticks, MEASURED.dispatchBytes) + gigabytes(ticks, MEASURED.reportBytes)],
+    ['plan and report', gigabytes(ticks, MEASURED.planBytes) + gigabytes(ticks, MEASURED.reportBytes)],
     ['start and end', gigabytes(invocations * MEASURED.platformLines, MEASURED.platformBytes / MEASURED.platformLines)],
   ] as const;
   const stored = logged.reduce((sum, [, size]) => sum + size, 0) * MEASURED.logCompression * MEASURED.logMonths;
@@ -155,25 +185,25 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line('CloudWatch, metrics of the fleet', 'metric', ALWAYS_ON.size + sometimes),
     line('CloudWatch, metrics of unhealthy clusters', 'metric', series - cheap),
     line('CloudWatch, metrics above 10,000', 'metricAbove10k', cheap),
-    line('CloudWatch, alarms on the hub', 'alarm', hubAlarms(FUNCTIONS)),
+    line('CloudWatch, alarms on the hub', 'alarm', hubAlarms()),
     line('CloudWatch, alarms on every cluster', 'alarmQuery', series),
     line('CloudWatch, composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
-    line('CloudWatch, dashboard', 'dashboard', DASHBOARDS),
+    line('CloudWatch, dashboard', 'dashboard', dashboard ? 1 : 0),
     line('SNS, messages to the topics', 'snsRequest', messages),
     line('KMS, key of the topics', 'key', KEYS),
     // SNS caches a data key for five minutes; this assumes one for each message.
     line('KMS, requests of the topics', 'keyRequest', messages),
   ];
-  const hints = flood === undefined ? [] : webhookLines(flood, empty);
-  return [...lambda, ...queues, ...storage, ...logs, ...watched, ...hints];
+  const webhook = flood === undefined ? [] : webhookLines(flood);
+  return [...lambda, ...machine, ...storage, ...logs, ...watched, ...webhook];
 }
 
 /**
  * The highest possible cost of the webhook URL: Lambda admits no more calls than its concurrency allows, bills nothing
- * for rejected ones, and each call is assumed to use its whole timeout. Hints of kubelets, and their sweeps, are less
- * than a cent.
+ * for rejected ones, and each call is assumed to use its whole timeout. Calls of API servers, and the sweeps that they
+ * start, are less than a cent.
  */
-function webhookLines(flood: number, emptyReceives: number): readonly BillLine[] {
+function webhookLines(flood: number): readonly BillLine[] {
   const { concurrency, memoryMiB, keyEverySeconds } = HUB_SIZES.webhook;
   // Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
   const perSecond = 10 * concurrency;
@@ -183,19 +213,16 @@ function webhookLines(flood: number, emptyReceives: number): readonly BillLine[]
   return [
     line('Secrets Manager, key of the tokens', 'secret', 1),
     line('Secrets Manager, key: read', 'secretRead', (concurrency * MONTH_SECONDS) / keyEverySeconds),
-    line('SQS, hints: asked for', 'sqsStandard', emptyReceives),
-    line('CloudWatch, alarms on hints', 'alarm', hubAlarms(FUNCTIONS + HINT_FUNCTIONS) - hubAlarms(FUNCTIONS) - 1),
+    line('CloudWatch, alarm on the webhook', 'alarm', 1),
     line('Lambda, webhook', 'lambdaCompute', (busySeconds * memoryMiB) / 1_024),
     line('Lambda, webhook: invocations', 'lambdaRequest', calls),
     line('Data transfer, webhook: answers', 'transferOut', (calls * MEASURED.webhookAnswerBytes) / 1e9),
   ];
 }
 
-/** One for each function, queue and topic with an alarm. */
-function hubAlarms(functions: number): number {
-  const each = { function: functions, queue: QUEUES, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
+function hubAlarms(): number {
   return Object.values<AlarmEntry>(ALARMS).reduce(
-    (sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0),
+    (sum, { watches }) => sum + ('hub' in watches ? HUB_ALARMS[watches.hub] : 0),
     0,
   );
 }

@@ -3,10 +3,11 @@
  * *assumed* where only a real account can tell. Code changes that move a figure update it here.
  */
 export const MEASURED = {
-  // Assumed: a new connection to each cluster and one list, three round trips of some 50 ms, and the outcomes; all clusters at once.
+  // Assumed: a new connection to each cluster and one list, three round trips of some 50 ms, all clusters at once; orders
+  // and outcomes.
   sweepMs: 285,
-  // Measured: `npm run bench -- fleet`, 5.3 s for 1,000 idle clusters on one core; 1,024 MiB have 0.58 of one.
-  sweepMsPerCluster: 9.1,
+  // Measured: `npm run bench -- scale`, 3.1 ms of a processor; 1,024 MiB have 0.58 of one.
+  sweepMsPerCluster: 5.4,
   // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them in sequence, and the snapshot; no
   // handshakes with machines, which the default lane does not reach.
   auditMs: 556,
@@ -17,32 +18,34 @@ export const MEASURED = {
   // Assumed. An unresponsive cluster fires within minutes; most clusters that are unhealthy all month have an expiring
   // certificate.
   silentShare: 0.05,
-  // Assumed. Registry and index read, a dozen requests with orders for 1,000 clusters, several at once.
-  dispatchMs: 800,
-  dispatchMsPerCluster: 0.7,
-  // Assumed: waiting, one second of it until the queue is known to be empty, and as much again for the registry and the
-  // metrics.
-  reportMs: 1_250,
-  reportMsPerCluster: 0.3,
+  // Assumed: registry and index read, orders written.
+  planMs: 200,
+  // Measured: `npm run bench -- scale`.
+  planMsPerCluster: 0.4,
+  // Assumed: registry and index read, then outcomes, index and registry written, one after the other.
+  reportMs: 500,
+  // Measured: `npm run bench -- scale`.
+  reportMsPerCluster: 0.38,
+  // Measured: `npm run bench -- scale`, 20 accounts and Regions that allow ten calls a second each.
+  discoveryMsPerCluster: 5.5,
+  // lambdas/fleet/update-registry.ts.
+  ticksBetweenDiscoveries: 10,
   notifyMs: 1_000,
 
-  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, except for shards that wait for a cluster,
-  // which send twice.
-  messagesPerShard: 1.1,
-  // Measured: 330, and 3,700 with an audit, which one of fifteen has.
-  outcomeBytes: 560,
-  // Measured: with role, VPC and a CA of 1,500 characters.
-  orderBytes: 2_300,
-  // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
-  emptyReceives: 15,
+  // Measured: `npm run bench -- scale`, compressed. A CA bundle is most of an order.
+  orderBytes: 1_400,
+  // Measured: the same, with an audit of one cluster in fifteen.
+  outcomeBytes: 60,
+  // A lifecycle of one day, which ends at midnight. Source: Amazon S3 user guide, "Lifecycle configuration elements".
+  keptDays: 1.5,
 
   // lambdas/audit/worth-writing.ts. Measured: 82 of 576 audits, of eight simulated clusters in 18 hours, in which each had one request for a certificate.
   // Assumed: half as many more for nodes that come and go.
   snapshotWrites: 0.21,
   // Measured: encodeSnapshot of 42 kubelets 3.6 kB; three times that with authorities, control plane and what is remembered.
   snapshotBytes: 11_000,
-  // Measured: 1,149,515 bytes for 1,000 audited clusters; 81 for how long the requests of a day waited, of a cluster with two of them.
-  indexBytesPerCluster: 1_230,
+  // Measured: `npm run bench -- scale`, registry and index, compressed.
+  stateBytesPerCluster: 1_700,
   // Its bound is 1 MB.
   pageBytes: 1_000_000,
   // Assumed. 40 nodes that ask once a month, a few of them in the same sweep, and one refused request a day.
@@ -63,10 +66,8 @@ export const MEASURED = {
   // two of them have decided requests, 56 more for CsrIgnored.
   sweepMetricBytes: 366,
   sweepMetricBytesPerCluster: 6.2,
-  // Measured: its metrics 256, the line `dispatched` 188. Assumed: some 400 that name function and request.
-  dispatchBytes: 840,
-  // Measured: the metrics of a healthy fleet 510, four more with unhealthy clusters 270, the line `outcomes folded`
-  // with ten ages 888. Assumed: some 300 that name function and request.
+  // Measured: `npm run bench -- scale`.
+  planBytes: 400,
   reportBytes: 1_970,
   // Measured: recordHealth with two signals, one of them by class: 261 + 309.
   unwellMetricBytes: 570,

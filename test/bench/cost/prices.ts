@@ -13,7 +13,7 @@ export interface Price {
 }
 
 const LAMBDA = 'https://aws.amazon.com/lambda/pricing/';
-const SQS = 'https://aws.amazon.com/sqs/pricing/';
+const STEP_FUNCTIONS = 'https://aws.amazon.com/step-functions/pricing/';
 const S3 = 'https://aws.amazon.com/s3/pricing/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 const EVENTBRIDGE = 'https://aws.amazon.com/eventbridge/pricing/';
@@ -28,9 +28,9 @@ export const PRICES = {
   lambdaCompute: { usd: 0.0000133334, per: 1, source: `${LAMBDA} (arm64)` },
   lambdaRequest: { usd: 0.2, per: MILLION, source: LAMBDA },
   scheduler: { usd: 1, per: MILLION, source: EVENTBRIDGE },
-  sqsStandard: { usd: 0.4, per: MILLION, source: SQS },
-  sqsFifo: { usd: 0.5, per: MILLION, source: SQS },
-  s3Put: { usd: 0.005, per: 1_000, source: S3 },
+  machineRequest: { usd: 1, per: MILLION, source: `${STEP_FUNCTIONS} (Express)` },
+  machineDuration: { usd: 0.06, per: 1, source: `${STEP_FUNCTIONS} (Express, GB-hours, the first 1,000)` },
+  s3Put: { usd: 0.005, per: 1_000, source: `${S3} (PUT and LIST)` },
   s3Get: { usd: 0.0004, per: 1_000, source: S3 },
   s3Storage: { usd: 0.023, per: 1, source: S3 },
   logsIngested: { usd: 0.5, per: 1, source: CLOUDWATCH },
