@@ -7,7 +7,7 @@ export const HUB_SIZES = {
   tickSeconds: 60,
   plan: { memoryMiB: 1_024, timeoutSeconds: 30 },
   /** At most 40 iterations of an inline Map run at once. Source: AWS Step Functions Developer Guide, "Map state". */
-  sweep: { memoryMiB: 1_024, timeoutSeconds: 55, clusters: 64, leastFill: 0.8, maxConcurrency: 40 },
+  sweep: { memoryMiB: 1_024, timeoutSeconds: 55, maxConcurrency: 40 },
   report: { memoryMiB: 1_536, timeoutSeconds: 55 },
   /**
    * Anyone may call it: Lambda allows this many concurrently, and ten times as many a second. Source: AWS Lambda

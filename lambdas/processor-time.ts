@@ -5,9 +5,8 @@ import type { Steps } from './steps.ts';
 /** The longest piece of work before other clusters in this process, and deadlines, get their turn. Milliseconds. */
 const TURN_MS = 20;
 /**
- * Processor time of one sweep of one cluster, for approvals, audit and rollout together. Milliseconds. A sweep with
- * requests of 5,000 nodes at once, the limit of Kubernetes, took 2.5 s on a loaded core. Work left when it is spent
- * waits for the next sweep.
+ * Processor time of one sweep of one cluster. Milliseconds. One with CSRs of 5,000 nodes at once, the limit of
+ * Kubernetes, took 2.5 s on a loaded core. Work left when it is spent waits for the next sweep.
  */
 export const PROCESSOR_MS = 5_000;
 /** A longer piece of work makes its cluster heavy; the largest answers take a tenth of it. Milliseconds. */
@@ -33,7 +32,7 @@ export interface ProcessorBudget {
   /** Whether it is spent, or one piece of work held the thread for over a second. */
   readonly isHeavy: () => boolean;
   /** Charges all work started below it to this budget, also work that is not awaited. */
-  run<T>(work: () => Promise<T>): Promise<T>;
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const budgets = new AsyncLocalStorage<{ readonly cpuMs: () => number; readonly charge: (ms: number) => void }>();
@@ -49,7 +48,9 @@ export function createProcessorBudget({ limitMs = PROCESSOR_MS, cpuMs = threadCp
     if (spentMs > limitMs && !over.signal.aborted) over.abort(new ProcessorTimeError(limitMs));
   };
   const isHeavy = () => over.signal.aborted || longestMs > HOLD_MS;
-  return { signal: over.signal, isHeavy, run: async (work) => budgets.run({ cpuMs, charge }, work) };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- bind() loses the type parameter
+  const run = budgets.run.bind(budgets, { cpuMs, charge }) as ProcessorBudget['run'];
+  return { signal: over.signal, isHeavy, run };
 }
 
 function threadCpuMs(): number {
@@ -72,8 +73,6 @@ export function charged<T>(work: () => T): T {
 /**
  * Yields the results of work on each item, charged to the budget. Gives the thread away every 20 ms. Only making the
  * items and the work are charged: the consumer may wait for something.
- *
- * @param now milliseconds of a monotonic clock
  */
 export async function* inTurns<T, R>(items: Iterable<T>, work: (item: T) => R, now = monotonic): AsyncGenerator<R> {
   const iterator = items[Symbol.iterator]();
@@ -95,7 +94,10 @@ export async function* inTurns<T, R>(items: Iterable<T>, work: (item: T) => R, n
 /** Works on each item, like {@link inTurns}. */
 export async function eachInTurns<T>(items: Iterable<T>, work: (item: T) => void, now = monotonic): Promise<void> {
   const steps = function* (): Steps<void> {
-    for (const item of items) yield void work(item);
+    for (const item of items) {
+      work(item);
+      yield;
+    }
   };
   await stepsInTurns(steps(), now);
 }

@@ -77,11 +77,36 @@ export async function act(decisions: Iterable<Decision>, context: Context): Prom
   const acted: Acted[] = [];
   const bugs: unknown[] = [];
   const writes = new Set<Promise<void>>();
+  const limiter = createWriteLimiter(() => context.client.stats.throttled);
   const done = (entry: Acted) => {
     acted.push(withoutNames(entry));
     context.onActed?.(entry);
   };
-  await begin(decisions, context, { writes, done, bugs }).catch((error: unknown) => bugs.push(error));
+  try {
+    for await (const decision of inTurns(decisions, (decided) => decided)) {
+      if (context.signal.aborted) break;
+      const unwritten = outcomeWithoutWrite(decision.verdict);
+      if (unwritten !== undefined) {
+        done(actedOn(decision, unwritten));
+        continue;
+      }
+      await limiter.enter();
+      const underWay = writeDecision(decision, context)
+        .catch((error: unknown) => {
+          bugs.push(error);
+          return actedOn(decision, { kind: 'unknown' });
+        })
+        .then(done)
+        .catch((error: unknown) => void bugs.push(error))
+        .finally(() => {
+          limiter.leave();
+          writes.delete(underWay);
+        });
+      writes.add(underWay);
+    }
+  } catch (error) {
+    bugs.push(error);
+  }
   await Promise.all(writes);
   if (bugs.length > 0) {
     const [bug] = bugs;
@@ -89,38 +114,6 @@ export async function act(decisions: Iterable<Decision>, context: Context): Prom
     context.onBug(bug);
   }
   return acted;
-}
-
-interface UnderWay {
-  readonly writes: Set<Promise<void>>;
-  readonly done: (entry: Acted) => void;
-  readonly bugs: unknown[];
-}
-
-/** Resolves when every write has begun. */
-async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
-  const limiter = createWriteLimiter(() => context.client.stats.throttled);
-  for await (const decision of inTurns(decisions, (decided) => decided)) {
-    if (context.signal.aborted) break;
-    const unwritten = outcomeWithoutWrite(decision.verdict);
-    if (unwritten !== undefined) {
-      done(actedOn(decision, unwritten));
-      continue;
-    }
-    await limiter.enter();
-    const underWay = writeDecision(decision, context)
-      .catch((error: unknown) => {
-        bugs.push(error);
-        return actedOn(decision, { kind: 'unknown' });
-      })
-      .then(done)
-      .catch((error: unknown) => void bugs.push(error))
-      .finally(() => {
-        limiter.leave();
-        writes.delete(underWay);
-      });
-    writes.add(underWay);
-  }
 }
 
 function outcomeWithoutWrite({ verdict, mode }: Verdict): Outcome | undefined {
@@ -137,7 +130,7 @@ function withoutNames({ verdict: { names: _names, ...verdict }, ...entry }: Acte
 }
 
 async function writeDecision(decision: Decision, context: Context): Promise<Acted> {
-  const written = await write(decision, context);
+  const written = await write(decision.subject, conditionOf(decision.verdict), context, decision);
   return written.kind === 'conflict' ? secondLook(decision, written, context) : actedOn(decision, written);
 }
 
@@ -163,7 +156,7 @@ async function secondLook(decision: Decision, first: Conflict, context: Context)
   const again: Decision = { csr: read.csr, subject, request, verdict };
   const unwritten = outcomeWithoutWrite(verdict);
   if (unwritten !== undefined) return actedOn(again, unwritten);
-  const written = await write(again, context);
+  const written = await write(subject, conditionOf(verdict), context, again);
   if (written.kind !== 'conflict') return actedOn(again, written);
   // Another writer is changing the object, and the next sweep sees the result; unless it was our own write.
   const last = await lookAgain(again.csr, conditionOf(verdict), written, context);
@@ -211,14 +204,6 @@ interface Conflict {
   readonly isRetried: boolean;
 }
 
-async function write(decision: Decision, { instead, ...context }: Context): Promise<Outcome | Conflict> {
-  const { subject, verdict } = decision;
-  // `decide` approves nothing without a subject.
-  if (context.signal.aborted || subject === undefined) return { kind: 'unfinished' };
-  const kept = await instead?.(decision);
-  return kept ?? writeCondition(subject, conditionOf(verdict), context);
-}
-
 /**
  * Writes a person's decision on exactly this object, without judging it again. If the object was decided, changed,
  * deleted or replaced since it was read, nothing is written (`overtaken`).
@@ -228,18 +213,23 @@ export async function writeForPerson(
   condition: ApprovalCondition,
   context: WriteContext,
 ): Promise<Outcome> {
-  if (context.signal.aborted) return { kind: 'unfinished' };
-  const written = await writeCondition(subject, condition, context);
+  const written = await write(subject, condition, context);
   if (written.kind !== 'conflict') return written;
   const look = await lookAgain(subject, condition, written, context);
   return 'outcome' in look ? look.outcome : { kind: 'overtaken' };
 }
 
-async function writeCondition(
-  subject: ApprovalSubject,
+/** @param decision may be replaced by `instead`; a person's is none */
+async function write(
+  subject: ApprovalSubject | undefined,
   condition: ApprovalCondition,
-  { client, signal }: WriteContext,
+  { client, signal, instead }: WriteContext & Pick<Context, 'instead'>,
+  decision?: Decision,
 ): Promise<Outcome | Conflict> {
+  // `decide` approves nothing without a subject.
+  if (signal.aborted || subject === undefined) return { kind: 'unfinished' };
+  const replaced = decision && (await instead?.(decision));
+  if (replaced !== undefined) return replaced;
   const { retries } = client.stats;
   try {
     await updateApproval(client, subject, condition, signal);

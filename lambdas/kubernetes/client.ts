@@ -248,7 +248,9 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     }
   };
 
-  const request = async <T>(call: ApiCall, form: Form<T>): Promise<T> => {
+  async function request(call: ApiCall): Promise<JsonObject>;
+  async function request<T>(call: ApiCall, form: Form<T>): Promise<T>;
+  async function request(call: ApiCall, form: Form<unknown> = JSON_FORM): Promise<unknown> {
     const object = describeCall(call.method, call.path, server);
     const body = call.body === undefined ? undefined : jsonOf(call.body, object);
     for (let retries = 0; ; retries += 1) {
@@ -265,7 +267,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
         });
       }
     }
-  };
+  }
 
   return {
     server,
@@ -282,7 +284,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     get recovering() {
       return recovery?.recovering;
     },
-    request: async (call) => request(call, JSON_FORM),
+    request,
     requestText: async (call) => request(call, TEXT_FORM),
     close() {
       // Calls first: a pool that only loses its connections opens new ones for waiting calls.

@@ -98,8 +98,8 @@ export const ALARMS = {
     setting: 'count',
     severity: 'warning',
     threshold: 1,
-    datapoints: { atLeast: 3, of: 5 },
-    meaning: 'Ticks of certmarshal fail, take more than five minutes, or are throttled: clusters are swept late.',
+    datapoints: { atLeast: 1, of: 1 },
+    meaning: 'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
   },
   SweepTimeout: {
     watches: { hub: 'function' },

@@ -38,7 +38,9 @@ export const Hub = section(
       'is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
     )
       .exactOptional()
-      .describe("KMS key for buckets, secret and logs. Default: AWS's own keys. Its policy must allow CloudWatch Logs."),
+      .describe(
+        "KMS key for buckets, secret and logs. Default: AWS's own keys. Its policy must allow CloudWatch Logs.",
+      ),
     reservedConcurrency: z
       .int({ abort: true })
       .min(1, wrong('would stop every sweep; write 1 or more'))

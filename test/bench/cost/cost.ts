@@ -7,22 +7,18 @@ import { type Figure, figure } from '../statistics.ts';
 import { MEASURED } from './measured.ts';
 import { PRICE_LIST, PRICES, type PriceId } from './prices.ts';
 
-/** The share of clusters that are not healthy. */
-const UNWELL = 0.02;
 /** Hours that AWS calls a month. */
 const MONTH_HOURS = 730;
 const MONTH_DAYS = MONTH_HOURS / 24;
 const MONTH_SECONDS = MONTH_HOURS * 3_600;
-/** Source: AWS Step Functions pricing, Express: duration is rounded up to 100 ms, memory to 64 MB. */
-const MACHINE_STEP_MS = 100;
-const MACHINE_GIB = 64 / 1_024;
+/** GB of an execution: 50 MB, the definition and what its steps hold, in chunks of 64 MB. */
+const EXECUTION_GB = 64 / 1_024;
 /** Metrics get cheaper above this. */
 const DEAR_METRICS = 10_000;
 const TOPICS = 6;
-/** One for each function, way to fail and topic. */
-const HUB_ALARMS = { function: 1, tick: 3, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
+const DASHBOARDS = 1;
 /** Of the topics. */
 const KEYS = 1;
 /** Topics that a change of an alarm reaches: the internal one, that of its severity, pager, chat. */
@@ -38,33 +34,25 @@ export interface BillLine {
 
 /** The bill of a month: what a minute does, counted by price, and the lines of the one for 1,000 clusters. */
 export async function benchCost(): Promise<Figure[]> {
-  const lines = billOf(1_000, UNWELL).toSorted((a, b) => b.usd - a.usd);
+  const lines = billOf(1_000, 0.02).toSorted((a, b) => b.usd - a.usd);
   const details = [
     `list prices of ${PRICE_LIST.region}, ${PRICE_LIST.asOf}; of 1,000 clusters:`,
     ...lines.map(({ what, quantity, usd }) => `${usd.toFixed(2).padStart(7)}  ${what}, ${quantity.toPrecision(3)}`),
   ];
-  const each = [10, 100, 1_000, 10_000].map((clusters) =>
-    figure(`a month of ${clusters.toLocaleString('en')} clusters, 2 % of them not healthy`, '$', [
-      totalOf(clusters, UNWELL),
-    ]),
+  const sums = ([[10], [100], [1_000, 67], [10_000, 440]] as const).map(([clusters, most]) =>
+    figure(
+      `a month of ${clusters.toLocaleString('en')} clusters, 2 % of them not healthy`,
+      '$',
+      [totalOf(clusters, 0.02)],
+      most === undefined ? undefined : { text: `≤ ${most}`, met: (value) => value <= most },
+    ),
   );
-  return [
-    ...each.map((one, index) => (index === 0 ? { ...one, details } : one)),
-    atMost('10 clusters, without the dashboard', totalOf(10, UNWELL, { dashboard: false }), 12),
-    atMost('each of 1,000 clusters', totalOf(1_000, UNWELL) / 1_000, 0.067),
-    atMost('each of 10,000 clusters', totalOf(10_000, UNWELL) / 10_000, 0.044),
-  ];
-}
-
-function atMost(name: string, usd: number, most: number): Figure {
-  return figure(name, '$', [usd], { text: `≤ ${most}`, met: (value) => value <= most });
-}
-
-export interface Bill {
-  /** `monitoring.dashboard`. @default true */
-  readonly dashboard?: boolean;
-  /** Calls of the webhook URL a second; 0 for kubelets alone. @default `hub.webhook` is off */
-  readonly flood?: number;
+  const least = totalOf(10, 0.02) - PRICES.dashboard.usd;
+  const bare = figure('a month of 10 clusters, without the dashboard', '$', [least], {
+    text: '≤ 12',
+    met: (value) => value <= 12,
+  });
+  return [...sums.map((one, index) => (index === 0 ? { ...one, details } : one)), bare];
 }
 
 /** US dollars. */
@@ -73,36 +61,34 @@ export function totalOf(...fleet: Parameters<typeof billOf>): number {
 }
 
 /**
- * A month with default settings, one lane outside a VPC and only sweeps by a schedule, for EKS clusters with little work.
+ * A month with default settings and one lane outside a VPC, for EKS clusters with little work.
  *
  * @param unwellShare the share of unhealthy clusters, all month long
+ * @param flood calls of the webhook URL a second; 0 for kubelets alone. @default `hub.webhook` is off
  */
-export function billOf(
-  clusters: number,
-  unwellShare: number,
-  { dashboard = true, flood }: Bill = {},
-): readonly BillLine[] {
-  const { sweep, report, plan, notify, page, snapshots, tickSeconds } = HUB_SIZES;
+export function billOf(clusters: number, unwellShare: number, flood?: number): readonly BillLine[] {
+  const { plan, sweep, report, notify, page, snapshots, tickSeconds } = HUB_SIZES;
   const ticks = MONTH_SECONDS / tickSeconds;
   const sweeps = ticks * clusters;
   const unwell = clusters * unwellShare;
   const silent = unwell * MEASURED.silentShare;
   const ticksBetweenAudits = (DEFAULT_AUDIT.everyMinutes * 60) / tickSeconds;
   const audits = sweeps / ticksBetweenAudits;
-  // Slow clusters share shards with each other.
-  const silentShards = Math.min(silent, 1) * Math.ceil(silent / SHARD_SIZE);
   const quickShards = Math.ceil((clusters - silent) / SHARD_SIZE);
+  // Those that do not answer share shards of their own.
+  const silentShards = Math.max(Math.min(silent, 1), silent / SHARD_SIZE);
   const shards = quickShards + silentShards;
   const wellMs = quickShards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
   // Clusters of a shard are audited in the same tick.
   const auditMs = (quickShards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
-  const discoveryMs = (clusters * MEASURED.discoveryMsPerCluster) / MEASURED.ticksBetweenDiscoveries;
-  const planMs = MEASURED.planMs + MEASURED.planMsPerCluster * clusters;
-  const reportMs = MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters + discoveryMs;
   const notices = unwell * MEASURED.alarmChanges + MONTH_SECONDS / notify.looksEverySeconds;
   const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST;
   const journalSweeps = clusters * MEASURED.journalSweeps;
   const invocations = ticks * shards + 2 * ticks + notices;
+  const planMs = MEASURED.planMs + MEASURED.planMsPerCluster * clusters;
+  const reportMs = MEASURED.reportMs + MEASURED.reportMsPerCluster * clusters;
+  const tickMs =
+    planMs + wellMs / Math.min(quickShards, sweep.maxConcurrency) + Math.min(silent, 1) * MEASURED.silentMs + reportMs;
   const compute = (what: string, runs: number, ms: number, memoryMiB: number) =>
     line(`Lambda, ${what}`, 'lambdaCompute', (runs * ms * memoryMiB) / 1_000 / 1_024);
   const lambda = [
@@ -111,18 +97,9 @@ export function billOf(
     compute('plan', ticks, planMs, plan.memoryMiB),
     compute('notify', notices, MEASURED.notifyMs, notify.memoryMiB),
     line('Lambda, invocations', 'lambdaRequest', invocations),
-  ];
-
-  const rounds = Math.ceil(quickShards / sweep.maxConcurrency);
-  const quickMs = rounds * (MEASURED.sweepMs + (MEASURED.sweepMsPerCluster * clusters) / quickShards);
-  // All wait for the slowest shard.
-  const sweepsMs = Math.min(1, silent) * MEASURED.silentMs + (1 - Math.min(1, silent)) * quickMs;
-  const tickMs = planMs + Math.max(quickMs, sweepsMs) + reportMs;
-  const steps = Math.ceil(tickMs / MACHINE_STEP_MS);
-  const machine = [
     line('EventBridge, the tick', 'scheduler', ticks),
-    line('Step Functions, executions', 'machineRequest', ticks),
-    line('Step Functions, duration', 'machineDuration', (ticks * steps * MACHINE_STEP_MS * MACHINE_GIB) / 3_600_000),
+    line('Step Functions, executions', 'execution', ticks),
+    line('Step Functions, duration', 'executionMemory', (ticks * tickMs * EXECUTION_GB) / 3_600_000),
   ];
 
   const snapshotsKept = (audits * MEASURED.snapshotWrites * snapshots.keptDays) / MONTH_DAYS + clusters;
@@ -131,23 +108,21 @@ export function billOf(
     line('S3, snapshots: read', 's3Get', audits),
     line('S3, snapshots: kept', 's3Storage', (snapshotsKept * MEASURED.snapshotBytes) / 1e9),
     line('S3, orders: written', 's3Put', ticks * Math.ceil(shards / SHARDS_AN_OBJECT)),
-    line('S3, orders: read', 's3Get', ticks * shards),
     line('S3, outcomes: written', 's3Put', ticks * shards),
     line('S3, outcomes: listed', 's3Put', ticks),
-    // Those of the last tick too.
-    line('S3, outcomes: read', 's3Get', ticks * shards * 2),
+    // Orders by each sweep, outcomes by the report of their tick and of the next one.
+    line('S3, orders and outcomes: read', 's3Get', ticks * shards * 3),
     line(
-      'S3, orders and outcomes: kept',
+      'S3, orders and outcomes: kept for a day',
       's3Storage',
-      (MEASURED.keptDays * ((24 * 3_600) / tickSeconds) * clusters * (MEASURED.orderBytes + MEASURED.outcomeBytes)) /
-        1e9,
+      (sweeps / MONTH_DAYS / 1e9) * (MEASURED.orderBytes + MEASURED.outcomeBytes) * MEASURED.gzipped,
     ),
     // Index and registry once a tick, and the state of notify.
     line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),
     // The rollouts of a cluster read and write the ledger some hundred times
     // a year: less than a cent for a hundred clusters.
     line('S3, state: read', 's3Get', ticks * 4 + notices * 3),
-    line('S3, state: kept', 's3Storage', (clusters * MEASURED.stateBytesPerCluster + MEASURED.pageBytes) / 1e9),
+    line('S3, state: kept', 's3Storage', (clusters * MEASURED.indexBytesPerCluster * 2 + MEASURED.pageBytes) / 1e9),
     line('S3, journal: written', 's3Put', journalSweeps),
   ];
 
@@ -188,20 +163,20 @@ export function billOf(
     line('CloudWatch, alarms on the hub', 'alarm', hubAlarms()),
     line('CloudWatch, alarms on every cluster', 'alarmQuery', series),
     line('CloudWatch, composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
-    line('CloudWatch, dashboard', 'dashboard', dashboard ? 1 : 0),
+    line('CloudWatch, dashboard', 'dashboard', DASHBOARDS),
     line('SNS, messages to the topics', 'snsRequest', messages),
     line('KMS, key of the topics', 'key', KEYS),
     // SNS caches a data key for five minutes; this assumes one for each message.
     line('KMS, requests of the topics', 'keyRequest', messages),
   ];
-  const webhook = flood === undefined ? [] : webhookLines(flood);
-  return [...lambda, ...machine, ...storage, ...logs, ...watched, ...webhook];
+  const hints = flood === undefined ? [] : webhookLines(flood);
+  return [...lambda, ...storage, ...logs, ...watched, ...hints];
 }
 
 /**
  * The highest possible cost of the webhook URL: Lambda admits no more calls than its concurrency allows, bills nothing
- * for rejected ones, and each call is assumed to use its whole timeout. Calls of API servers, and the sweeps that they
- * start, are less than a cent.
+ * for rejected ones, and each call is assumed to use its whole timeout. Calls for kubelets, and their sweeps, are less
+ * than a cent.
  */
 function webhookLines(flood: number): readonly BillLine[] {
   const { concurrency, memoryMiB, keyEverySeconds } = HUB_SIZES.webhook;
@@ -220,9 +195,11 @@ function webhookLines(flood: number): readonly BillLine[] {
   ];
 }
 
+/** The sweep of one lane, notify, three ends of an execution, and each topic. */
 function hubAlarms(): number {
+  const each = { function: 1, tick: 3, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
   return Object.values<AlarmEntry>(ALARMS).reduce(
-    (sum, { watches }) => sum + ('hub' in watches ? HUB_ALARMS[watches.hub] : 0),
+    (sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0),
     0,
   );
 }

@@ -265,9 +265,9 @@ describe('the template of the hub', () => {
       "certmarshal-plan-heartbeat (certmarshal-critical): SampleCount Dispatched of plan < 1, 3 of 5 times 60 s, breaching without data
       certmarshal-report-heartbeat (certmarshal-critical): SampleCount OutcomesFolded of report < 1, 3 of 5 times 60 s, breaching without data
       certmarshal-oldest-sweep (certmarshal-critical): Maximum OldestSweep of report >= 300, 3 of 5 times 60 s, breaching without data
-      certmarshal-executions-failed (certmarshal-warning): Sum ExecutionsFailed of <TickMachine> >= 1, 3 of 5 times 60 s
-      certmarshal-executions-timed-out (certmarshal-warning): Sum ExecutionsTimedOut of <TickMachine> >= 1, 3 of 5 times 60 s
-      certmarshal-executions-throttled (certmarshal-warning): Sum ExecutionThrottled of <TickMachine> >= 1, 3 of 5 times 60 s
+      certmarshal-executions-failed (certmarshal-warning): Sum ExecutionsFailed of <TickMachine> >= 1, 1 of 1 times 60 s
+      certmarshal-executions-timed-out (certmarshal-warning): Sum ExecutionsTimedOut of <TickMachine> >= 1, 1 of 1 times 60 s
+      certmarshal-executions-throttled (certmarshal-warning): Sum ExecutionThrottled of <TickMachine> >= 1, 1 of 1 times 60 s
       certmarshal-sweep-timeout-default (certmarshal-warning): Maximum Duration of <LanedefaultSweep> >= 52250, 3 of 5 times 60 s
       certmarshal-function-errors-notify (certmarshal-warning): Sum Errors of <Notify> >= 1, 3 of 5 times 60 s
       certmarshal-notifications-failed-alarms (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsAlarms> >= 1, 1 of 60 times 60 s

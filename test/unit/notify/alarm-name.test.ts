@@ -34,7 +34,8 @@ describe('alarmName', () => {
   });
 
   it('refuses a part that could not be read back', () => {
-    for (const part of ['', '-a', 'a b', 'ä', 'a\n']) expect(() => alarmName('SweepTimeout', part)).toThrow('cannot be');
+    for (const part of ['', '-a', 'a b', 'ä', 'a\n'])
+      expect(() => alarmName('SweepTimeout', part)).toThrow('cannot be');
   });
 });
 

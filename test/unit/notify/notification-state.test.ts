@@ -66,7 +66,10 @@ describe('parseNotificationState', () => {
     const read = parseNotificationState(
       {
         ...told,
-        open: { SweepTimeout: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
+        open: {
+          SweepTimeout: { '-': { openedAt: ahead, story: 'x' } },
+          Unheard: { a: { openedAt: at(), story: 'x' } },
+        },
         changes: { n: { state: 'OK', at: ahead } },
         lookedAt: ahead,
         digestAt: ahead,
