@@ -32,7 +32,7 @@ storm      5,000 + 500 pending requests on a real kube-apiserver (about 8 min; n
 latency    500 kubelets, or another number, that ask at once on a real kube-apiserver: by the webhook, by the tick, beside an approver in the cluster (about 4 min; needs Go once)
 memory     memory of one sweep of 10,000 requests and 10,000 Machines
 bundle     size and load time of the sweep function's bundle
-fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick and by webhook; beside clusters that misbehave (about 8 min)
+fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick; beside clusters that misbehave (about 6 min)
 scale      a minute of 1,000 and of 10,000 clusters, or of one of these, in 20 accounts and Regions, each function with what it has in Lambda (about 10 min)
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
