@@ -5,8 +5,8 @@ import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { type HubCluster, type HubEksCluster, startEksCluster, startKubeconfigCluster } from '../fleet/hub/clusters.ts';
 import { HUB } from '../fleet/hub/places.ts';
-import { fleetOf } from '../fleet/hub/world.ts';
 import type { StoredCsr } from '../fleet/kube-object.ts';
+import { fleet as fleetOf } from '../unit/config/parsing.ts';
 import { type LatencyHub, startLatencyHub } from './latency-hub.ts';
 
 export interface LatencyRun {

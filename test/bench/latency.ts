@@ -17,9 +17,9 @@ import type { ControlPlane } from '../control-plane/start.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { HUB } from '../fleet/hub/places.ts';
-import { fleetOf } from '../fleet/hub/world.ts';
 import { type FunctionUrl, startFunctionUrl } from '../support/function-url.ts';
 import { localClient } from '../support/local-client.ts';
+import { fleet as fleetOf } from '../unit/config/parsing.ts';
 import { nodeName, requestOf } from './fixtures.ts';
 import { type LatencyHub, startLatencyHub } from './latency-hub.ts';
 import { startMachinesCluster } from './machines-cluster.ts';
@@ -115,8 +115,7 @@ async function byHub(
   // The first one registers it, the second one shows which API server is behind it.
   await hub.tick();
   await hub.tick();
-  const ticking = new AbortController();
-  const ticks = tick(hub, ticking.signal);
+  const ticks = tick(hub);
   try {
     const webhook = await webhookOf(url);
     await admin.apply(stringify(webhook));
@@ -131,7 +130,7 @@ async function byHub(
     await delay(2_000);
     return { called, ticked: await storm() };
   } finally {
-    ticking.abort();
+    await ticks.end();
   }
 }
 
@@ -152,18 +151,25 @@ async function webhookOf({ url, caPem }: FunctionUrl): Promise<Webhook> {
 }
 
 /** Ticks every minute, whoever asks. `next` resolves when the next one has ended. */
-function tick(hub: LatencyHub, signal: AbortSignal): { next(): Promise<void> } {
+function tick(hub: LatencyHub): { next(): Promise<void>; end(): Promise<void> } {
+  const ending = new AbortController();
   let ticked = Promise.withResolvers<void>();
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await delay(TICK_MS, undefined, { signal }).catch(() => undefined);
+  const running = (async () => {
+    for (;;) {
+      await delay(TICK_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+      if (ending.signal.aborted) return;
       await hub.tick();
       ticked.resolve();
       ticked = Promise.withResolvers<void>();
     }
+  })();
+  return {
+    next: async () => ticked.promise,
+    async end() {
+      ending.abort();
+      await running;
+    },
   };
-  void run();
-  return { next: async () => ticked.promise };
 }
 
 /** Approves what the engine proves, whenever `occasions` has one. */
