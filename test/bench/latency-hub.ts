@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { createInstanceReader } from '../../lambdas/aws/ec2-instances.ts';
 import { createEksReader } from '../../lambdas/aws/eks-clusters.ts';
@@ -83,6 +84,7 @@ export function startLatencyHub(aws: SimulatedAws, fleet: Fleet): LatencyHub {
       clock,
     }),
     state: stateOf(SWEEP_ROLE),
+    wait: async (ms, signal) => delay(ms, undefined, { signal }),
     clock,
     ...createTelemetry('sweep'),
   });
