@@ -185,8 +185,8 @@ describe('a sweep by webhook', () => {
       return well(one, signal);
     };
     await sweeping(ordered([order('a')]), { sweepOne, wait }).sweep.cluster('a', never);
-    const oneSecondOfTheApiServer = 1_000;
-    expect(done).toEqual([`waits ${WEBHOOK_EVERY_MS + oneSecondOfTheApiServer}`, 'sweeps']);
+    const untilStored = 500;
+    expect(done).toEqual([`waits ${WEBHOOK_EVERY_MS + untilStored}`, 'sweeps']);
   });
 
   it.each<[string, MemoryObjects, string, number]>([
