@@ -187,21 +187,6 @@ describe('what it tells', () => {
     expect(well(wellCluster(3))).toMatch(/^1 of 1 cluster is healthy ✔/);
   });
 
-  const rowsOf = (html: string) =>
-    [...html.matchAll(/<tr class="(\w+)">(.*?)<\/tr>/g)].map(([, state, cells = '']) => [
-      state,
-      ...[...cells.matchAll(/<t[hd](?! hidden)[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
-        cell.replaceAll(/<[^>]*>/g, ''),
-      ),
-    ]);
-
-  const looked = (changed: object, left = 0) => {
-    const { registered, indexed } = wellCluster(3);
-    const { audit: _, ...swept } = indexed;
-    const counts = { approved: 0, denied: 0, wouldWrite: 1, left, ignored: 0, failed: 0 };
-    return { registered: { ...registered, foundAt: ago(1) }, indexed: { ...swept, counts, ...changed } };
-  };
-
   it('shows what could not be read once, however many sources it is', () => {
     const { registered, indexed } = unreadableCluster(0);
     const unread = (source: string) =>
