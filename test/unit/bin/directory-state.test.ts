@@ -82,7 +82,12 @@ describe('objects in a directory', () => {
 
   it('of orders and outcomes expire after a day, and nothing else', async () => {
     const { directory, state } = opened();
-    const keys = ['orders/default/a/0.json.gz', 'outcomes/default/a/0.json.gz', 'snapshots/a.json.gz', 'registry.json.gz'];
+    const keys = [
+      'orders/default/a/0.json.gz',
+      'outcomes/default/a/0.json.gz',
+      'snapshots/a.json.gz',
+      'registry.json.gz',
+    ];
     for (const key of keys) await state.put(key, {}, undefined, SIGNAL);
     state.touch(now + DAY - MINUTE);
     expect(keys.filter((key) => existsSync(join(directory, key)))).toEqual(keys);
@@ -102,12 +107,17 @@ describe('objects in a directory', () => {
         etag = await state.put('registry.json.gz', { n, text: String(Math.random()).repeat(20_000) }, etag, signal);
         if (n === 3) process.stdout.write('writing');
       }`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
     await once(child, 'close');
     const next = createDirectoryState(directory, now);
-    expect((await next.get('registry.json.gz', SIGNAL))?.value).toEqual({ n: expect.any(Number), text: expect.any(String) });
+    expect((await next.get('registry.json.gz', SIGNAL))?.value).toEqual({
+      n: expect.any(Number),
+      text: expect.any(String),
+    });
     expect(readdirSync(directory).toSorted()).toEqual(['lock.json', 'registry.json.gz']);
   });
 });
@@ -138,7 +148,12 @@ describe('a directory', () => {
   it.each([
     ['a process that ended', { host: hostname(), pid: DEAD, start: 1 }, 0, true],
     ['a process that lives', { host: hostname(), pid: process.ppid, start: 1 }, 0, false],
-    ['one that lives, and slept for more than three minutes', { host: hostname(), pid: process.ppid, start: 1 }, 4 * MINUTE, true],
+    [
+      'one that lives, and slept for more than three minutes',
+      { host: hostname(), pid: process.ppid, start: 1 },
+      4 * MINUTE,
+      true,
+    ],
     ['another host', { host: 'elsewhere', pid: 1, start: 1 }, 2 * MINUTE, false],
     ['another host, untouched for more than three minutes', { host: 'elsewhere', pid: 1, start: 1 }, 4 * MINUTE, true],
     ['an earlier process of this id, as in a container', { host: hostname(), pid: process.pid, start: 1 }, 0, true],
