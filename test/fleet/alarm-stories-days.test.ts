@@ -108,7 +108,9 @@ function fleetWith(
 }
 
 function countedOf(asked: readonly Request[], to: number, from: number | undefined): CsrCounts {
-  const due = asked.map(({ minute }) => NOW + (minute + 15) * MINUTE).filter((at) => at >= (from ?? to) && at < to);
+  const due = asked
+    .map(({ minute }) => NOW + (minute + 15) * MINUTE)
+    .filter((time) => time >= (from ?? to) && time < to);
   return { from, to, issued: due.length, late: 0, notProvable: 0 };
 }
 
