@@ -3,7 +3,7 @@ import { AwsError } from '../aws/errors.ts';
 import { type OrderReading, readOrders, SHARD_SIZE, type SweepItem, type SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
-import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
+import { SHORT_DEADLINE_MS, WEBHOOK_WAIT_MS } from '../fleet/deadlines.ts';
 import type { CompleteOrder } from '../fleet/fits-fleet.ts';
 import { outcomesObject, readOutcomes } from '../fleet/outcomes.ts';
 import { ordersKey, ordersOf, outcomesKey } from '../fleet/state-keys.ts';
@@ -28,6 +28,8 @@ export interface SweepOptions extends Telemetry {
   readonly complete: CompleteOrder;
   readonly sweepOne: SweepCluster;
   readonly state: State;
+  /** Waits before a sweep by webhook. @default nothing is waited for */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -45,7 +47,7 @@ export interface Sweep {
   cluster(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** No cluster was entered: whoever plans the next tick has nothing to suspect. Step Functions passes its name. */
+/** No cluster was entered, so none is suspected. Step Functions passes its name. */
 export class NotBegunError extends Error {
   override readonly name = 'NotBegun';
 }
@@ -53,7 +55,7 @@ export class NotBegunError extends Error {
 /** A newer order repeats what older ones ask for. */
 const TICKS = 3;
 
-export function createSweep({ lane, complete, sweepOne, state, clock, ...telemetry }: SweepOptions): Sweep {
+export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...telemetry }: SweepOptions): Sweep {
   return {
     async shard(item, signal, last) {
       if (item.lane !== lane) throw new NotBegunError(`it is of lane ${item.lane}, and this is lane ${lane}`);
@@ -76,11 +78,12 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     async cluster(id, signal) {
       const order = await newestOrder(id, signal);
       if (order === undefined || order.holdWrites !== undefined) return;
+      await wait?.(WEBHOOK_WAIT_MS, signal);
       const { audit: _, rollout: __, lookForClusters: ___, ...approval } = order;
       const hurried = { ...approval, deadlineMs: SHORT_DEADLINE_MS, byWebhook: true as const };
       const swept = await sweepOne(hurried, signal);
       recordSwept(swept);
-      count(telemetry.metrics, { [METRIC.hintedSweeps]: 1 });
+      count(telemetry.metrics, { [METRIC.webhookSweeps]: 1 });
       const name = `webhook-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
       const key = outcomesKey(lane, tickAt(clock(), clock()), name);
       await append(key, { ...swept.outcome, byWebhook: true }, signal);
@@ -106,7 +109,7 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     throw new NotBegunError(`${key}: ${stored === undefined ? 'there is no such object' : orders.problem}`);
   }
 
-  /** Undefined if nobody knows whose order it was. */
+  /** Undefined if the order names no cluster. */
   async function sweepOrder(reading: OrderReading, signal: AbortSignal): Promise<SweepOutcome | undefined> {
     const order: ReturnType<CompleteOrder> = reading.ok
       ? complete(reading.value, clock())

@@ -36,7 +36,7 @@ interface SignalAlarm extends Entry {
    * The first command; {@link firstCommand} inserts the cluster. `sweep` lists pending requests, hostile ones first,
    * each with the command that explains it.
    */
-  readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
+  readonly first: 'doctor' | 'audit' | 'run' | 'rollout status' | 'rollout plan';
 }
 
 /** On a part of the hub: one alarm for each function or topic, whose name is in the first command. */
@@ -99,7 +99,8 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
-    meaning: 'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
+    meaning:
+      'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
   },
   SweepTimeout: {
     watches: { hub: 'function' },
@@ -252,7 +253,7 @@ export const ALARMS = {
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -261,7 +262,7 @@ export const ALARMS = {
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -271,7 +272,7 @@ export const ALARMS = {
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'critical',
     threshold: 1,

@@ -20,13 +20,13 @@ export interface SimulatedS3 {
 
 interface S3Input {
   readonly bucket: string;
-  /** Empty where the bucket is listed. */
   readonly key: string;
-  readonly query: URLSearchParams;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly contentType: string;
   readonly body: Buffer;
+  /** Of a list. */
+  readonly query: URLSearchParams;
 }
 
 interface StoredObject {
@@ -39,8 +39,11 @@ interface Bucket extends Place {
   readonly objects: Map<string, StoredObject>;
 }
 
+/** Source: Amazon S3 API Reference, ListObjectsV2. */
+const KEYS_OF_A_PAGE = 1_000;
+
 /**
- * GetObject, ListObjectsV2, and PutObject with its conditions. Versions, encryption and checksums are not simulated.
+ * GetObject, PutObject with its conditions, and ListObjectsV2 without delimiters. Versions, encryption and checksums are not simulated.
  *
  * Source: Amazon S3 user guide, "How to prevent object overwrites with conditional writes".
  */
@@ -80,16 +83,18 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
 
   const listObjects = ({ objects }: Bucket, { bucket, query }: S3Input): AwsAnswer => {
     const prefix = query.get('prefix') ?? '';
-    const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
-    const keys = keysOf(objects).filter((key) => key.startsWith(prefix) && key > after);
-    const page = keys.slice(0, PAGE);
+    const after = Buffer.from(query.get('continuation-token') ?? query.get('start-after') ?? '');
+    const isAfter = (key: string): boolean => Buffer.compare(Buffer.from(key), after) > 0;
+    const keys = keysOf(objects).filter((key) => key.startsWith(prefix) && isAfter(key));
+    const page = keys.slice(0, Number(query.get('max-keys') ?? KEYS_OF_A_PAGE));
+    const isTruncated = page.length < keys.length;
     return xmlAnswer('ListBucketResult', {
       Name: bucket,
       Prefix: prefix,
       KeyCount: page.length,
-      IsTruncated: keys.length > PAGE,
-      NextContinuationToken: keys.length > PAGE ? page.at(-1) : undefined,
-      Contents: page.map((Key) => ({ Key, Size: objects.get(Key)?.body.length })),
+      IsTruncated: isTruncated,
+      NextContinuationToken: isTruncated ? page.at(-1) : undefined,
+      Contents: page.map((key) => ({ Key: key, ETag: objects.get(key)?.etag, Size: objects.get(key)?.body.length })),
     });
   };
 
@@ -115,9 +120,6 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
   };
 }
 
-/** Keys of one answer. */
-const PAGE = 1_000;
-
 const ACTIONS: Readonly<Record<string, string>> = { GET: 'GetObject', PUT: 'PutObject' };
 
 function readRequest({ method, url, headers, body }: AwsRequest): { readonly action: string; readonly input: S3Input } {
@@ -125,18 +127,18 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
   const virtualBucket = bucketOfHost(url.hostname);
   const [bucket = '', ...rest] = virtualBucket === undefined ? path.split('/') : [virtualBucket, path];
   const key = rest.join('/');
-  const isList = method === 'GET' && key === '' && url.searchParams.get('list-type') === '2';
+  const isList = method === 'GET' && url.searchParams.get('list-type') === '2';
   const action = isList ? 'ListObjectsV2' : ACTIONS[method];
-  if (action === undefined || (key === '' && !isList) || headers['content-encoding']?.includes('aws-chunked'))
+  if (action === undefined || (key === '') !== isList || headers['content-encoding']?.includes('aws-chunked'))
     throw new AwsFault(501, 'NotImplemented', `Not simulated: ${method} of this kind`);
   const input = {
     bucket,
     key,
-    query: url.searchParams,
     ifMatch: headers['if-match'],
     ifNoneMatch: headers['if-none-match'],
     contentType: headers['content-type'] ?? 'binary/octet-stream',
     body,
+    query: url.searchParams,
   };
   return { action, input };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createSweep, NotBegunError, type SweepOptions } from '../../../lambdas/cluster/sweep.ts';
 import type { Order } from '../../../lambdas/contracts/order.ts';
+import { WEBHOOK_EVERY_MS } from '../../../lambdas/fleet/deadlines.ts';
 import { readOutcomes } from '../../../lambdas/fleet/outcomes.ts';
 import { ordersKey } from '../../../lambdas/fleet/state-keys.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -175,6 +176,18 @@ describe('a sweep by webhook', () => {
     expect(sweepOne.mock.calls.map(([one]) => one)).toEqual(
       Array(3).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
     );
+  });
+
+  it('lists the CSRs when all that called before the next sweep may start are stored', async () => {
+    const done: string[] = [];
+    const wait = async (ms: number) => void done.push(`waits ${ms}`);
+    const sweepOne: SweepCluster = async (one, signal) => {
+      done.push('sweeps');
+      return well(one, signal);
+    };
+    await sweeping(ordered([order('a')]), { sweepOne, wait }).sweep.cluster('a', never);
+    const untilStored = 500;
+    expect(done).toEqual([`waits ${WEBHOOK_EVERY_MS + untilStored}`, 'sweeps']);
   });
 
   it.each<[string, MemoryObjects, string, number]>([

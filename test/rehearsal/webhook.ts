@@ -6,8 +6,7 @@ import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { reviewOf } from '../../lambdas/contracts/admission-review.ts';
-import { hintPath, PROOF_HEADER, provesAccepted } from '../../lambdas/fleet/webhook-token.ts';
+import { sweepPath } from '../../lambdas/fleet/webhook-token.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import type { Account } from './account.ts';
 import { logsOf } from './function-logs.ts';
@@ -15,40 +14,38 @@ import type { MiniStack } from './ministack.ts';
 
 const SWEPT_WITHIN_MS = 60_000;
 
-export interface HintsOptions {
+export interface WebhookOptions {
   readonly hub: Account;
   readonly ministack: MiniStack;
-  /** Outputs of the hub: its URL for hints, and the secret of their key. */
+  /** Outputs of the hub: the URL of its webhook, and the secret of the key. */
   readonly url: string;
   readonly keyArn: string;
   /** Id of a cluster whose requests are judged at once. */
   readonly cluster: string;
 }
 
-/** A forged hint is answered as a true one is, and refused; the true one has the cluster swept by the deployed functions, between two ticks. */
-export async function expectHints({ hub, ministack, url, keyArn, cluster }: HintsOptions): Promise<void> {
+/** A call with a wrong token is refused; one with the right token has the cluster swept by the deployed functions, between two ticks. */
+export async function expectWebhook({ hub, ministack, url, keyArn, cluster }: WebhookOptions): Promise<void> {
   // The emulator puts punctuation into the key that it makes, which the template excludes. This is how a person changes the key.
   const key = randomBytes(32).toString('hex');
   await hub.secrets.send(new PutSecretValueCommand({ SecretId: keyArn, SecretString: key }));
   const sweeps = async () =>
-    [...(await logsOf(hub.calls)).values()].join('\n').split(`"${METRIC.hintedSweeps}":`).length;
-  const isAccepted = async (path: string): Promise<boolean> => {
+    [...(await logsOf(hub.calls)).values()].join('\n').split(`"${METRIC.webhookSweeps}":`).length;
+  const expectStatus = async (expected: number, path: string, what: string): Promise<void> => {
     const uid = randomUUID();
-    const { status, proof, body } = await post(new URL(path, url), reviewOf(uid), ministack);
-    assert.equal(status, 200, body);
+    const { status, body } = await post(new URL(path, url), JSON.stringify({ request: { uid } }), ministack);
+    assert.equal(status, expected, `${what}: ${body}`);
     assert.deepEqual(JSON.parse(body).response, { uid, allowed: true }, 'the answer to the webhook');
-    return provesAccepted(key, uid, proof);
   };
   const before = await sweeps();
-  assert.equal(await isAccepted(hintPath('another'.repeat(10), cluster)), false, 'a forged hint');
-  const [token] = hintPath(key, 'another').split('/').slice(-1);
-  assert.equal(await isAccepted(`/hint/${cluster}/${token}`), false, 'the token of another cluster');
-  // A hint of the same interval would be one with it.
+  await expectStatus(403, sweepPath('another'.repeat(10), cluster), 'the token of another key');
+  const [token] = sweepPath(key, 'another').split('/').slice(-1);
+  await expectStatus(403, `/sweep/${cluster}/${token}`, 'the token of another cluster');
   await sleep(5_000);
-  assert.equal(await sweeps(), before, 'sweeps by forged hints');
-  assert.equal(await isAccepted(hintPath(key, cluster)), true, 'a hint of the cluster');
+  assert.equal(await sweeps(), before, 'sweeps by wrong tokens');
+  await expectStatus(200, sweepPath(key, cluster), 'the token of the cluster');
   for (const deadline = Date.now() + SWEPT_WITHIN_MS; (await sweeps()) === before; await sleep(500))
-    assert.ok(Date.now() < deadline, `no sweep of ${cluster} by its hint within ${SWEPT_WITHIN_MS} ms`);
+    assert.ok(Date.now() < deadline, `no sweep of ${cluster} by its webhook within ${SWEPT_WITHIN_MS} ms`);
 }
 
 /** The emulator knows the URL by its host name. */
@@ -56,7 +53,7 @@ async function post(
   url: URL,
   body: string,
   { endpoint, caPem }: MiniStack,
-): Promise<{ readonly status: number | undefined; readonly proof: string; readonly body: string }> {
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const sent = request(`${endpoint}${url.pathname}`, {
     method: 'POST',
     ca: caPem,
@@ -67,5 +64,5 @@ async function post(
   sent.end(body);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the event "response" carries
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  return { status: answer.statusCode, proof: String(answer.headers[PROOF_HEADER]), body: await text(answer) };
+  return { status: answer.statusCode, body: await text(answer) };
 }
