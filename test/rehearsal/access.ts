@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { AwsCredentialIdentity } from '@smithy/types';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import { type Account, openAccount } from './account.ts';
+import { type Account, assumeRole, openAccount } from './account.ts';
 import type { DeployedStack } from './deployment.ts';
 import { ACCOUNT, type MiniStack } from './ministack.ts';
 import { machineOf } from './watch.ts';
@@ -36,14 +36,14 @@ export async function expectAccess({ ministack, hub, stack, bucket }: AccessOpti
   const names = Object.keys(MAY);
   const may: Record<string, object> = {};
   for (const name of names) {
-    await using parts = new AsyncDisposableStack();
-    const { arn, roleArn } = functions.get(name) ?? assert.fail(`no function ${name} in ${[...functions.keys()]}`);
-    const account = parts.adopt(openAccount(ministack, ACCOUNT, sessionOf(arn, roleArn)), (one) => one.close());
+    const { arn, roleArn } = functions.get(name) ?? assert.fail(`no function ${name}`);
+    const account = openAccount(ministack, ACCOUNT, sessionOf(arn, roleArn));
     const write = await only(kinds, async (kind) => mayWrite(account.s3, bucket, keys.get(kind) ?? ''));
     const start = await only(names, async (other) => mayStart(account, functions.get(other)?.arn ?? ''));
     may[name] = { write, start };
     const machine = { stateMachineArn: machineOf(stack), input: '{}' };
     await assert.rejects(account.calls.json('states', 'AWSStepFunctions.StartExecution', machine), DENIED, name);
+    account.close();
   }
   assert.deepEqual(may, MAY);
   const written = await withAdmin(hub, ministack, async ({ s3 }) =>
@@ -92,14 +92,7 @@ async function withAdmin<T>(hub: Account, ministack: MiniStack, use: (admin: Acc
   const policy = { PolicyName: 'all', PolicyDocument: document({ Action: '*', Resource: '*' }) };
   await iam('CreateRole', { AssumeRolePolicyDocument: trust });
   await iam('PutRolePolicy', policy);
-  const RoleArn = `arn:aws:iam::${ACCOUNT}:role/rehearsal-admin`;
-  const xml = await hub.calls.query('sts', '2011-06-15', 'AssumeRole', { RoleArn, RoleSessionName: 'admin' });
-  const text = (element: string) => new RegExp(`<${element}>([^<]+)<`).exec(xml)?.[1] ?? '';
-  const admin = openAccount(ministack, ACCOUNT, {
-    accessKeyId: text('AccessKeyId'),
-    secretAccessKey: text('SecretAccessKey'),
-    sessionToken: text('SessionToken'),
-  });
+  const admin = openAccount(ministack, ACCOUNT, await assumeRole(hub, `arn:aws:iam::${ACCOUNT}:role/rehearsal-admin`));
   try {
     return await use(admin);
   } finally {

@@ -61,3 +61,15 @@ export function openAccount(
     },
   };
 }
+
+/** @returns the credentials of a new session */
+export async function assumeRole({ calls }: Pick<Account, 'calls'>, role: string): Promise<AwsCredentialIdentity> {
+  const parameters = { RoleArn: role, RoleSessionName: 'test' };
+  const xml = await calls.query('sts', '2011-06-15', 'AssumeRole', parameters);
+  const text = (element: string) => new RegExp(`<${element}>([^<]+)<`).exec(xml)?.[1] ?? '';
+  return {
+    accessKeyId: text('AccessKeyId'),
+    secretAccessKey: text('SecretAccessKey'),
+    sessionToken: text('SessionToken'),
+  };
+}
