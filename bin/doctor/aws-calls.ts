@@ -1,5 +1,11 @@
 import { DescribeAccessEntryCommand, EKSClient } from '@aws-sdk/client-eks';
-import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  GetAccountSettingsCommand,
+  GetFunctionConfigurationCommand,
+  GetFunctionUrlConfigCommand,
+  LambdaClient,
+} from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { AwsCredentialIdentity } from '@smithy/types';
 import { callAws, describeCall } from '../../lambdas/aws/call.ts';
@@ -10,11 +16,12 @@ import { createTokenSigner, type SignToken } from '../../lambdas/aws/eks-token.t
 import type { AwsError } from '../../lambdas/aws/errors.ts';
 import { createSecretReader, type ReadKubeconfigSecret } from '../../lambdas/aws/kubeconfig-secret.ts';
 import { type CredentialsOf, createCredentials } from '../../lambdas/aws/spoke-credentials.ts';
+import { readWebhookKey } from '../../lambdas/aws/webhook-key.ts';
 import type { AwsScope } from '../../lambdas/contracts/target.ts';
+import { HUB_STACK, webhookFunctionName } from '../../lambdas/fleet/role-names.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { REGION_REMEDY } from '../aws-region.ts';
-import { type HubWebhook, readHubWebhook } from '../hub-webhook.ts';
+import { REGION_REMEDY, requireRegion } from '../aws-region.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { missingProfile } from './aws-profile.ts';
 import { readSubscriptions, type Subscriptions } from './subscriptions-check.ts';
@@ -49,11 +56,7 @@ export interface AwsCalls {
    * @throws AwsError
    */
   readonly concurrency: (region: string, signal: AbortSignal) => Promise<number>;
-  /**
-   * The URL and key of the hint webhook of our account in a Region.
-   *
-   * @throws AwsError
-   */
+  /** The webhook of the hub of our account in a Region. @throws AwsError */
   readonly webhook: (region: string, signal: AbortSignal) => Promise<HubWebhook>;
   /** Of the topics of the hub of our account in a Region; undefined without a hub. @throws AwsError */
   readonly subscriptions: (region: string, signal: AbortSignal) => Promise<Subscriptions | undefined>;
@@ -64,6 +67,9 @@ export interface AccessEntry {
   /** EKS keeps the unique id that the principal had at this time. */
   readonly madeAt: Date | undefined;
 }
+
+/** Without a path, and the key of its tokens. */
+export type HubWebhook = Readonly<Record<'url' | 'key', string>>;
 
 /** Options of all clients. @default from the environment */
 export interface AwsConfig {
@@ -119,6 +125,24 @@ export async function connectAws(
     webhook: async (place, ended) => readHubWebhook(ended, { ...config, region: place }),
     subscriptions: async (place, ended) => readSubscriptions(ended, { ...config, region: place }),
   };
+}
+
+/** @throws AwsError, UsageError without a Region */
+export async function readHubWebhook(signal: AbortSignal, config: AwsConfig = {}): Promise<HubWebhook> {
+  const [lambda, FunctionName] = [new LambdaClient(config), webhookFunctionName(HUB_STACK)];
+  await requireRegion(lambda);
+  const remedy = 'Set hub.webhook: true and deploy. If it is deployed, use Region (AWS_REGION) and account of the hub.';
+  const object = `lambda:GetFunctionUrlConfig, lambda:GetFunctionConfiguration ${FunctionName}`;
+  const call = { object, remedies: { 'not-found': remedy } };
+  const { FunctionUrl = '' } = await callAws(call, signal, (abortSignal) =>
+    lambda.send(new GetFunctionUrlConfigCommand({ FunctionName }), { abortSignal }),
+  );
+  const { Environment } = await callAws(call, signal, (abortSignal) =>
+    lambda.send(new GetFunctionConfigurationCommand({ FunctionName }), { abortSignal }),
+  );
+  const secret = Environment?.Variables?.['KEY_SECRET_ARN'] ?? '';
+  const key = await readWebhookKey(new SecretsManagerClient(config), secret, signal);
+  return { url: FunctionUrl.replace(/\/$/, ''), key };
 }
 
 /** Resolves the Region and checks that credentials exist. */

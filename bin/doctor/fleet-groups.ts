@@ -43,8 +43,6 @@ export interface FleetOptions extends GroupOptions {
   readonly isEksEndpoint: IsEksEndpoint;
   /** Id of the only cluster to check; accounts and Regions are checked too. */
   readonly only?: string;
-  /** CA of the hint URL's certificate, PEM. @default the CAs that this machine trusts */
-  readonly webhookCa?: string;
   /** ARN of the sweep role, if `fleet.yaml` does not imply it. */
   readonly sweepRole?: string;
 }
@@ -99,13 +97,13 @@ export async function fleetGroups(
     ...sources.map((source) => sourceGroup(source, aws, roles)),
     ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),
     ...(fleet.hub.webhook && isOfHub
-      ? [webhookGroup(async (ended) => aws.webhook(hub.region, ended), tried.map(hintedId), options.webhookCa)]
+      ? [webhookGroup(async (ended) => aws.webhook(hub.region, ended), tried.map(registeredId))]
       : []),
   ];
 }
 
 /** The id in the registry, which has the namespace of a workload cluster. */
-function hintedId({ id, target }: FoundCluster): string {
+function registeredId({ id, target }: FoundCluster): string {
   const [management, name, more] = id.split('/');
   return name === undefined || more !== undefined ? id : `${management}/${target?.management?.namespace ?? ''}/${name}`;
 }
@@ -223,7 +221,7 @@ function groupsOf(
           ? eksDoor(target, target.access, callers, options)
           : secretDoor(target, target.access, managesItself, callers, {
               ...options,
-              expiredServer: expiredServerOf(recovery, hintedId(found), undefined, options.now()),
+              expiredServer: expiredServerOf(recovery, registeredId(found), undefined, options.now()),
             }),
       management:
         target.management?.access === undefined

@@ -1,90 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { Agent } from 'node:https';
-import { reviewOf } from '../../lambdas/contracts/admission-review.ts';
-import { hintPath, PROOF_HEADER, provesAccepted } from '../../lambdas/fleet/webhook-token.ts';
-import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
-import type { HubWebhook } from '../hub-webhook.ts';
+import { sweepPath } from '../../lambdas/fleet/webhook-token.ts';
+import type { HubWebhook } from './aws-calls.ts';
 import { type Answer, type CheckGroup, failed, passed, warning } from './check.ts';
 import { asUser } from './source-checks.ts';
 
-/** Most of it is for a cold start. Milliseconds. */
-const DEADLINE_MS = 10_000;
-/** An answer has a few hundred bytes. */
-const MAX_BYTES = 64 * 1_024;
+const FIXES: Readonly<Record<number, string>> = {
+  403: 'A new key takes effect after 5 minutes: run this again then. If it still fails, deploy again.',
+  429: 'Lambda throttles it. If that persists, something floods the URL: check Invocations of the function.',
+  503: 'The log group of the function names what failed: aws logs tail.',
+};
+const ROUTE = 'Check the route to the URL: DNS, firewall. API servers give up after a second, and wait for the tick.';
 
-const DEPLOY =
-  'Deploy again. If it still fails, run aws logs tail on the log group of the function, which names what failed.';
-
-/**
- * Sends a hint for each cluster, as its API server would: checks that the URL is reachable from here and that the hub
- * accepts the token.
- *
- * @param read the URL for hints, and the key of the tokens
- * @param ids of the clusters
- * @param ca CA of the URL's certificate, PEM. @default the CAs that this machine trusts
- */
-export function webhookGroup(
-  read: (signal: AbortSignal) => Promise<HubWebhook>,
-  ids: readonly string[],
-  ca?: string,
-): CheckGroup {
-  const agent = new Agent({ keepAlive: true, ca });
-  let webhook: HubWebhook | undefined;
+/** Calls the URL as API servers do: this starts a sweep of each cluster. */
+export function webhookGroup(read: (signal: AbortSignal) => Promise<HubWebhook>, ids: readonly string[]): CheckGroup {
+  let hub: HubWebhook = { url: '', key: '' };
+  const refused = asUser(async (signal) => {
+    hub = await read(signal);
+    return call(hub.url + sweepPath('another', 'any'), 403, signal);
+  });
+  const started = (id: string) => async (signal: AbortSignal) => call(hub.url + sweepPath(hub.key, id), 200, signal);
   return {
-    subject: 'hints by webhook',
+    subject: 'webhook',
     checks: [
-      {
-        id: 'webhook',
-        title: 'URL of hints is known',
-        object: 'the function that takes hints',
-        run: asUser(async (signal) => {
-          webhook = await read(signal);
-          return passed(webhook.url);
-        }),
-      },
-      ...ids.map((id) => ({
-        id: 'hint',
-        title: 'hint is taken',
-        object: id,
-        needs: ['webhook'],
-        run: async (signal: AbortSignal) =>
-          webhook === undefined
-            ? failed('the URL is not known', { text: DEPLOY })
-            : sendHint(webhook, id, agent, signal),
-      })),
+      { id: 'webhook', title: 'refuses a wrong token', object: 'the URL of the hub', run: refused },
+      ...ids.map((id) => ({ id: 'token', title: 'sweep starts', object: id, needs: ['webhook'], run: started(id) })),
     ],
-    close: () => agent.destroy(),
   };
 }
 
-async function sendHint({ url, key }: HubWebhook, id: string, agent: Agent, signal: AbortSignal): Promise<Answer> {
-  const uid = randomUUID();
-  const { hostname, port } = new URL(url);
-  const options = {
-    agent,
-    hostname,
-    port: port === '' ? 443 : port,
-    method: 'POST',
-    path: hintPath(key, id),
-    headers: { 'content-type': 'application/json', 'user-agent': 'certmarshal' },
-  };
+async function call(url: string, wanted: number, ended: AbortSignal): Promise<Answer> {
+  const [uid, began, signal] = [randomUUID(), performance.now(), AbortSignal.any([ended, AbortSignal.timeout(10_000)])];
   try {
-    const limits = { timeoutMs: DEADLINE_MS, maxBytes: MAX_BYTES };
-    const { status, headers } = await exchange(options, reviewOf(uid), limits, [signal], () => true);
-    // Throttled. Source: AWS Lambda Developer Guide, "Creating and managing Lambda function URLs", throttling.
-    if (status === 429)
-      return warning('Lambda throttles the hints', {
-        text: 'Run this again. If it is still throttled, something floods the URL: check Invocations and Throttles of the function.',
-      });
-    if (status !== 200) return failed(`HTTP ${status}`, { text: DEPLOY });
-    if (provesAccepted(key, uid, String(headers[PROOF_HEADER]))) return passed('yes');
-    return failed('the hub does not take the token', {
-      text: 'A new key takes effect after 5 minutes: run this again then. If it still fails, deploy again.',
-    });
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ request: { uid } }), signal });
+    const ok = (await answer.text()).includes(uid) && answer.status === wanted;
+    const ms = Math.round(performance.now() - began);
+    if (!ok) return failed(`HTTP ${answer.status}`, { text: FIXES[answer.status] ?? 'Deploy again.' });
+    // The first may be a cold start.
+    return ms > 1_000 && wanted === 200 ? warning(`${ms} ms`, { text: ROUTE }) : passed(`${ms} ms`);
   } catch (error) {
-    if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
-    return failed(`${url} does not answer: ${error.code ?? error.failure}`, {
-      text: 'Check the route from here to the URL: DNS, proxy, firewall. API servers need a route too; without it, their clusters wait for the tick.',
-    });
+    if (ended.aborted) throw error;
+    return failed(`${new URL(url).origin} does not answer`, { text: ROUTE });
   }
 }

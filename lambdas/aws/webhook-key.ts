@@ -2,27 +2,15 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 
-/**
- * Reads the key that signs the tokens of clusters.
- *
- * @param secret its ARN
- * @param isKey whether a text is long enough for a key
- * @throws AwsError, without the value
- */
-export async function readWebhookKey(
-  client: SecretsManagerClient,
-  secret: string,
-  isKey: (text: string) => boolean,
-  signal: AbortSignal,
-): Promise<string> {
-  const object = `secretsmanager:GetSecretValue ${secret}`;
-  const { SecretString: key } = await callAws({ object }, signal, (abortSignal) =>
-    client.send(new GetSecretValueCommand({ SecretId: secret }), { abortSignal }),
+/** At least 32 bytes, as RFC 2104 (section 3) recommends for SHA-256. */
+const KEY = /^[\w+/=.-]{43,256}$/;
+
+/** Reads the key of the tokens. @throws AwsError, without the value */
+export async function readWebhookKey(client: SecretsManagerClient, arn: string, signal: AbortSignal): Promise<string> {
+  const object = `secretsmanager:GetSecretValue ${arn}`;
+  const { SecretString: key = '' } = await callAws({ object }, signal, (abortSignal) =>
+    client.send(new GetSecretValueCommand({ SecretId: arn }), { abortSignal }),
   );
-  if (key !== undefined && isKey(key)) return key;
-  throw invalid(
-    object,
-    'it holds no key: 43 to 256 letters, digits and any of _+/=.-',
-    `Store a new one: aws secretsmanager put-secret-value --secret-id ${secret} --secret-string "$(openssl rand -hex 32)"`,
-  );
+  if (KEY.test(key)) return key;
+  throw invalid(object, 'it holds no key', 'Store a new one (docs/deploy.md, Webhook).');
 }

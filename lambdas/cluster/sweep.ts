@@ -80,7 +80,7 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
       const hurried = { ...approval, deadlineMs: SHORT_DEADLINE_MS, byWebhook: true as const };
       const swept = await sweepOne(hurried, signal);
       recordSwept(swept);
-      count(telemetry.metrics, { [METRIC.hintedSweeps]: 1 });
+      count(telemetry.metrics, { [METRIC.webhookSweeps]: 1 });
       const name = `webhook-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
       const key = outcomesKey(lane, tickAt(clock(), clock()), name);
       const { etag } = (await state.get(key, signal)) ?? {};

@@ -1,87 +1,67 @@
-import { allowedReview, reviewUid } from '../contracts/admission-review.ts';
-import { encodeWaitingHint } from '../contracts/waiting-hint.ts';
-import { hintDue } from '../fleet/hints.ts';
-import { hintedBy, PROOF_HEADER, proofOf } from '../fleet/webhook-token.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { matching, readJson } from '../contracts/contract.ts';
+import { clusterOf } from '../fleet/webhook-token.ts';
 import { text } from '../resources/fields.ts';
 
-/** A new key is used within this time. Milliseconds. */
-const KEY_MS = HUB_SIZES.webhook.keyEverySeconds * 1_000;
-/** After a failure the key is not read again for this long, however many hints arrive. Milliseconds. */
-const KEY_AGAIN_MS = 10_000;
-/** Clusters whose last hint is remembered. Only a valid token adds one, so a flood cannot fill it. */
-const MAX_REMEMBERED = 1_000;
+// Milliseconds. An API server waits for a second; slower work goes on, for the next call.
+const [ANSWER_MS, WORK_MS] = [900, 4_000];
+const [KEY_MS, KEY_AGAIN_MS, SWEEP_MS] = [300_000, 10_000, 3_000];
+/** Only a valid token adds one, so a flood cannot fill it. */
+const MAX_CLUSTERS = 1_000;
+const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Claims of a cluster are not trusted. Source: Kubernetes API reference, AdmissionReview. A real one has 2 kB. */
+const Review = z.object({ request: z.object({ uid: matching(UID, 'a UUID') }) });
 
 export interface WebhookOptions {
-  /** @throws AwsError */
   readonly readKey: (signal: AbortSignal) => Promise<string>;
-  /** Queues a hint with a delay. */
-  readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
-  /** A new random text at each call. */
-  readonly salt: () => string;
-  /** Milliseconds since the epoch. */
+  /** Each starts the sweep of one lane, of this cluster. */
+  readonly starts: readonly ((id: string, signal: AbortSignal) => Promise<void>)[];
+  readonly log: (error: unknown) => void;
   readonly clock: () => number;
 }
 
-/** Source: AWS Lambda Developer Guide, "Invoking Lambda function URLs", response payload format. */
-export interface WebhookAnswer {
-  readonly statusCode: 200;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 /**
- * Answers the admission webhook of a cluster. The answer is always "allowed". The token in the path proves only that
- * this cluster may be swept now; of the body only the uid is read, because the answer must repeat it. Hints of one
- * cluster within three seconds are one.
- *
- * @param event of a function URL
- * @throws AwsError when the key could not be read or a hint could not be sent
+ * Allows every request, and has the cluster swept whose token is in the path. The status is for people: 200, 403 for a
+ * wrong token, 503 if AWS failed or was slow; with `failurePolicy: Ignore` an API server goes on after each. To tell a
+ * wrong token costs nothing: nobody guesses 256 bits, and every id has a token, whether there is such a cluster or not.
  */
-export type HandleWebhook = (event: unknown, signal: AbortSignal) => Promise<WebhookAnswer>;
+export function createWebhookHandler({ readKey, starts, log, clock }: WebhookOptions) {
+  const swept = new Map<string, number>();
+  let key: Promise<string | undefined> | undefined;
+  let readAt = 0;
 
-export function createWebhookHandler({ readKey, wait, salt, clock }: WebhookOptions): HandleWebhook {
-  const keyNow = remembered(readKey, clock);
-  const sent = new Map<string, number>();
-
-  return async (event, signal) => {
-    const key = await keyNow(signal);
-    const id = key === undefined ? undefined : hintedBy(key, text(event, 'rawPath') ?? '');
-    const accepted = id !== undefined && text(event, 'requestContext', 'http', 'method') === 'POST';
-    if (accepted) await hint(id, signal);
-    const uid = reviewUid(text(event, 'body') ?? '');
-    const proof = key === undefined ? '' : proofOf(key, accepted ? 'accepted' : 'refused', uid ?? '', salt());
+  /** @param event of a function URL (AWS Lambda Developer Guide, "Invoking Lambda function URLs") */
+  return async (event: unknown) => {
+    const review = readJson(Review, text(event, 'body') ?? '', 64 * 1_024);
+    const response = { uid: review.ok ? review.value.request.uid : '', allowed: true };
     return {
-      statusCode: 200,
-      headers: { 'content-type': 'application/json', [PROOF_HEADER]: proof },
-      body: JSON.stringify(allowedReview(uid)),
+      statusCode: await Promise.race([statusOf(event), delay(ANSWER_MS, 503, { ref: false })]),
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
     };
   };
 
-  async function hint(id: string, signal: AbortSignal): Promise<void> {
-    const now = clock();
-    const due = hintDue(now, 0);
-    if (sent.get(id) === due) return;
-    await wait(encodeWaitingHint({ id, due, fresh: true }), Math.ceil((due - now) / 1_000), signal);
-    if (sent.size >= MAX_REMEMBERED) sent.clear();
-    sent.set(id, due);
+  async function statusOf(event: unknown): Promise<number> {
+    const [now, signal] = [clock(), AbortSignal.timeout(WORK_MS)];
+    if (now >= readAt) {
+      readAt = now + KEY_MS;
+      key = readKey(signal).catch((error: unknown) => {
+        readAt = now + KEY_AGAIN_MS;
+        return void log(error);
+      });
+    }
+    const secret = await key;
+    if (secret === undefined) return 503;
+    const isPost = text(event, 'requestContext', 'http', 'method') === 'POST';
+    const id = isPost ? clusterOf(secret, text(event, 'rawPath') ?? '') : undefined;
+    if (id === undefined) return 403;
+    if (now < (swept.get(id) ?? 0) + SWEEP_MS) return 200;
+    if (swept.size >= MAX_CLUSTERS) swept.clear();
+    swept.set(id, now);
+    const results = await Promise.allSettled(starts.map(async (start) => start(id, signal)));
+    const failures = results.filter((result) => result.status === 'rejected');
+    for (const { reason } of failures) log(reason);
+    return failures.length > 0 ? 503 : 200;
   }
-}
-
-/** Undefined shortly after a failed read: a flood must not become a flood of calls or errors. */
-function remembered(
-  readKey: WebhookOptions['readKey'],
-  clock: () => number,
-): (signal: AbortSignal) => Promise<string | undefined> {
-  let key: string | undefined;
-  let askAt = Number.NEGATIVE_INFINITY;
-  return async (signal) => {
-    const now = clock();
-    if (now < askAt) return key;
-    key = undefined;
-    askAt = now + KEY_AGAIN_MS;
-    key = await readKey(signal);
-    askAt = now + KEY_MS;
-    return key;
-  };
 }

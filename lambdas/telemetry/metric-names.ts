@@ -101,7 +101,7 @@ export const METRIC = {
   /** report: duration of a rollout, for an hour after its end. Seconds, with dimension `Cluster`. */
   rolloutDuration: 'RolloutDuration',
   /** sweep: sweeps by webhook, between two ticks. */
-  hintedSweeps: 'HintedSweeps',
+  webhookSweeps: 'WebhookSweeps',
   /** notify: messages to people. */
   notified: 'Notified',
 } as const;

@@ -23,7 +23,6 @@ import {
 } from './expectations.ts';
 import { AUDIT_EVERY_MINUTES, fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
-import { expectHints } from './hints.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { remakeHub } from './remade-hub.ts';
@@ -31,6 +30,7 @@ import type { Summary } from './summary.ts';
 import { expectTold } from './told.ts';
 import { takeAway } from './uninstall.ts';
 import { expectExecutions, type Progress, readState, startMinutes, waitForRegistry, watchIndex } from './watch.ts';
+import { expectWebhook } from './webhook.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 /** The two of the hub's account, that of the spoke, and those that are listed. */
@@ -144,9 +144,11 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   await expectPage(hub.s3, bucket);
   const journalLines = await expectJournal(hub.s3, output('JournalBucketName'), clusters);
 
-  progress('hints of a cluster, forged and true');
-  await expectHints({
+  progress('webhook of a cluster, with wrong tokens and the right one');
+  await expectWebhook({
     hub,
+    stack: hubStack,
+    bucket,
     ministack,
     url: output('WebhookUrl'),
     keyArn: output('WebhookKeyArn'),

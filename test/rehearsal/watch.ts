@@ -68,10 +68,14 @@ export function startMinutes(hub: DeployedStack, clusters: number): (index: Flee
     if (minutes === AUDIT_EVERY_MINUTES || (minutes > 0 && tried.length < clusters)) return;
     minutes += 1;
     startedAt = new Date().toISOString();
-    const input = JSON.stringify({ tick: new Date(Date.now() + minutes * 60_000).toISOString() });
-    const stateMachineArn = machineOf(hub);
-    await hub.account.calls.json('states', 'AWSStepFunctions.StartExecution', { stateMachineArn, input });
+    await startTick(hub, Date.now() + minutes * 60_000);
   };
+}
+
+/** @param at milliseconds since the epoch */
+export async function startTick(hub: DeployedStack, at: number): Promise<void> {
+  const execution = { stateMachineArn: machineOf(hub), input: JSON.stringify({ tick: new Date(at).toISOString() }) };
+  await hub.account.calls.json('states', 'AWSStepFunctions.StartExecution', execution);
 }
 
 /**

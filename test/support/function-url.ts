@@ -1,5 +1,5 @@
+import { createServer as createPlainServer, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { WebhookAnswer } from '../../lambdas/functions/handle-webhook.ts';
 import { createAuthority } from '../control-plane/pki.ts';
 import { ended, listening } from './loopback.ts';
 
@@ -8,7 +8,7 @@ export type Trouble = 'no answer' | 'slow' | 'garbage' | 'another uid' | 'error'
 
 /** The URL of a Lambda function, on this machine. */
 export interface FunctionUrl extends AsyncDisposable {
-  /** `https://127.0.0.1:<port>` */
+  /** `https://127.0.0.1:<port>`; `http` if plain. */
   readonly url: string;
   /** The authority of its certificate, PEM; that of a real one is public. */
   readonly caPem: string;
@@ -26,7 +26,12 @@ export interface FunctionUrlCall {
 }
 
 export interface FunctionUrlOptions {
-  readonly handle: (event: unknown) => Promise<WebhookAnswer>;
+  /** @returns the answer in the form of a function URL */
+  readonly handle: (
+    event: unknown,
+  ) => Promise<{ readonly statusCode: number; readonly headers: object; readonly body: string }>;
+  /** Without TLS, for callers that trust no other authority. @default false */
+  readonly plain?: boolean;
   /** As reserved concurrency sets them. @default none */
   readonly limits?: { readonly concurrency: number; readonly perSecond: number };
 }
@@ -39,7 +44,7 @@ const SLOW_MS = 3_000;
  *
  * Sources: AWS Lambda Developer Guide, "Invoking Lambda function URLs" (request and response payloads), "Creating and managing Lambda function URLs" (throttling).
  */
-export async function startFunctionUrl({ handle, limits }: FunctionUrlOptions): Promise<FunctionUrl> {
+export async function startFunctionUrl({ handle, limits, plain = false }: FunctionUrlOptions): Promise<FunctionUrl> {
   const authority = await createAuthority('public authority of the test');
   const { certPem, keyPem } = await authority.serverCertificate('function URL');
   const calls: FunctionUrlCall[] = [];
@@ -53,7 +58,7 @@ export async function startFunctionUrl({ handle, limits }: FunctionUrlOptions): 
     return true;
   };
   const url: { trouble: Trouble | undefined } = { trouble: undefined };
-  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+  const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -92,10 +97,11 @@ export async function startFunctionUrl({ handle, limits }: FunctionUrlOptions): 
         send(429, '{"Message":"Rate Exceeded."}');
       }
     });
-  });
+  };
+  const server = plain ? createPlainServer(listener) : createServer({ cert: certPem, key: keyPem }, listener);
   const port = await listening(server);
   return {
-    url: `https://127.0.0.1:${port}`,
+    url: `${plain ? 'http' : 'https'}://127.0.0.1:${port}`,
     caPem: authority.certPem,
     calls,
     get refused() {

@@ -88,8 +88,8 @@ export const register: Register = (command, { program: name, interruption, run }
         'where the kubeconfig goes: secretsmanager:NAME, or stdout for the kubeconfig and nothing else',
       )
       .option(
-        '--hints',
-        'print an admission webhook instead of a kubeconfig: with it, the cluster with the id --cluster tells the hub of new requests',
+        '--webhook',
+        'print an admission webhook instead of a kubeconfig: with it, the hub sweeps the cluster with the id --cluster when a kubelet asks',
       ),
     'the API server',
   );
@@ -103,20 +103,18 @@ Examples:
   ${name} credentials create --kubeconfig berlin.yaml --management --store stdout --yes > certmarshal.yaml
   ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt --yes
   ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin --yes
-  ${name} credentials create --hints --cluster mgmt/eksa-system/berlin --policy fleet.yaml | kubectl apply -f -
+  ${name} credentials create --webhook --cluster mgmt/eksa-system/berlin --policy fleet.yaml | kubectl apply -f -
 ${EXIT_HELP}`,
     )
     .action(
-      run(async ({ hints, store, ...options }: Given) => {
+      run(async ({ webhook, store, ...options }: Given) => {
         const fleet = await loadFleet(options.policy);
-        if (hints === true) {
-          requireHintsAlone({ store, ...options });
-          const [{ credentialsHintsCommand }, { readHubWebhook }] = await Promise.all([
-            import('./hints.ts'),
-            import('../../hub-webhook.ts'),
-          ]);
-          const known = options.policy === undefined ? undefined : fleet;
-          return credentialsHintsCommand(options, known, interruption(), { ...PROCESS, readWebhook: readHubWebhook });
+        if (webhook === true) {
+          requireAlone({ store, ...options });
+          const { webhookCommand } = await import('./webhook.ts');
+          const { readHubWebhook } = await import('../../doctor/aws-calls.ts');
+          const named = options.policy === undefined ? undefined : fleet;
+          return webhookCommand(options, named, async () => readHubWebhook(interruption()), PROCESS);
         }
         if (store === undefined) throw new UsageError('Say with --store where the kubeconfig goes.');
         const io = { ...PROCESS, storeSecret: storeInSecretsManager };
@@ -129,11 +127,11 @@ ${EXIT_HELP}`,
 type Given = Omit<CredentialsOptions, 'store'> & {
   readonly store?: string;
   readonly policy?: string;
-  readonly hints?: boolean;
+  readonly webhook?: boolean;
 };
 
 /** Options for a kubeconfig. */
-const NOT_WITH_HINTS = [
+const NOT_WITH_WEBHOOK = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
   ['management', '--management'],
@@ -145,11 +143,11 @@ const NOT_WITH_HINTS = [
 ] as const satisfies readonly (readonly [keyof Given, string])[];
 
 /** @throws UsageError */
-function requireHintsAlone(given: Given): void {
-  const refused = NOT_WITH_HINTS.filter(([name]) => given[name] !== undefined);
+function requireAlone(given: Given): void {
+  const refused = NOT_WITH_WEBHOOK.filter(([name]) => given[name] !== undefined);
   if (refused.length > 0)
     throw new UsageError(
-      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --hints, which asks only AWS.`,
+      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --webhook, which asks only AWS.`,
     );
 }
 

@@ -9,7 +9,6 @@ import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { decodeWaitingHint } from '../../../lambdas/contracts/waiting-hint.ts';
 import { createWebhookHandler } from '../../../lambdas/functions/handle-webhook.ts';
 import { kubeconfigYaml } from '../../control-plane/kubeconfig.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from '../../fleet/api-server.ts';
@@ -18,7 +17,6 @@ import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-
 import { fastClock } from '../../fleet/clock.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import { type FunctionUrl, startFunctionUrl, type Trouble } from '../../support/function-url.ts';
-import { valueOf } from '../contracts/value-of.ts';
 
 const HUB = '111122223333';
 const SPOKE = '222233334444';
@@ -87,8 +85,6 @@ describe('certmarshal doctor of a fleet', () => {
     readonly berlin?: string;
     /** @default is on this machine */
     readonly pin?: typeof isEksEndpoint;
-    /** PEM. */
-    readonly webhookCa?: string;
     /** Told of every token. */
     readonly signed?: (authenticatorId: string) => void;
   }
@@ -101,7 +97,6 @@ describe('certmarshal doctor of a fleet', () => {
     entry,
     berlin = 'provider: eks-anywhere',
     pin = isOnLoopback,
-    webhookCa,
     signed,
     ...given
   }: Examination = {}) {
@@ -133,7 +128,6 @@ clusters:
       now: Date.now,
       only,
       sweepRole,
-      webhookCa,
     };
     const config = awsClientConfig(aws, { account, region: REGION, role });
     const groups = await fleetGroups(parsed.fleet, options, never, async () => {
@@ -448,84 +442,84 @@ clusters:
       'hub: { webhook: true, reservedConcurrency: 50 }',
       { status: 'failed', found: expect.stringContaining('hub.reservedConcurrency with hub.webhook takes 52') },
     ],
-  ])('reserves some for hints: of %i, with %j', async (most, hub, expected) => {
+  ])('reserves some for the webhook: of %i, with %j', async (most, hub, expected) => {
     aws.lambda.concurrency = most;
     expect(found(await examine({ hub }), 'AWS credentials', 'concurrency')).toMatchObject(expected);
   });
 
-  describe('hints by webhook', () => {
-    const HINTS = 'hints by webhook';
-    const webhook = 'hub: { webhook: true }';
+  describe('webhook', () => {
     const key = randomBytes(32).toString('hex');
-    const hints: string[] = [];
+    const started: string[] = [];
     let functionUrl: FunctionUrl;
 
     beforeEach(async () => {
-      hints.length = 0;
+      started.length = 0;
       const handle = createWebhookHandler({
         readKey: async () => key,
-        salt: () => 'salt',
-        wait: async (body) => void hints.push(valueOf(decodeWaitingHint(body)).id),
+        starts: [async (id) => void started.push(id)],
+        log: () => undefined,
         clock: Date.now,
       });
-      functionUrl = await startFunctionUrl({ handle: async (event) => handle(event, never) });
+      functionUrl = await startFunctionUrl({ handle, plain: true });
       deploy(key);
     });
     afterEach(async () => functionUrl[Symbol.asyncDispose]());
 
     const deploy = (stored: string) => {
-      const name = 'HintsWebhookKey';
-      const KEY_SECRET_ARN = aws.secretsManager.putSecret({ account: HUB, region: REGION }, name, stored);
+      const place = { account: HUB, region: REGION };
+      const KEY_SECRET_ARN = aws.secretsManager.putSecret(place, 'WebhookKey', stored);
       aws.lambda.functions.set('CertMarshal-webhook', { environment: { KEY_SECRET_ARN }, url: `${functionUrl.url}/` });
     };
-    const hinted = async (more: Examination = {}) => examine({ hub: webhook, webhookCa: functionUrl.caPem, ...more });
+    const withWebhook = async (more: Examination = {}) => examine({ hub: 'hub: { webhook: true }', ...more });
     const statuses = (groups: readonly GroupResult[]) =>
-      groups.find(({ subject }) => subject === HINTS)?.checks.map(({ object, status }) => [object, status]);
+      groups.find(({ subject }) => subject === 'webhook')?.checks.map(({ object, status }) => [object, status]);
 
-    it('are tried for each cluster, where they are switched on', async () => {
+    it('is tried for each cluster, where it is switched on, and starts its sweep', async () => {
       expect(statuses(await examine())).toBeUndefined();
-      const groups = await hinted();
-      expect(found(groups, HINTS, 'webhook')).toMatchObject({ status: 'passed', found: functionUrl.url });
-      expect(statuses(groups)?.slice(1)).toEqual([
+      expect(statuses(await withWebhook())).toEqual([
+        ['the URL of the hub', 'passed'],
         ['berlin-prod', 'passed'],
         [DUBLIN, 'passed'],
       ]);
-      expect(hints).toEqual(['berlin-prod', DUBLIN]);
-      expect(statuses(await hinted({ only: 'berlin-prod' }))?.slice(1)).toEqual([['berlin-prod', 'passed']]);
+      expect(started).toEqual(['berlin-prod', DUBLIN]);
+      expect(statuses(await withWebhook({ only: 'berlin-prod' }))?.slice(1)).toEqual([['berlin-prod', 'passed']]);
     });
 
-    it('are told to be refused where the hub knows another key', async () => {
+    it('fails where the hub has another key', async () => {
       deploy(randomBytes(32).toString('hex'));
-      expect(found(await hinted(), HINTS, 'hint')).toMatchObject({
+      const groups = await withWebhook();
+      expect(found(groups, 'webhook', 'webhook').status).toBe('passed');
+      expect(found(groups, 'webhook', 'token')).toMatchObject({
         status: 'failed',
-        found: 'the hub does not take the token',
+        found: 'HTTP 403',
         fix: { text: expect.stringContaining('5 minutes') },
       });
-      expect(hints).toEqual([]);
+      expect(started).toEqual([]);
     });
 
-    it.each<[Trouble | 'gone' | 'another authority', object]>([
+    it.each<[Trouble | 'gone', object]>([
       ['error', { status: 'failed', found: 'HTTP 502' }],
-      ['garbage', { status: 'failed', found: 'the hub does not take the token' }],
-      ['gone', { status: 'failed', found: expect.stringMatching(/does not answer: ECONNREFUSED/) }],
-      ['another authority', { status: 'failed', found: expect.stringMatching(/does not answer: \w+/) }],
-    ])('are told to fail where the URL is %s', async (trouble, expected) => {
+      ['garbage', { status: 'failed', found: 'HTTP 200' }],
+      ['another uid', { status: 'failed', found: 'HTTP 200' }],
+      ['gone', { status: 'failed', found: expect.stringMatching(/^http:.* does not answer$/) }],
+    ])('fails where the URL is %s', async (trouble, expected) => {
       if (trouble === 'gone') await functionUrl[Symbol.asyncDispose]();
-      else if (trouble !== 'another authority') functionUrl.trouble = trouble;
-      const webhookCa = trouble === 'another authority' ? cluster.caPem : functionUrl.caPem;
-      expect(found(await hinted({ webhookCa }), HINTS, 'hint')).toMatchObject(expected);
+      else functionUrl.trouble = trouble;
+      const groups = await withWebhook();
+      expect(found(groups, 'webhook', 'webhook')).toMatchObject(expected);
+      expect(found(groups, 'webhook', 'token')).toMatchObject({ status: 'skipped', found: 'needs webhook' });
     });
 
     it('cannot be tried by those who may not read the key, which is no failure', async () => {
       aws.deny('lambda:GetFunctionUrlConfig', { account: HUB, role: SWEEP_ROLE });
-      const groups = await hinted();
-      expect(found(groups, HINTS, 'webhook').status).toBe('warning');
-      expect(found(groups, HINTS, 'hint')).toMatchObject({ status: 'skipped', found: 'needs webhook' });
+      const groups = await withWebhook();
+      expect(found(groups, 'webhook', 'webhook').status).toBe('warning');
+      expect(found(groups, 'webhook', 'token')).toMatchObject({ status: 'skipped', found: 'needs webhook' });
     });
 
-    it('fail where the stack is not deployed with them', async () => {
+    it('fails where the stack is not deployed with it', async () => {
       aws.lambda.functions.clear();
-      expect(found(await hinted(), HINTS, 'webhook')).toMatchObject({
+      expect(found(await withWebhook(), 'webhook', 'webhook')).toMatchObject({
         status: 'failed',
         fix: { text: expect.stringContaining('hub.webhook: true') },
       });

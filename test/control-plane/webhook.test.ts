@@ -2,43 +2,41 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { credentialsHintsCommand } from '../../bin/commands/credentials/hints.ts';
-import { decodeWaitingHint, type WaitingHint } from '../../lambdas/contracts/waiting-hint.ts';
-import { hintPath } from '../../lambdas/fleet/webhook-token.ts';
+import { webhookCommand } from '../../bin/commands/credentials/webhook.ts';
+import { sweepPath } from '../../lambdas/fleet/webhook-token.ts';
 import { createWebhookHandler } from '../../lambdas/functions/handle-webhook.ts';
 import { PATIENCE_MS } from '../patience.ts';
 import { type FunctionUrl, startFunctionUrl, type Trouble } from '../support/function-url.ts';
 import { recordedIo } from '../unit/bin/io.ts';
-import { valueOf } from '../unit/contracts/value-of.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { CSRS, createCsr } from './fixtures.ts';
 import { createKubeletRequest } from './pki.ts';
 import { realComponents } from './real.ts';
 import { type ControlPlane, startControlPlane } from './start.ts';
 
-const real = await realComponents('hints of a real kube-apiserver', 'etcd', 'kubeApiserver');
+const real = await realComponents('webhook of a real kube-apiserver', 'etcd', 'kubeApiserver');
 const KEY = randomBytes(32).toString('hex');
 const ID = 'mgmt/eksa-system/berlin';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 
-describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
+describe.skipIf(real.missing)('webhook of a real kube-apiserver', () => {
   let controlPlane: ControlPlane;
   let admin: Admin;
   let functionUrl: FunctionUrl;
   let requestPem: string;
   let made = 0;
-  const hints: WaitingHint[] = [];
+  const started: string[] = [];
 
   beforeAll(async () => {
     controlPlane = await startControlPlane({ binaries: real.binaries, controllerManager: false });
     admin = connectAdmin(controlPlane);
     const handle = createWebhookHandler({
       readKey: async () => KEY,
-      salt: () => 'salt',
-      wait: async (body) => void hints.push(valueOf(decodeWaitingHint(body))),
+      starts: [async (id) => void started.push(id)],
+      log: () => undefined,
       clock: Date.now,
     });
-    functionUrl = await startFunctionUrl({ handle: async (event) => handle(event, new AbortController().signal) });
+    functionUrl = await startFunctionUrl({ handle });
     requestPem = (await createKubeletRequest({ nodeName: 'worker-1', dnsNames: ['worker-1'] })).requestPem;
     await switchOn();
   });
@@ -70,9 +68,7 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
 
   /** Applies what the command prints, for the server of this test in the place of the function URL, and waits until the API server knows it. */
   async function switchOn(path?: string): Promise<void> {
-    const io = { ...recordedIo(), readWebhook: async () => ({ url: functionUrl.url, key: KEY }) };
-    expect(await credentialsHintsCommand({ cluster: ID, output: 'table' }, undefined, signal(), io)).toBe(0);
-    const manifest = parse(io.stdout.text());
+    const manifest = await printed();
     const { clientConfig } = manifest.webhooks[0];
     if (path !== undefined) clientConfig.url = `${functionUrl.url}${path}`;
     // The certificate of a function URL is public; this one is not.
@@ -86,18 +82,23 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
     }
   }
 
-  const signal = () => new AbortController().signal;
+  async function printed() {
+    const io = recordedIo();
+    const read = async () => ({ url: functionUrl.url, key: KEY });
+    expect(await webhookCommand({ cluster: ID, output: 'table' }, undefined, read, io)).toBe(0);
+    return parse(io.stdout.text());
+  }
 
-  it('arrive, with the id of the cluster, when a kubelet asks for a serving certificate', async () => {
-    await nextInterval();
-    const before = hints.length;
+  it('starts the sweep of the cluster when a kubelet asks for a serving certificate', async () => {
+    await delay(3_000);
+    const before = started.length;
     const { csr, calls } = await ask();
     expect(csr.spec.username).toBe('system:node:worker-1');
-    expect(calls.map(({ path }) => path)).toEqual([hintPath(KEY, ID)]);
-    expect(hints.slice(before)).toMatchObject([{ id: ID, fresh: true }]);
+    expect(calls.map(({ path }) => path)).toEqual([sweepPath(KEY, ID)]);
+    expect(started.slice(before)).toEqual([ID]);
   });
 
-  it('are answered so that the API server counts none as failed', async () => {
+  it('is answered so that the API server counts no call as failed', async () => {
     const before = await failedOpen();
     await ask();
     expect(await failedOpen()).toBe(before);
@@ -106,7 +107,7 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
     expect(await failedOpen()).toBe(before + 1);
   });
 
-  it('are not sent for another signer, and not for an approval or a deletion', async () => {
+  it('is not called for another signer, and not for an approval or a deletion', async () => {
     const { calls } = await ask('kubernetes.io/kube-apiserver-client-kubelet');
     expect(calls).toEqual([]);
     const before = functionUrl.calls.length;
@@ -123,7 +124,7 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
     ['garbage', 'answers what is no JSON'],
     ['another uid', 'answers "not allowed" with another uid'],
     ['error', 'fails'],
-  ])('keep no request from being created when the URL gives %s: it %s', async (trouble) => {
+  ])('keeps no request from being created when the URL gives %s: it %s', async (trouble) => {
     functionUrl.trouble = trouble;
     const { csr, ms, calls } = await ask();
     expect(csr.metadata.uid).toBeDefined();
@@ -133,44 +134,42 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
     say(`${trouble}: created in ${Math.round(ms)} ms`);
   });
 
-  it('are no more than one in three seconds from 300 requests at once, and each request is created', async () => {
-    await nextInterval();
-    const [before, called, startedAt] = [hints.length, functionUrl.calls.length, Date.now()];
+  it('starts one sweep in three seconds for 300 requests at once, and each request is created', async () => {
+    await delay(3_000);
+    const [before, called, startedAt] = [started.length, functionUrl.calls.length, Date.now()];
     const openedBefore = await failedOpen();
     const asked = await Promise.all(Array.from({ length: 300 }, async () => ask()));
-    const intervals = Math.floor(Date.now() / 3_000) - Math.floor(startedAt / 3_000) + 1;
+    const intervals = Math.floor((Date.now() - startedAt) / 3_000) + 1;
     expect(asked).toHaveLength(300);
     // On a busy machine a call may not arrive within its second: then the API server creates the request without it, and counts that.
     const calls = functionUrl.calls.length - called;
     expect(calls).toBeLessThanOrEqual(300);
     expect(calls + (await failedOpen()) - openedBefore).toBeGreaterThanOrEqual(300);
-    expect(hints.length - before).toBeGreaterThan(0);
-    expect(hints.length - before).toBeLessThanOrEqual(intervals);
+    expect(started.length - before).toBeGreaterThan(0);
+    expect(started.length - before).toBeLessThanOrEqual(intervals);
   });
 
-  it('with the token of another cluster are none', async () => {
-    await switchOn(hintPath(KEY, 'rome').replace('rome', 'paris'));
-    await nextInterval();
-    const before = hints.length;
+  it('starts nothing with the token of another cluster, which the API server counts as failed', async () => {
+    await switchOn(sweepPath(KEY, 'rome').replace('rome', 'paris'));
+    await delay(3_000);
+    const [before, failed] = [started.length, await failedOpen()];
     const { csr, calls } = await ask();
     expect(csr.metadata.uid).toBeDefined();
     expect(calls).toHaveLength(1);
-    expect(hints.length).toBe(before);
+    expect([started.length, await failedOpen()]).toEqual([before, failed + 1]);
   });
 
-  it('keep no request from being created when nothing listens at the URL, nor when the webhook is gone', async () => {
+  it('keeps no request from being created when nothing listens at the URL, nor when the webhook is gone', async () => {
     await functionUrl[Symbol.asyncDispose]();
     const { csr, ms } = await ask();
     expect(csr.metadata.uid).toBeDefined();
     say(`connection refused: created in ${Math.round(ms)} ms`);
-    await admin.delete(`${WEBHOOKS}/certmarshal-hints`);
+    await admin.delete(`${WEBHOOKS}/certmarshal`);
     expect((await ask()).csr.metadata.uid).toBeDefined();
   });
 
-  it.each(['?a=1', '#a'])('go to no URL with %s: the API server takes none', async (more) => {
-    const io = { ...recordedIo(), readWebhook: async () => ({ url: functionUrl.url, key: KEY }) };
-    await credentialsHintsCommand({ cluster: ID, output: 'json' }, undefined, signal(), io);
-    const manifest = JSON.parse(io.stdout.text());
+  it.each(['?a=1', '#a'])('has no URL with %s: the API server takes none', async (more) => {
+    const manifest = await printed();
     manifest.metadata.name = 'refused';
     manifest.webhooks[0].clientConfig.url += more;
     await expect(admin.post(WEBHOOKS, manifest)).rejects.toMatchObject({ status: 422 });
@@ -180,16 +179,11 @@ describe.skipIf(real.missing)('hints of a real kube-apiserver', () => {
   async function failedOpen(): Promise<number> {
     const metrics = await metricsOf(controlPlane);
     const counts = metrics.matchAll(
-      /^apiserver_admission_webhook_fail_open_count\{name="hints\.certmarshal\.dev",[^}]*\} (?<count>\d+)$/gm,
+      /^apiserver_admission_webhook_fail_open_count\{name="sweep\.certmarshal\.dev",[^}]*\} (?<count>\d+)$/gm,
     );
     return [...counts].reduce((sum, { groups }) => sum + Number(groups?.['count']), 0);
   }
 });
-
-/** Hints of one interval are one. */
-async function nextInterval(): Promise<void> {
-  await delay(3_000 - (Date.now() % 3_000) + 10);
-}
 
 function say(text: string): void {
   process.stderr.write(`  ${text}\n`);
