@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 
 /** The largest object. The index of 10,000 clusters is under half of it. Bytes of JSON. */
-export const MAX_OBJECT = 64 * 1024 * 1024;
+export const MAX_OBJECT = 128 * 1024 * 1024;
 /** The fastest level: JSON of clusters shrinks to a tenth, and hardly more at other levels. */
 const GZIP_LEVEL = 1;
 

@@ -5,8 +5,8 @@ import type { AwsCalls } from './aws-calls.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { asUser } from './source-checks.ts';
 
-/** dispatch, report, notify and hint. */
-const OTHER_FUNCTIONS = 4;
+/** plan, report and notify. */
+const OTHER_FUNCTIONS = 3;
 /** Concurrency that an account must leave unreserved. Source: Lambda API reference, PutFunctionConcurrency. */
 const KEPT_FREE = 100;
 /** Default quota. */
@@ -14,10 +14,11 @@ const USUAL = 1_000;
 
 /** Checks that all functions of the hub can run at once: new accounts begin with as few as 10. */
 export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, aws: AwsCalls, region: string): Check {
-  const sweepers = lanes.length + 1;
-  const forHints = hub.webhook ? HUB_SIZES.webhook.concurrency : 0;
-  const reserved = sweepers * (hub.reservedConcurrency ?? 0) + forHints;
-  const wanted = sweepers * (hub.reservedConcurrency ?? HUB_SIZES.sweep.maxConcurrency) + OTHER_FUNCTIONS + forHints;
+  const { reservedConcurrency = 0 } = hub;
+  const ofWebhook = hub.webhook ? HUB_SIZES.webhook.concurrency : 0;
+  const reserved = (lanes.length + 1) * reservedConcurrency + ofWebhook;
+  // The state machine runs at most so many sweeps of all lanes at once.
+  const wanted = Math.max(reserved, HUB_SIZES.sweep.maxConcurrency + ofWebhook) + OTHER_FUNCTIONS;
   const takers = [hub.reservedConcurrency !== undefined && 'hub.reservedConcurrency', hub.webhook && 'hub.webhook'];
   const raise: Fix = {
     text: `Ask for the usual ${USUAL}, which takes AWS a day or two:`,

@@ -45,7 +45,7 @@ export interface Sweep {
   cluster(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** No cluster was entered: whoever plans the next tick has nothing to suspect. Step Functions passes its name. */
+/** No cluster was entered, so none is suspected. Step Functions passes its name. */
 export class NotBegunError extends Error {
   override readonly name = 'NotBegun';
 }
@@ -95,7 +95,7 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     throw new NotBegunError(`${key}: ${stored === undefined ? 'there is no such object' : orders.problem}`);
   }
 
-  /** Undefined if nobody knows whose order it was. */
+  /** Undefined if the order names no cluster. */
   async function sweepOrder(reading: OrderReading, signal: AbortSignal): Promise<SweepOutcome | undefined> {
     const order: ReturnType<CompleteOrder> = reading.ok
       ? complete(reading.value, clock())

@@ -34,3 +34,8 @@ export function laneFunctions(): ReadonlyMap<string, string> {
   const names: Readonly<Record<string, string>> = JSON.parse(requiredVariable('LANE_FUNCTIONS'));
   return new Map(Object.entries(names));
 }
+
+/** Names of the lanes. */
+export function lanes(): readonly string[] {
+  return JSON.parse(requiredVariable('LANES'));
+}

@@ -10,7 +10,7 @@ import { createReport, type ReportOptions, type TickResult } from '../fleet/repo
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { tickOf } from '../fleet/tick.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
-import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
+import { hubIdentity, lanes, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
 import { createPageObjects, writePage } from './write-page.ts';
 
@@ -21,14 +21,13 @@ const telemetry = createTelemetry('report');
 const hub = hubIdentity();
 const fleet = readBesideBundle<Fleet>(import.meta.url, 'fleet.json');
 const monitoring = readBesideBundle<ReportOptions['monitoring']>(import.meta.url, 'monitoring.json');
-const lanes: readonly string[] = JSON.parse(requiredVariable('LANES'));
 const bucket = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
 const pages = createPageObjects(bucket);
 const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-report' }) });
 const report = createReport({
   fleet,
   targetsOf: createTargetsOf(fleet, hub),
-  lanes,
+  lanes: lanes(),
   monitoring,
   state: createS3State(bucket),
   sources: sourcesOf(fleet, hub),

@@ -37,7 +37,7 @@ export interface FleetHealth {
   /** Totals of every signal, zeros included; without clusters that are gone, and without what maintenance explains. */
   readonly totals: Readonly<Record<SignalId, number>>;
   readonly counts: Readonly<Record<ClusterState, number>>;
-  /** Problems of the discovery and the registry, from dispatch. */
+  /** Problems of the discovery, the registry and the lanes. */
   readonly problems: readonly Finding[];
   /** RFC 3339: when the registry or the index was rebuilt, if just now. */
   readonly rebuiltAt?: string | undefined;

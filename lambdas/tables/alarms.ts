@@ -99,7 +99,8 @@ export const ALARMS = {
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
-    meaning: 'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
+    meaning:
+      'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
   },
   SweepTimeout: {
     watches: { hub: 'function' },

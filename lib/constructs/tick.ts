@@ -111,7 +111,7 @@ const RETRY = [
  * In Amazon States Language: the LambdaInvoke of the CDK is for one function, and each lane has its own.
  *
  * An input or output above 262,144 bytes ends the execution, and no Catch stops that. An answer of `lambda:invoke` has a
- * kilobyte of its own, and a Cause up to 32: of each shard only its number and the name of an error go on. Source: AWS
+ * kilobyte of its own, and a Cause up to 32: only the number of a shard and the name of an error are passed. Source: AWS
  * Step Functions Developer Guide, "Service quotas" and "Handling errors in Step Functions workflows".
  *
  * Nothing ends a Map that lasts: a sweep that starts late ends at once, so that report runs within the five minutes of an

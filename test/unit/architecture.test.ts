@@ -231,7 +231,7 @@ describe('imports go one way', () => {
   it('reads what leaves a process by its contract, and nothing else', () => {
     const parsers = new Map([
       ['lambdas/contracts/contract.ts', 'contracts'],
-      ['lambdas/aws/json-objects.ts', 'gives unknown to a contract'],
+      ['lambdas/json-bytes.ts', 'gives unknown to a contract'],
       ['lambdas/audit/snapshot-file.ts', 'gives unknown to the reader of snapshots'],
       ['lambdas/functions/environment.ts', 'what synthesis validated and wrote'],
       ['lambdas/notify/alarm-message.ts', 'CloudWatch'],

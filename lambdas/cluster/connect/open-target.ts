@@ -154,7 +154,7 @@ async function openClusterApi(
       kind: 'invalid',
       object,
       message: 'it is in a management cluster, but the target names no management cluster',
-      remedy: 'Deploy dispatch and sweep together.',
+      remedy: 'Deploy plan and sweep together.',
     });
   let text: string;
   try {

@@ -170,7 +170,7 @@ async function lookForClusters(
   }
 }
 
-/** A changed kubeconfig may lead to another cluster, for which the evidence is wrong: dispatch must see it first. */
+/** A changed kubeconfig may lead to another cluster, for which the evidence is wrong: report must see it first. */
 function movedTo(url: string, { server }: SweepOrder): string | undefined {
   const found = serverName(url);
   return server === undefined || found === server

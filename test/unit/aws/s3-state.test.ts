@@ -119,8 +119,8 @@ describe('createS3State', () => {
     expect((await use(() => ({ body: '{}' }), readFailure)).result).toMatchObject({ kind: 'invalid' });
   });
 
-  it('reads no object of more than 64 MiB, said or not', async () => {
-    const body = 'x'.repeat(64 * 1024 * 1024 + 1);
+  it('reads no object of more than 128 MiB, said or not', async () => {
+    const body = 'x'.repeat(128 * 1024 * 1024 + 1);
     const said = { headers: { etag: '"1"', 'content-length': String(body.length) }, body };
     const unsaid = { headers: { etag: '"1"' }, body };
     for (const answer of [said, unsaid]) {
@@ -129,9 +129,9 @@ describe('createS3State', () => {
     }
   });
 
-  it('writes no object of more than 64 MiB', async () => {
+  it('writes no object of more than 128 MiB', async () => {
     const { result, calls } = await use(bucket(), (objects) =>
-      awsFailure(objects.put('registry.json', 'x'.repeat(64 * 1024 * 1024), undefined, never)),
+      awsFailure(objects.put('registry.json', 'x'.repeat(128 * 1024 * 1024), undefined, never)),
     );
     expect(result).toMatchObject({ kind: 'invalid' });
     expect(calls).toEqual([]);
@@ -168,7 +168,7 @@ describe('createS3State', () => {
   it.each([
     ['cut off', gzipSync(JSON.stringify({ a: 1 })).subarray(0, 15)],
     ['no JSON', gzipSync('{"a":')],
-    ['a small file that becomes a large one', gzipSync(' '.repeat(72 * 1024 * 1024))],
+    ['a small file that becomes a large one', gzipSync(' '.repeat(136 * 1024 * 1024))],
   ])('takes a compressed object that is %s for damaged', async (_, body) => {
     const { result } = await use(
       () => ({ headers: { etag: '"1"' }, body }),

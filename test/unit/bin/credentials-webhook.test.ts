@@ -40,7 +40,23 @@ describe('certmarshal credentials create --webhook', () => {
     const { status, stdout, stderr } = await webhook('mgmt/eksa-system/berlin');
     const path = sweepPath(KEY, 'mgmt/eksa-system/berlin');
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout.replace(path, '/sweep/mgmt/eksa-system/berlin/TOKEN')).toMatchInlineSnapshot();
+    expect(stdout.replace(path, '/sweep/mgmt/eksa-system/berlin/TOKEN')).toMatchInlineSnapshot(`
+      "# certmarshal sweeps mgmt/eksa-system/berlin when a kubelet asks for a serving certificate:
+      # the token in the URL permits that and nothing else. Off: kubectl delete validatingwebhookconfiguration certmarshal
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingWebhookConfiguration
+      metadata: { name: certmarshal }
+      webhooks:
+      - name: sweep.certmarshal.dev
+        clientConfig: { url: "https://abcdefghijklmnopqrstuvwxyz012345.lambda-url.eu-central-1.on.aws/sweep/mgmt/eksa-system/berlin/TOKEN" }
+        rules: [{ apiGroups: [certificates.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [certificatesigningrequests] }]
+        matchConditions: [{ name: kubelet-serving, expression: "object.spec.signerName == 'kubernetes.io/kubelet-serving'" }]
+        failurePolicy: Ignore
+        sideEffects: None
+        timeoutSeconds: 1
+        admissionReviewVersions: [v1]
+      "
+    `);
     expect(stdout).not.toContain(KEY);
   });
 

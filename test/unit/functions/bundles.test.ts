@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SweepItem } from '../../../lambdas/contracts/order.ts';
 import { readOutcomes } from '../../../lambdas/fleet/outcomes.ts';
 import { ordersKey, outcomesKey, STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
-import { hintPath } from '../../../lambdas/fleet/webhook-token.ts';
+import { sweepPath } from '../../../lambdas/fleet/webhook-token.ts';
 import { jsonBytes, jsonOf } from '../../../lambdas/json-bytes.ts';
 import { type HttpCall, s3Refusal, startHttpService } from '../aws/http-service.ts';
-import { type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
+import { startJsonService } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { loadBundle, SWEEP_ENVIRONMENT } from './invoke-bundle.ts';
@@ -33,10 +33,6 @@ beforeAll(async () => {
 afterAll(async () => synthesized?.[Symbol.asyncDispose]());
 
 /** An SQS that takes everything; the SDK compares the hash. */
-const received = ({ input }: ServiceCall): ServiceAnswer => ({
-  body: { MessageId: '1', MD5OfMessageBody: createHash('md5').update(String(input['MessageBody'])).digest('hex') },
-});
-
 /** S3 with the bucket of the state, and no other; the SDK names a bucket of an address in the path. */
 async function startState(initial: Readonly<Record<string, unknown>> = {}) {
   const objects = new Map<string, Uint8Array>();
@@ -258,35 +254,34 @@ describe('the audit that a sweep loads late', () => {
 });
 
 describe('the webhook', () => {
-  it('reads the key in webhook, sends a hint, and answers the API server', async () => {
+  it('reads the key, starts the sweep of a cluster, and answers the API server', async () => {
     await using made = await synthesize(`${FLEET}\nhub: { webhook: true }`);
     const webhookBundle = made.webhookBundle ?? '';
     const key = randomBytes(32).toString('hex');
-    await using service = await startJsonService((called) =>
-      called.operation.endsWith('GetSecretValue') ? { body: { SecretString: key } } : received(called),
-    );
+    await using secretsManager = await startJsonService(() => ({ body: { SecretString: key } }));
+    await using lambda = await startHttpService(() => ({ status: 202 }));
     await using bundle = await loadBundle(webhookBundle, {
       KEY_SECRET_ARN: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:key-AbCdEf',
-      WAITING_QUEUE_URL: `${service.url}/123456789012/waiting`,
-      AWS_ENDPOINT_URL: service.url,
+      LANE_FUNCTIONS: JSON.stringify({ default: 'CertMarshal-sweep-default' }),
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+      AWS_ENDPOINT_URL_LAMBDA: lambda.url,
     });
     const uid = randomUUID();
-    const call = (path: string) => ({
-      rawPath: path,
-      requestContext: { http: { method: 'POST' } },
-      body: JSON.stringify({ request: { uid } }),
-    });
-    const answers = [
-      await bundle.invoke(call(hintPath(key, 'paris')), 10_000),
-      await bundle.invoke(call(hintPath(key, 'paris').replace('paris', 'rome')), 10_000),
-    ];
-    expect(answers.map((answer) => JSON.stringify(answer))).toEqual([
-      expect.stringContaining(uid),
-      expect.stringContaining(uid),
-    ]);
-    expect(service.calls.map(({ operation }) => operation)).toEqual([
-      'secretsmanager.GetSecretValue',
-      'AmazonSQS.SendMessage',
+    const call = async (path: string) =>
+      bundle.invoke(
+        {
+          rawPath: path,
+          requestContext: { http: { method: 'POST' } },
+          body: JSON.stringify({ request: { uid } }),
+        },
+        10_000,
+      );
+    const path = sweepPath(key, 'paris');
+    expect([await call(path), await call(path.replace('paris', 'rome'))]).toMatchObject(
+      [200, 403].map((statusCode) => ({ result: { statusCode, body: expect.stringContaining(uid) } })),
+    );
+    expect(lambda.calls.map(({ path: called, bytes }) => [called, bytes.toString()])).toEqual([
+      ['/2015-03-31/functions/CertMarshal-sweep-default/invocations', '{"cluster":"paris"}'],
     ]);
     expect(await loadedBytes(webhookBundle)).toBeLessThan(600_000);
   });
