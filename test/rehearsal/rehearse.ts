@@ -118,7 +118,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const bucket = output('FleetBucketName');
   const state = { s3: hub.s3, bucket };
   await waitForRegistry(state, progress);
-  progress(`starting the state machine for the next ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
+  progress(`starting the state machine for ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
   const nextMinute = startMinutes(hubStack, CLUSTERS);
   const { index } = await watchIndex(state, progress, async (current) => {
     await nextMinute(current);
@@ -147,7 +147,6 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   progress('webhook of a cluster, with wrong tokens and the right one');
   await expectWebhook({
     hub,
-    stack: hubStack,
     bucket,
     ministack,
     url: output('WebhookUrl'),

@@ -59,23 +59,23 @@ export async function waitForRegistry(state: StateBucket, progress: Progress): P
   await watchIndex(state, progress, async () => (await readState<Registry>(state, 'registry')) !== undefined);
 }
 
-/** Starts the state machine at once, then for the next minute when all clusters were tried in the one before, until every audit had its turn. */
+/**
+ * Starts the state machine for the minute before this one, then for the next when all clusters were tried, until every audit had its turn. The first orders of a cluster are held, and a webhook takes
+ * those of this minute.
+ */
 export function startMinutes(hub: DeployedStack, clusters: number): (index: FleetIndex) => Promise<void> {
   let minutes = 0;
-  let startedAt = '';
+  let [startedAt, from] = ['', 0];
   return async (index) => {
     const tried = Object.values(index.clusters).filter(({ triedAt = '' }) => triedAt > startedAt);
     if (minutes === AUDIT_EVERY_MINUTES || (minutes > 0 && tried.length < clusters)) return;
+    if (minutes === 0) from = Date.now() - 60_000;
+    const tick = new Date(from + minutes * 60_000).toISOString();
     minutes += 1;
     startedAt = new Date().toISOString();
-    await startTick(hub, Date.now() + minutes * 60_000);
+    const execution = { stateMachineArn: machineOf(hub), input: JSON.stringify({ tick }) };
+    await hub.account.calls.json('states', 'AWSStepFunctions.StartExecution', execution);
   };
-}
-
-/** @param at milliseconds since the epoch */
-export async function startTick(hub: DeployedStack, at: number): Promise<void> {
-  const execution = { stateMachineArn: machineOf(hub), input: JSON.stringify({ tick: new Date(at).toISOString() }) };
-  await hub.account.calls.json('states', 'AWSStepFunctions.StartExecution', execution);
 }
 
 /**
