@@ -34,6 +34,7 @@ export async function expectAccess({ ministack, hub, stack, bucket }: AccessOpti
 
   const functions = await functionsOf(stack);
   const names = Object.keys(MAY);
+  assert.deepEqual([...functions.keys()].toSorted(), names.toSorted(), 'the functions');
   const may: Record<string, object> = {};
   for (const name of names) {
     const { arn, roleArn } = functions.get(name) ?? assert.fail(`no function ${name}`);
